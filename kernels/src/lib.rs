@@ -1,0 +1,3 @@
+#![no_std]
+mod tiles;
+pub use tiles::*;

@@ -1,0 +1,252 @@
+use proc_macro2::{Span, TokenStream};
+use quote::{format_ident, quote};
+use syn::parse::{Parse, ParseStream};
+use syn::{Error, FnArg, Ident, ItemFn, LitInt, LitStr, Pat, Result, ReturnType, Token, Type, parse2};
+
+/// The attribute's arguments.
+struct Arguments {
+    threads: u32,
+    min_blocks: u32,
+    max_registers: u32,
+    target: Option<LitStr>,
+}
+
+impl Parse for Arguments {
+    fn parse(input: ParseStream) -> Result<Self> {
+        let (mut threads, mut min_blocks, mut max_registers, mut target) = (None, None, None, None);
+        while !input.is_empty() {
+            let name: Ident = input.parse()?;
+            input.parse::<Token![=]>()?;
+            match name.to_string().as_str() {
+                "threads" => threads = Some(block_size(input.parse()?)?),
+                "min_blocks" => min_blocks = Some(input.parse::<LitInt>()?.base10_parse()?),
+                "max_registers" => max_registers = Some(input.parse::<LitInt>()?.base10_parse()?),
+                "target" => target = Some(input.parse()?),
+                _ => {
+                    let message = "expected `threads`, `min_blocks`, `max_registers` or `target`";
+                    return Err(Error::new_spanned(name, message));
+                }
+            }
+            if !input.is_empty() {
+                input.parse::<Token![,]>()?;
+            }
+        }
+        let message = "say how many threads a block has: `#[kernel(threads = 128)]`";
+        Ok(Arguments {
+            threads: threads.ok_or_else(|| Error::new(Span::call_site(), message))?,
+            min_blocks: min_blocks.unwrap_or(0),
+            max_registers: max_registers.unwrap_or(0),
+            target,
+        })
+    }
+}
+
+fn block_size(literal: LitInt) -> Result<u32> {
+    let threads: u32 = literal.base10_parse()?;
+    if threads == 0 || threads > 1024 || threads % 32 != 0 {
+        let message = format!("a block has whole warps: a multiple of 32 threads from 32 to 1024, not {threads}");
+        return Err(Error::new_spanned(literal, message));
+    }
+    Ok(threads)
+}
+
+/// A parameter after the block.
+struct Parameter {
+    name: Ident,
+    ty: Type,
+    shared: bool,
+}
+
+pub fn expand(arguments: TokenStream, function: TokenStream) -> Result<TokenStream> {
+    let Arguments { threads, min_blocks, max_registers, target } = parse2(arguments)?;
+    let mut function: ItemFn = parse2(function)?;
+    check_signature(&function)?;
+    let parameters = take_parameters(&mut function)?;
+
+    let name = &function.sig.ident;
+    let name_text = name.to_string();
+    let visibility = &function.vis;
+    let shared_types: Vec<&Type> = parameters.iter().filter(|p| p.shared).map(|p| &p.ty).collect();
+    // The parts lie behind each other, as the fields of a nested pair.
+    let shared = shared_types.iter().rev().fold(quote!(()), |rest, ty| quote!((#ty, #rest)));
+    let built =
+        target.as_ref().map(|target| quote!(#[cfg(any(not(target_arch = "nvptx64"), target_feature = #target))]));
+    let device = device_entry(&function, &parameters, &shared);
+    let host = host_launch(&function, &parameters, &shared);
+    let info_doc = format!("What is known of the kernel `{name_text}`.");
+    let module_doc = format!("How the kernel `{name_text}` is launched.");
+    let launch_module = quote! {
+        #[doc = #module_doc]
+        #built
+        #visibility mod #name {
+            #[allow(unused_imports)]
+            use super::*;
+
+            #[doc = #info_doc]
+            pub const INFO: ::ptx_matrix::launch::KernelInfo = ::ptx_matrix::launch::KernelInfo {
+                name: #name_text,
+                threads: #threads,
+                min_blocks: #min_blocks,
+                max_registers: #max_registers,
+                shared_bytes: <#shared as ::ptx_matrix::SharedLayout>::BYTES as u32,
+                shared_align: <#shared as ::ptx_matrix::SharedLayout>::ALIGN as u32,
+            };
+
+            #device
+            #host
+        }
+    };
+    Ok(quote! {
+        #built
+        #[inline(always)]
+        #function
+
+        #launch_module
+    })
+}
+
+fn check_signature(function: &ItemFn) -> Result<()> {
+    let signature = &function.sig;
+    if let Some(parameter) = signature.generics.params.first() {
+        let message = "a kernel is one entry in the PTX and cannot be generic: call a generic function from it";
+        return Err(Error::new_spanned(parameter, message));
+    }
+    if !matches!(signature.output, ReturnType::Default) {
+        return Err(Error::new_spanned(&signature.output, "a kernel returns nothing: it writes to a `GlobalMut`"));
+    }
+    if signature.asyncness.is_some() || signature.unsafety.is_some() || signature.abi.is_some() {
+        return Err(Error::new_spanned(&signature.ident, "a kernel is a plain `fn`"));
+    }
+    let block = "a kernel's first parameter is its block: `block: &Block`";
+    match signature.inputs.first() {
+        Some(FnArg::Typed(first)) if matches!(&*first.ty, Type::Reference(_)) => Ok(()),
+        Some(other) => Err(Error::new_spanned(other, block)),
+        None => Err(Error::new_spanned(&signature.ident, block)),
+    }
+}
+
+/// The parameters after the block; `#[shared]` is taken off them.
+fn take_parameters(function: &mut ItemFn) -> Result<Vec<Parameter>> {
+    let mut parameters = Vec::new();
+    for (index, input) in function.sig.inputs.iter_mut().enumerate().skip(1) {
+        let FnArg::Typed(input) = input else { unreachable!("`self` can only come first, and was refused") };
+        let attributes = input.attrs.len();
+        input.attrs.retain(|attribute| !attribute.path().is_ident("shared"));
+        let shared = input.attrs.len() < attributes;
+        let name = match &*input.pat {
+            Pat::Ident(pattern) => pattern.ident.clone(),
+            _ if shared => format_ident!("shared_{index}"),
+            pattern => return Err(Error::new_spanned(pattern, "a kernel's parameter needs a plain name")),
+        };
+        parameters.push(Parameter { name, ty: (*input.ty).clone(), shared });
+    }
+    Ok(parameters)
+}
+
+/// `let (part, (part, ())) = ...;`: the shared parameters from the address of the whole.
+fn shared_parts(parameters: &[Parameter], shared: &TokenStream, address: TokenStream) -> TokenStream {
+    let names = parameters.iter().filter(|p| p.shared).map(|p| &p.name);
+    let pattern = names.rev().fold(quote!(()), |rest, name| quote!((#name, #rest)));
+    quote! {
+        // SAFETY: the kernel's shared memory has the size and alignment that `INFO` says.
+        #[allow(clippy::let_unit_value)]
+        let #pattern = unsafe { <#shared as ::ptx_matrix::SharedLayout>::at(#address) };
+    }
+}
+
+fn device_entry(function: &ItemFn, parameters: &[Parameter], shared: &TokenStream) -> TokenStream {
+    let name = &function.sig.ident;
+    let metadata = format_ident!("__ptx_matrix_kernel_{name}");
+    let symbol = format!("mov.u32 {{0}}, __ptx_matrix_shared_{name};");
+    let has_shared = parameters.iter().any(|p| p.shared);
+    let address = if has_shared {
+        quote!({
+            let address: u32;
+            // SAFETY: the address of a variable in shared memory, which the builder declares.
+            unsafe { ::core::arch::asm!(#symbol, lateout(reg32) address, options(pure, nomem, nostack)) };
+            address
+        })
+    } else {
+        quote!(0)
+    };
+    let parts = shared_parts(parameters, shared, address);
+    let given: Vec<&Parameter> = parameters.iter().filter(|p| !p.shared).collect();
+    let (names, types): (Vec<_>, Vec<_>) = given.iter().map(|p| (&p.name, &p.ty)).unzip();
+    let texts: Vec<_> = names.iter().map(|name| name.to_string()).collect();
+    let (heads, tails): (Vec<_>, Vec<_>) =
+        names.iter().map(|name| (format_ident!("{name}_head"), format_ident!("{name}_tail"))).unzip();
+    let arguments = parameters.iter().map(|p| &p.name);
+    quote! {
+        #[cfg(target_arch = "nvptx64")]
+        #[unsafe(no_mangle)]
+        #[doc(hidden)]
+        pub static #metadata: [u32; 8] = INFO.metadata();
+
+        #[cfg(target_arch = "nvptx64")]
+        #[unsafe(no_mangle)]
+        #[doc(hidden)]
+        #[allow(improper_ctypes_definitions)]
+        pub unsafe extern "ptx-kernel" fn #name(
+            #(
+                #heads: <#types as ::ptx_matrix::launch::KernelParam>::Head,
+                #tails: <#types as ::ptx_matrix::launch::KernelParam>::Tail,
+            )*
+        ) {
+            // SAFETY: a launch checks the block's size, and made the parameters.
+            let block = unsafe { ::ptx_matrix::Block::enter(INFO.threads as usize) };
+            #(
+                // SAFETY: likewise.
+                let #names = unsafe {
+                    <#types as ::ptx_matrix::launch::KernelParam>::enter(#heads, #tails, #texts)
+                };
+            )*
+            #parts
+            super::#name(&block, #(#arguments),*)
+        }
+    }
+}
+
+fn host_launch(function: &ItemFn, parameters: &[Parameter], shared: &TokenStream) -> TokenStream {
+    let name = &function.sig.ident;
+    let given: Vec<&Parameter> = parameters.iter().filter(|p| !p.shared).collect();
+    let (names, types): (Vec<_>, Vec<_>) = given.iter().map(|p| (&p.name, &p.ty)).unzip();
+    let texts: Vec<_> = names.iter().map(|name| name.to_string()).collect();
+    let parts = shared_parts(parameters, shared, quote!(::ptx_matrix::sim::SHARED_BASE));
+    let arguments = parameters.iter().map(|p| &p.name);
+    quote! {
+        /// Runs the kernel on a device: its arguments behind the grid, buffers by reference.
+        #[cfg(not(target_arch = "nvptx64"))]
+        #[allow(clippy::too_many_arguments)]
+        pub fn launch<'h, D: ::ptx_matrix::launch::Device + 'h>(
+            device: &D,
+            grid: impl ::core::convert::Into<::ptx_matrix::Grid>,
+            #(#names: <#types as ::ptx_matrix::launch::KernelParam>::Host<'h, D>,)*
+        ) -> ::core::result::Result<D::Report, D::Error> {
+            #(let #names = <#types as ::ptx_matrix::launch::KernelParam>::bind(device, #names, #texts);)*
+            #[allow(unused_mut)]
+            let mut params = ::ptx_matrix::launch::Params::new();
+            #(<#types as ::ptx_matrix::launch::KernelParam>::values(#names, &mut params);)*
+            let launch = ::ptx_matrix::launch::Launch {
+                kernel: &INFO,
+                grid: ::core::convert::Into::into(grid),
+                params: &params,
+                body: &move |block| {
+                    #parts
+                    super::#name(block, #(#arguments),*)
+                },
+            };
+            // SAFETY: the parameters are this kernel's, of buffers that are borrowed until it has run.
+            unsafe { device.launch(launch) }
+        }
+
+        /// Runs the kernel on the simulator: its arguments behind the grid, buffers as slices.
+        #[cfg(not(target_arch = "nvptx64"))]
+        #[allow(clippy::too_many_arguments)]
+        pub fn simulate(
+            grid: impl ::core::convert::Into<::ptx_matrix::Grid>,
+            #(#names: <#types as ::ptx_matrix::launch::KernelParam>::Host<'_, ::ptx_matrix::sim::Simulator>,)*
+        ) -> ::core::result::Result<::ptx_matrix::sim::Report, ::ptx_matrix::sim::SimError> {
+            launch(&::ptx_matrix::sim::Simulator::default(), grid, #(#names),*)
+        }
+    }
+}

@@ -1,0 +1,32 @@
+use proc_macro2::TokenStream;
+use quote::quote;
+use syn::{Data, DeriveInput, Error, Fields, Result, parse2};
+
+/// The fields become a tuple of their types, nested in pairs, so that its layout is theirs.
+pub fn expand(item: TokenStream) -> Result<TokenStream> {
+    let item: DeriveInput = parse2(item)?;
+    let Data::Struct(data) = &item.data else {
+        return Err(Error::new_spanned(&item.ident, "only a struct of parts can be laid out in shared memory"));
+    };
+    let Fields::Named(fields) = &data.fields else {
+        return Err(Error::new_spanned(&item.ident, "a struct laid out in shared memory needs named fields"));
+    };
+    let names: Vec<_> = fields.named.iter().map(|field| &field.ident).collect();
+    let types = fields.named.iter().map(|field| &field.ty).rev().fold(quote!(()), |rest, ty| quote!((#ty, #rest)));
+    let pattern = names.iter().rev().fold(quote!(()), |rest, name| quote!((#name, #rest)));
+    let name = &item.ident;
+    let (generics, arguments, bounds) = item.generics.split_for_impl();
+    Ok(quote! {
+        impl #generics ::ptx_matrix::SharedLayout for #name #arguments #bounds {
+            const BYTES: usize = <#types as ::ptx_matrix::SharedLayout>::BYTES;
+            const ALIGN: usize = <#types as ::ptx_matrix::SharedLayout>::ALIGN;
+
+            #[inline(always)]
+            unsafe fn at(address: u32) -> Self {
+                // SAFETY: the caller's; the parts lie as in the tuple of them.
+                let #pattern = unsafe { <#types as ::ptx_matrix::SharedLayout>::at(address) };
+                Self { #(#names),* }
+            }
+        }
+    })
+}

@@ -1,0 +1,111 @@
+//! Which lane holds which element of a matrix.
+
+/// One bit of an element's coordinate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Bit {
+    /// Bit `.0` of the row.
+    Row(u32),
+    /// Bit `.0` of the column.
+    Col(u32),
+}
+
+/// The layout of a fragment: a map from (lane, index) to (row, column), where `index` counts the elements
+/// that one lane holds.
+///
+/// Every layout of the PTX ISA permutes bits: each bit of the lane and of the index is one bit of the row or of
+/// the column. So a layout is the list of those bits, lowest first, and can be read both ways.
+///
+/// ```
+/// use ptx_matrix::{Accumulator, M16N8K16};
+/// let layout = Accumulator::<M16N8K16, f32>::LAYOUT;
+/// assert_eq!(layout.position(5, 3), (9, 3)); // groupID 1, thread 1 of it, c3
+/// assert_eq!(layout.owner(9, 3), (5, 3));
+/// assert_eq!(layout.to_string(), "(T32,V4) -> (16,8)");
+/// ```
+#[derive(Debug, Clone, Copy)]
+pub struct Layout {
+    lane: [Bit; 5],
+    index: &'static [Bit],
+}
+
+impl Layout {
+    pub(super) const fn new(lane: [Bit; 5], index: &'static [Bit]) -> Self {
+        Layout { lane, index }
+    }
+
+    /// Elements that each lane holds.
+    pub const fn elements(self) -> usize {
+        1 << self.index.len()
+    }
+
+    /// Rows of the matrix.
+    pub const fn rows(self) -> usize {
+        1 << self.bits().0
+    }
+
+    /// Columns of the matrix.
+    pub const fn cols(self) -> usize {
+        1 << self.bits().1
+    }
+
+    /// How many bits the row and the column have.
+    const fn bits(self) -> (u32, u32) {
+        let (mut rows, mut cols, mut bit) = (0, 0, 0);
+        while bit < self.lane.len() + self.index.len() {
+            match self.bit(bit) {
+                Bit::Row(_) => rows += 1,
+                Bit::Col(_) => cols += 1,
+            }
+            bit += 1;
+        }
+        (rows, cols)
+    }
+
+    /// The bits of the lane, then those of the index.
+    const fn bit(self, bit: usize) -> Bit {
+        if bit < self.lane.len() { self.lane[bit] } else { self.index[bit - self.lane.len()] }
+    }
+
+    /// The (row, column) of element `index` of `lane`.
+    #[inline(always)]
+    pub const fn position(self, lane: usize, index: usize) -> (usize, usize) {
+        let (mut row, mut col) = (0, 0);
+        let mut bit = 0;
+        while bit < self.lane.len() + self.index.len() {
+            let value = if bit < self.lane.len() { lane >> bit } else { index >> (bit - self.lane.len()) };
+            match self.bit(bit) {
+                Bit::Row(to) => row |= (value & 1) << to,
+                Bit::Col(to) => col |= (value & 1) << to,
+            }
+            bit += 1;
+        }
+        (row, col)
+    }
+
+    /// The (lane, index) that holds the element at (row, column).
+    #[inline(always)]
+    pub const fn owner(self, row: usize, col: usize) -> (usize, usize) {
+        let (mut lane, mut index) = (0, 0);
+        let mut bit = 0;
+        while bit < self.lane.len() + self.index.len() {
+            let value = match self.bit(bit) {
+                Bit::Row(from) => row >> from,
+                Bit::Col(from) => col >> from,
+            };
+            if bit < self.lane.len() {
+                lane |= (value & 1) << bit;
+            } else {
+                index |= (value & 1) << (bit - self.lane.len());
+            }
+            bit += 1;
+        }
+        (lane, index)
+    }
+}
+
+/// As CuTe writes it: `(T32,V4) -> (16,8)`, 32 threads of 4 values to 16 rows of 8 columns.
+impl core::fmt::Display for Layout {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "(T32,V{}) -> ({},{})", self.elements(), self.rows(), self.cols())
+    }
+}

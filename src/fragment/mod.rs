@@ -1,0 +1,187 @@
+//! Fragments: the matrices of an `mma`, spread over the registers of a warp's lanes.
+
+mod layout;
+mod shape;
+mod tile;
+
+pub use layout::{Bit, Layout};
+pub use shape::{FragmentShape, M16N8K8, M16N8K16, Registers, Role, RoleA, RoleB, RoleC, Shape};
+pub use tile::FragmentRows;
+
+use crate::element::Width;
+use crate::{Element, Lane, LaneCapture, PerLane, Warp};
+use core::marker::PhantomData;
+
+/// A matrix of role `R` in a multiplication of shape `S`, with elements of type `T`, spread over a warp's lanes.
+///
+/// Role, shape and element type are part of its type, so that a fragment only goes where it belongs. Which
+/// lane holds which element is [`LAYOUT`](Self::LAYOUT).
+pub struct Fragment<R: Role, S: FragmentShape<R, T::Width>, T: Element> {
+    registers: PerLane<S::Registers>,
+    _element: PhantomData<fn() -> T>,
+}
+
+/// The left factor of a multiplication: M x K.
+pub type FragmentA<S, T> = Fragment<RoleA, S, T>;
+/// The right factor of a multiplication: K x N.
+pub type FragmentB<S, T> = Fragment<RoleB, S, T>;
+/// What a multiplication adds to: M x N, C and D.
+pub type Accumulator<S, T> = Fragment<RoleC, S, T>;
+
+impl<R: Role, S: FragmentShape<R, T::Width>, T: Element> Clone for Fragment<R, S, T> {
+    #[inline(always)]
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<R: Role, S: FragmentShape<R, T::Width>, T: Element> Copy for Fragment<R, S, T> {}
+
+// SAFETY: all-zero registers are all-zero elements. (`bytemuck::zeroed()` makes arrays of accumulators without a
+// loop over their elements, which would keep them in memory.)
+unsafe impl<R: Role, S: FragmentShape<R, T::Width>, T: Element> bytemuck::Zeroable for Fragment<R, S, T> {}
+
+impl<R: Role, S: FragmentShape<R, T::Width>, T: Element> Fragment<R, S, T> {
+    /// Which lane holds which element.
+    pub const LAYOUT: Layout = S::LAYOUT;
+    /// Rows of the matrix.
+    pub const ROWS: usize = S::LAYOUT.rows();
+    /// Columns of the matrix.
+    pub const COLS: usize = S::LAYOUT.cols();
+
+    /// Elements in a register.
+    const PER_REGISTER: usize = size_of::<u32>() / T::Width::BYTES;
+
+    /// The (row, column) of element `index` of `lane`.
+    #[inline(always)]
+    pub const fn position(lane: usize, index: usize) -> (usize, usize) {
+        S::LAYOUT.position(lane, index)
+    }
+
+    /// The (lane, index) that holds the element at (row, column).
+    #[inline(always)]
+    pub const fn owner(row: usize, col: usize) -> (usize, usize) {
+        S::LAYOUT.owner(row, col)
+    }
+
+    /// The matrix of zeros.
+    #[inline(always)]
+    pub fn zero() -> Self {
+        bytemuck::Zeroable::zeroed()
+    }
+
+    /// The matrix of `value(row, col)`.
+    #[inline(always)]
+    #[track_caller]
+    pub fn from_fn(warp: Warp<'_>, value: impl Fn(usize, usize) -> T + LaneCapture) -> Self {
+        Self::from_registers(warp.each(|lane| {
+            let mut registers: S::Registers = bytemuck::Zeroable::zeroed();
+            for index in 0..S::LAYOUT.elements() {
+                let (row, col) = S::LAYOUT.position(lane.id(), index);
+                put::<T>(registers.as_mut(), index, value(row, col));
+            }
+            registers
+        }))
+    }
+
+    /// Calls `read(row, col, value)` for every element, in the lane that holds it.
+    #[inline(always)]
+    #[track_caller]
+    pub fn for_each(&self, warp: Warp<'_>, read: impl Fn(usize, usize, T) + LaneCapture) {
+        let registers = &self.registers;
+        warp.each(|lane| {
+            let registers = lane.get(registers);
+            for index in 0..S::LAYOUT.elements() {
+                let (row, col) = S::LAYOUT.position(lane.id(), index);
+                read(row, col, take::<T>(registers.as_ref(), index));
+            }
+        });
+    }
+
+    /// The matrix of `value(row, col, old)`, of the same shape and role; the element type may change
+    /// (`f32` accumulators to `bf16` before they are stored).
+    #[inline(always)]
+    #[track_caller]
+    pub fn map<U: Element>(
+        &self,
+        warp: Warp<'_>,
+        value: impl Fn(usize, usize, T) -> U + LaneCapture,
+    ) -> Fragment<R, S, U>
+    where
+        S: FragmentShape<R, U::Width>,
+    {
+        const {
+            assert!(
+                <S as FragmentShape<R, T::Width>>::LAYOUT.elements()
+                    == <S as FragmentShape<R, U::Width>>::LAYOUT.elements()
+            )
+        }
+        let registers = &self.registers;
+        Fragment::from_registers(warp.each(|lane| {
+            let old = lane.get(registers);
+            let mut new: <S as FragmentShape<R, U::Width>>::Registers = bytemuck::Zeroable::zeroed();
+            for index in 0..Self::LAYOUT.elements() {
+                let (row, col) = Self::LAYOUT.position(lane.id(), index);
+                put::<U>(new.as_mut(), index, value(row, col, take::<T>(old.as_ref(), index)));
+            }
+            new
+        }))
+    }
+
+    /// Element `index` of the lane: that at [`position`](Self::position)`(lane.id(), index)`.
+    #[inline(always)]
+    pub fn get(&self, lane: Lane<'_>, index: usize) -> T {
+        take::<T>(self.registers.lane_ref(lane).as_ref(), index)
+    }
+
+    /// The registers, as the instructions take them.
+    #[inline(always)]
+    pub fn registers(&self) -> PerLane<S::Registers> {
+        self.registers
+    }
+
+    /// The fragment whose registers these are.
+    #[inline(always)]
+    pub const fn from_registers(registers: PerLane<S::Registers>) -> Self {
+        Fragment { registers, _element: PhantomData }
+    }
+}
+
+/// The whole matrix, row by row: what the simulator computes with.
+#[cfg(not(target_arch = "nvptx64"))]
+impl<R: Role, S: FragmentShape<R, T::Width>, T: Element> Fragment<R, S, T> {
+    pub(crate) fn matrix(&self) -> std::vec::Vec<T> {
+        let mut matrix = std::vec![T::zeroed(); Self::ROWS * Self::COLS];
+        for (lane, registers) in self.registers.array().iter().enumerate() {
+            for index in 0..S::LAYOUT.elements() {
+                let (row, col) = S::LAYOUT.position(lane, index);
+                matrix[row * Self::COLS + col] = take::<T>(registers.as_ref(), index);
+            }
+        }
+        matrix
+    }
+
+    pub(crate) fn from_matrix(matrix: &[T]) -> Self {
+        Self::from_registers(PerLane::from_array(core::array::from_fn(|lane| {
+            let mut registers: S::Registers = bytemuck::Zeroable::zeroed();
+            for index in 0..S::LAYOUT.elements() {
+                let (row, col) = S::LAYOUT.position(lane, index);
+                put::<T>(registers.as_mut(), index, matrix[row * Self::COLS + col]);
+            }
+            registers
+        })))
+    }
+}
+
+/// Element `index` of a lane's registers.
+#[inline(always)]
+fn take<T: Element>(registers: &[u32], index: usize) -> T {
+    let per_register = size_of::<u32>() / T::Width::BYTES;
+    T::from_bits(T::Width::unpack(registers[index / per_register], index % per_register))
+}
+
+/// Puts element `index` of a lane's registers.
+#[inline(always)]
+fn put<T: Element>(registers: &mut [u32], index: usize, value: T) {
+    let per_register = size_of::<u32>() / T::Width::BYTES;
+    T::Width::pack(&mut registers[index / per_register], index % per_register, value.to_bits());
+}

@@ -1,0 +1,187 @@
+//! Fragments from and to shared tiles.
+
+use super::{Fragment, FragmentShape, Registers, Role, put, take};
+use crate::element::{Bits16, Width};
+use crate::ldmatrix::LdMatrix;
+use crate::matrix::{B16, CountOf, NoTrans, Trans};
+use crate::shared::{Coordinate, Order, SharedTile, Swizzle, Window};
+use crate::site::Site;
+use crate::stmatrix::StMatrix;
+use crate::target::{AtLeast, BuildTarget, Supports};
+use crate::{Element, PerLane, RowAddr, Warp};
+use core::marker::PhantomData;
+
+/// The window that a fragment takes in a tile.
+struct In<F, Tile>(PhantomData<(F, Tile)>);
+
+impl<R, F, T, const ROWS: usize, const COLS: usize, S, O> Window
+    for In<Fragment<R, F, T>, SharedTile<T, ROWS, COLS, S, O>>
+where
+    R: Role,
+    F: FragmentShape<R, T::Width>,
+    T: Element,
+    S: Swizzle,
+    O: Order,
+{
+    const TILE_ROWS: usize = ROWS;
+    const TILE_COLS: usize = COLS;
+    const ROWS: usize = F::LAYOUT.rows();
+    const COLS: usize = F::LAYOUT.cols();
+    const ROW_STEP: usize = if O::ROW_MAJOR { 1 } else { RowAddr::BYTES as usize / T::Width::BYTES };
+    const COL_STEP: usize = if O::ROW_MAJOR { RowAddr::BYTES as usize / T::Width::BYTES } else { 1 };
+}
+
+/// The addresses that a fragment is loaded from or stored to, in a tile of order `O`: one matrix row (column, if
+/// `ColMajor`) in each lane. Made once by [`Fragment::rows`], they serve any number of loads and stores.
+pub struct FragmentRows<Frag, O> {
+    rows: PerLane<RowAddr>,
+    _fragment: PhantomData<fn() -> (Frag, O)>,
+}
+
+impl<Frag, O> Clone for FragmentRows<Frag, O> {
+    #[inline(always)]
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<Frag, O> Copy for FragmentRows<Frag, O> {}
+
+/// Each register of a fragment of 16-bit elements is an 8x8 matrix of `ldmatrix`: the first is that of index 0, the
+/// second that of index 2, and so on.
+impl<R, F, T> Fragment<R, F, T>
+where
+    R: Role,
+    F: FragmentShape<R, Bits16>,
+    T: Element<Width = Bits16>,
+    F::Registers: CountOf,
+{
+    /// Loads the matrix at `at` of a tile, with one `ldmatrix` (PTX ISA 9.7.14.5.15).
+    ///
+    /// The form follows from the types: as many 8x8 matrices as the fragment has registers, `.trans` where the
+    /// tile's order is across the registers' (A from a column-major tile, B from a row-major one).
+    ///
+    /// `at` is a `(row, col)`, or an [`At`](crate::At), which is checked when it is compiled; along the tile's
+    /// contiguous side it is a multiple of 8.
+    #[inline(always)]
+    #[track_caller]
+    pub fn load<const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>(
+        warp: Warp<'_>,
+        tile: &SharedTile<T, ROWS, COLS, S, O>,
+        at: impl Coordinate,
+    ) -> Self {
+        Self::load_rows(warp, Self::rows(warp, tile, at))
+    }
+
+    /// Stores the matrix at `at` of a tile, with one `stmatrix` (PTX ISA 9.7.14.5.16; sm_90). `at` as for
+    /// [`load`](Self::load).
+    #[inline(always)]
+    #[track_caller]
+    pub fn store_matrix<const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>(
+        &self,
+        warp: Warp<'_>,
+        tile: &SharedTile<T, ROWS, COLS, S, O>,
+        at: impl Coordinate,
+    ) where
+        BuildTarget: Supports<AtLeast<90>>,
+    {
+        self.store_rows(warp, Self::rows(warp, tile, at));
+    }
+
+    /// The addresses for [`load_rows`](Self::load_rows) and [`store_rows`](Self::store_rows), for kernels that keep
+    /// them out of their main loop. `at` as for [`load`](Self::load).
+    #[inline(always)]
+    #[track_caller]
+    pub fn rows<const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>(
+        warp: Warp<'_>,
+        tile: &SharedTile<T, ROWS, COLS, S, O>,
+        at: impl Coordinate,
+    ) -> FragmentRows<Self, O> {
+        let (row, col) = at.resolve::<In<Self, SharedTile<T, ROWS, COLS, S, O>>>(Site::here());
+        let tile = *tile;
+        // Eight lanes to a matrix. Where there are fewer than four, the other lanes repeat them: sm_75 wants a valid
+        // address in every lane.
+        let rows = warp.each(|lane| {
+            let (matrix, line) = (lane.id() / 8 % F::Registers::COUNT, lane.id() % 8);
+            let (down, right) = F::LAYOUT.position(0, matrix * Self::PER_REGISTER);
+            let (down, right) = if O::ROW_MAJOR { (down + line, right) } else { (down, right + line) };
+            // SAFETY: within the window, which is within the tile, and a multiple of 8 along its contiguous side.
+            unsafe { tile.row_unchecked(row + down, col + right) }
+        });
+        FragmentRows { rows, _fragment: PhantomData }
+    }
+
+    /// Loads the matrix from where [`rows`](Self::rows) says, with one `ldmatrix`.
+    #[inline(always)]
+    #[track_caller]
+    pub fn load_rows<O: Order>(warp: Warp<'_>, from: FragmentRows<Self, O>) -> Self {
+        let site = Site::here();
+        Self::from_registers(if O::ROW_MAJOR == R::PACKS_ROWS {
+            LdMatrix::<<F::Registers as CountOf>::Count, NoTrans, B16>::load_at(warp, from.rows, site)
+        } else {
+            LdMatrix::<<F::Registers as CountOf>::Count, Trans, B16>::load_at(warp, from.rows, site)
+        })
+    }
+
+    /// Stores the matrix to where [`rows`](Self::rows) says, with one `stmatrix` (sm_90).
+    #[inline(always)]
+    #[track_caller]
+    pub fn store_rows<O: Order>(&self, warp: Warp<'_>, to: FragmentRows<Self, O>)
+    where
+        BuildTarget: Supports<AtLeast<90>>,
+    {
+        let site = Site::here();
+        if O::ROW_MAJOR == R::PACKS_ROWS {
+            StMatrix::<<F::Registers as CountOf>::Count, NoTrans, B16>::store_at(warp, to.rows, self.registers(), site);
+        } else {
+            StMatrix::<<F::Registers as CountOf>::Count, Trans, B16>::store_at(warp, to.rows, self.registers(), site);
+        }
+    }
+}
+
+impl<R: Role, F: FragmentShape<R, T::Width>, T: Element> Fragment<R, F, T> {
+    /// Stores the matrix at `at` of a tile, element by element: for any element type, on any GPU. `at` as for
+    /// `load`.
+    #[inline(always)]
+    #[track_caller]
+    pub fn store<const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>(
+        &self,
+        warp: Warp<'_>,
+        tile: &SharedTile<T, ROWS, COLS, S, O>,
+        at: impl Coordinate,
+    ) {
+        let site = Site::here();
+        let (row, col) = at.resolve::<In<Self, SharedTile<T, ROWS, COLS, S, O>>>(site);
+        let (tile, registers) = (*tile, &self.registers);
+        warp.each(|lane| {
+            let registers = lane.get(registers);
+            for index in 0..F::LAYOUT.elements() {
+                let (down, right) = F::LAYOUT.position(lane.id(), index);
+                // SAFETY: within the window, which is within the tile.
+                unsafe { tile.store(row + down, col + right, take::<T>(registers.as_ref(), index), site) };
+            }
+        });
+    }
+
+    /// Loads the matrix at `at` of a tile, element by element: for any element type. `at` as for `load`.
+    #[inline(always)]
+    #[track_caller]
+    pub fn load_elements<const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>(
+        warp: Warp<'_>,
+        tile: &SharedTile<T, ROWS, COLS, S, O>,
+        at: impl Coordinate,
+    ) -> Self {
+        let site = Site::here();
+        let (row, col) = at.resolve::<In<Self, SharedTile<T, ROWS, COLS, S, O>>>(site);
+        let tile = *tile;
+        Self::from_registers(warp.each(|lane| {
+            let mut registers: F::Registers = bytemuck::Zeroable::zeroed();
+            for index in 0..F::LAYOUT.elements() {
+                let (down, right) = F::LAYOUT.position(lane.id(), index);
+                // SAFETY: within the window, which is within the tile.
+                let value = unsafe { tile.load(lane, row + down, col + right, site) };
+                put::<T>(registers.as_mut(), index, value);
+            }
+            registers
+        }))
+    }
+}

@@ -1,0 +1,48 @@
+use super::{Grid, KernelInfo, ParamValue};
+use crate::Block;
+use bytemuck::Pod;
+use std::borrow::BorrowMut;
+use std::vec::Vec;
+
+/// A kernel with its arguments, as `#[kernel]`'s launch function hands it to a device.
+pub struct Launch<'a> {
+    /// The kernel.
+    pub kernel: &'static KernelInfo,
+    /// How many blocks.
+    pub grid: Grid,
+    /// The parameters of the PTX entry, for a GPU.
+    pub params: &'a [ParamValue],
+    /// The kernel itself with its arguments, for the simulator: each warp of each block calls it.
+    pub body: &'a (dyn Fn(&Block<'_>) + Sync),
+}
+
+/// Something that runs kernels: the simulator, or a GPU with the kernels' PTX loaded.
+pub trait Device {
+    /// Elements in the device's memory, as launch functions take them.
+    type Buffer<T: Pod>: ?Sized;
+    /// What `upload` gives.
+    type Owned<T: Pod>: BorrowMut<Self::Buffer<T>>;
+    /// What is known after a kernel has run.
+    type Report;
+    /// Why it did not run, or not to its end.
+    type Error: std::error::Error + Send + Sync + 'static;
+
+    /// Copies elements to the device.
+    fn upload<T: Pod>(&self, data: &[T]) -> Result<Self::Owned<T>, Self::Error>;
+
+    /// Copies elements from the device.
+    fn download<T: Pod>(&self, buffer: &Self::Buffer<T>) -> Result<Vec<T>, Self::Error>;
+
+    /// Where a buffer starts, as the kernel's threads see it, and its length.
+    fn slice<T: Pod>(&self, buffer: &Self::Buffer<T>) -> (*mut T, usize);
+
+    /// The same for a buffer that the kernel writes.
+    fn slice_mut<T: Pod>(&self, buffer: &mut Self::Buffer<T>) -> (*mut T, usize);
+
+    /// Runs a kernel to its end.
+    ///
+    /// # Safety
+    /// The parameters are those of the kernel, in order, and the buffers they point to are this device's, borrowed until the
+    /// kernel has run, mutably where it writes.
+    unsafe fn launch(&self, launch: Launch<'_>) -> Result<Self::Report, Self::Error>;
+}

@@ -1,0 +1,54 @@
+/// Blocks of a grid in three dimensions, or the index of one of them.
+///
+/// ```
+/// use ptx_matrix::Grid;
+/// assert_eq!(Grid::from((8, 4)), Grid { x: 8, y: 4, z: 1 });
+/// assert_eq!(Grid::from(8).blocks(), 8);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Grid {
+    /// Innermost dimension.
+    pub x: u32,
+    /// Second dimension.
+    pub y: u32,
+    /// Third dimension.
+    pub z: u32,
+}
+
+impl Grid {
+    /// How many blocks the grid has.
+    pub const fn blocks(self) -> u64 {
+        self.x as u64 * self.y as u64 * self.z as u64
+    }
+}
+
+impl From<u32> for Grid {
+    fn from(x: u32) -> Self {
+        Grid { x, y: 1, z: 1 }
+    }
+}
+
+impl From<(u32, u32)> for Grid {
+    fn from((x, y): (u32, u32)) -> Self {
+        Grid { x, y, z: 1 }
+    }
+}
+
+impl From<(u32, u32, u32)> for Grid {
+    fn from((x, y, z): (u32, u32, u32)) -> Self {
+        Grid { x, y, z }
+    }
+}
+
+impl From<[u32; 3]> for Grid {
+    #[inline(always)]
+    fn from([x, y, z]: [u32; 3]) -> Self {
+        Grid { x, y, z }
+    }
+}
+
+impl core::fmt::Display for Grid {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "({}, {}, {})", self.x, self.y, self.z)
+    }
+}

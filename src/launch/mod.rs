@@ -1,0 +1,47 @@
+//! How a kernel is entered and launched: the grid, the kernel's description, its parameters, and the devices
+//! that run it. `#[kernel]` writes the code that uses this module.
+
+mod grid;
+mod param;
+
+#[cfg(not(target_arch = "nvptx64"))]
+mod device;
+
+#[cfg(not(target_arch = "nvptx64"))]
+pub use device::{Device, Launch};
+pub use grid::Grid;
+pub use param::{KernelParam, Scalar};
+#[cfg(not(target_arch = "nvptx64"))]
+pub use param::{ParamValue, Params};
+
+use crate::shared::MAX_STATIC_BYTES;
+
+/// What is known of a kernel before it runs.
+#[derive(Debug, Clone, Copy)]
+pub struct KernelInfo {
+    /// The name of its entry in the PTX.
+    pub name: &'static str,
+    /// Threads in a block.
+    pub threads: u32,
+    /// Blocks that are to fit a multiprocessor together; 0 where the kernel does not say.
+    pub min_blocks: u32,
+    /// The most registers that a thread may take; 0 where the kernel does not say.
+    pub max_registers: u32,
+    /// Bytes of shared memory.
+    pub shared_bytes: u32,
+    /// Alignment of the shared memory.
+    pub shared_align: u32,
+}
+
+impl KernelInfo {
+    /// Bytes of shared memory that the launch must ask for: all of it, if it is more than a kernel has by itself.
+    pub const fn dynamic_shared_bytes(&self) -> u32 {
+        if self.shared_bytes as usize > MAX_STATIC_BYTES { self.shared_bytes } else { 0 }
+    }
+
+    /// The words that the builder reads beside the kernel's entry: the format's version first.
+    #[doc(hidden)]
+    pub const fn metadata(&self) -> [u32; 8] {
+        [1, self.threads, self.min_blocks, self.max_registers, self.shared_bytes, self.shared_align, 0, 0]
+    }
+}

@@ -1,0 +1,135 @@
+//! The parameters of kernels: how each is handed over by the host, and how it arrives in the PTX entry.
+
+use crate::{Element, Global, GlobalMut};
+use bytemuck::Pod;
+#[cfg(not(target_arch = "nvptx64"))]
+use {super::Device, std::vec::Vec};
+
+/// A type that a kernel can take: [`Global`], [`GlobalMut`], and the numbers.
+#[diagnostic::on_unimplemented(
+    message = "a kernel cannot take a parameter of type `{Self}`",
+    label = "not a kernel parameter",
+    note = "kernels take `Global<T>`, `GlobalMut<T>`, numbers, and, marked `#[shared]`, their shared memory"
+)]
+pub trait KernelParam {
+    /// The parameter for a kernel that runs during `'k`.
+    type In<'k>: Copy + Send + Sync;
+    /// The first PTX parameter that it becomes.
+    type Head: Copy;
+    /// The second, or `()`.
+    type Tail: Copy;
+
+    /// The parameter from its PTX parameters.
+    ///
+    /// # Safety
+    /// They are what the host's launch made of such a parameter.
+    unsafe fn enter<'k>(head: Self::Head, tail: Self::Tail, name: &'static str) -> Self::In<'k>;
+
+    /// What the host hands over for it, when it launches on `D`.
+    #[cfg(not(target_arch = "nvptx64"))]
+    type Host<'h, D: Device + 'h>;
+    /// The parameter, from what the host handed over.
+    #[cfg(not(target_arch = "nvptx64"))]
+    fn bind<'h, D: Device + 'h>(device: &D, host: Self::Host<'h, D>, name: &'static str) -> Self::In<'h>;
+    /// Appends the PTX parameters.
+    #[cfg(not(target_arch = "nvptx64"))]
+    fn values(bound: Self::In<'_>, into: &mut Params);
+}
+
+/// One parameter of a PTX entry: its bytes.
+#[cfg(not(target_arch = "nvptx64"))]
+#[derive(Debug, Clone, Copy)]
+pub struct ParamValue {
+    bytes: [u8; 8],
+    len: usize,
+}
+
+#[cfg(not(target_arch = "nvptx64"))]
+impl ParamValue {
+    /// The parameter `value`, of at most eight bytes.
+    pub fn new(value: impl Pod) -> Self {
+        let value = bytemuck::bytes_of(&value);
+        let mut bytes = [0; 8];
+        bytes[..value.len()].copy_from_slice(value);
+        ParamValue { bytes, len: value.len() }
+    }
+
+    /// Its bytes, in its own width.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes[..self.len]
+    }
+}
+
+/// The parameters of a PTX entry, in order.
+#[cfg(not(target_arch = "nvptx64"))]
+pub type Params = Vec<ParamValue>;
+
+/// A number that a kernel takes by value.
+pub trait Scalar: Pod + Send + Sync {}
+
+macro_rules! scalars {
+    ($($scalar:ty)*) => {$(
+        impl Scalar for $scalar {}
+
+        impl KernelParam for $scalar {
+            type In<'k> = $scalar;
+            type Head = $scalar;
+            type Tail = ();
+
+            #[inline(always)]
+            unsafe fn enter<'k>(head: $scalar, _: (), _: &'static str) -> Self::In<'k> {
+                head
+            }
+
+            #[cfg(not(target_arch = "nvptx64"))]
+            type Host<'h, D: Device + 'h> = $scalar;
+            #[cfg(not(target_arch = "nvptx64"))]
+            fn bind<'h, D: Device + 'h>(_: &D, host: Self::Host<'h, D>, _: &'static str) -> Self::In<'h> {
+                host
+            }
+            #[cfg(not(target_arch = "nvptx64"))]
+            fn values(bound: Self::In<'_>, into: &mut Params) {
+                into.push(ParamValue::new(bound));
+            }
+        }
+    )*};
+}
+scalars!(u8 i8 u16 i16 u32 i32 u64 i64 usize isize f32 f64);
+
+/// A slice becomes its pointer (typed, so that LLVM sees it point to global memory) and its length.
+macro_rules! slices {
+    ($($slice:ident $method:ident [$($borrow:tt)+];)*) => {$(
+        impl<T: Element> KernelParam for $slice<'_, T> {
+            type In<'k> = $slice<'k, T>;
+            type Head = *mut T;
+            type Tail = usize;
+
+            #[inline(always)]
+            unsafe fn enter<'k>(start: *mut T, len: usize, name: &'static str) -> $slice<'k, T> {
+                // SAFETY: by the caller, they are those of a buffer that the launch borrows.
+                unsafe { $slice::new(start, len, name) }
+            }
+
+            slices!(@host $slice $method $($borrow)+);
+        }
+    )*};
+    (@host $slice:ident $method:ident $($borrow:tt)+) => {
+        #[cfg(not(target_arch = "nvptx64"))]
+        type Host<'h, D: Device + 'h> = $($borrow)+ D::Buffer<T>;
+        #[cfg(not(target_arch = "nvptx64"))]
+        fn bind<'h, D: Device + 'h>(device: &D, host: Self::Host<'h, D>, name: &'static str) -> $slice<'h, T> {
+            let (start, len) = device.$method(host);
+            // SAFETY: the buffer is borrowed for `'h`, mutably where the kernel writes.
+            unsafe { $slice::new(start, len, name) }
+        }
+        #[cfg(not(target_arch = "nvptx64"))]
+        fn values(bound: $slice<'_, T>, into: &mut Params) {
+            into.push(ParamValue::new(bound.as_ptr() as u64));
+            into.push(ParamValue::new(bound.len() as u64));
+        }
+    };
+}
+slices! {
+    Global slice [&'h];
+    GlobalMut slice_mut [&'h mut];
+}

@@ -1,0 +1,61 @@
+#![doc = include_str!("../README.md")]
+#![no_std]
+#![feature(auto_traits, negative_impls)]
+// The builder switches on `abi_ptx` and `asm_experimental_arch` for every crate, so that kernels need not.
+#![cfg_attr(target_arch = "nvptx64", feature(stdarch_nvptx))]
+#![warn(missing_docs)]
+
+#[cfg(not(target_arch = "nvptx64"))]
+extern crate std;
+
+// `#[kernel]` names this crate; so do the tests within it.
+extern crate self as ptx_matrix;
+
+mod element;
+mod fragment;
+mod global;
+mod lane;
+mod ldmatrix;
+mod matrix;
+mod mma;
+mod movmatrix;
+mod scope;
+mod shared;
+mod site;
+mod stmatrix;
+
+pub mod launch;
+#[cfg(target_arch = "nvptx64")]
+pub mod raw;
+#[cfg(not(target_arch = "nvptx64"))]
+pub mod sim;
+pub mod target;
+
+pub use bytemuck::Zeroable;
+pub use element::{Bits8, Bits16, Bits32, Bits64, Element, Width};
+pub use fragment::{
+    Accumulator, Bit, Fragment, FragmentA, FragmentB, FragmentRows, FragmentShape, Layout, M16N8K8, M16N8K16,
+    Registers, Role, RoleA, RoleB, RoleC, Shape,
+};
+pub use global::{Global, GlobalMut};
+pub use half::{bf16, f16};
+pub use lane::{LANES, Lane, LaneCapture, PerLane};
+pub use launch::Grid;
+pub use ldmatrix::LdMatrix;
+pub use matrix::{B16, Count, CountOf, CountRegisters, NoTrans, Trans, Transposition, X1, X2, X4};
+pub use mma::{Mma, MmaForm};
+pub use movmatrix::MovMatrix;
+pub use ptx_matrix_macros::{SharedLayout, kernel};
+pub use scope::{Block, Threads, Warp};
+pub use shared::{
+    At, ColMajor, Coordinate, MAX_STATIC_BYTES, Order, RowAddr, RowMajor, SharedLayout, SharedTile, Swizzle, Swizzle32,
+    Swizzle64, Swizzle128, Unswizzled, Window,
+};
+pub use stmatrix::StMatrix;
+
+/// A kernel that panics stops with a trap; the launch reports it.
+#[cfg(target_arch = "nvptx64")]
+#[panic_handler]
+fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
+    raw::trap()
+}

@@ -1,0 +1,66 @@
+//! What `ldmatrix`, `stmatrix` and `movmatrix` have in common: 8x8 matrices of 16-bit elements, one, two or four
+//! of them, each spread over the lanes so that lane `l` holds two elements of row `l / 4`, from column
+//! `l % 4 * 2` on (transposed: of column `l / 4`).
+
+use crate::fragment::Registers;
+use crate::ldmatrix::LdMatrixForms;
+use crate::stmatrix::StMatrixForms;
+
+/// How many matrices an instruction moves: [`X1`], [`X2`] or [`X4`].
+pub trait Count: CountRegisters + LdMatrixForms + StMatrixForms {}
+
+/// The registers of a [`Count`] of matrices: one a matrix, in each lane.
+pub trait CountRegisters: Copy + 'static {
+    /// A lane's registers.
+    type Registers: CountOf<Count = Self>;
+}
+
+/// Registers that are as many as some [`Count`] of matrices.
+pub trait CountOf: Registers {
+    /// That count.
+    type Count: Count<Registers = Self>;
+}
+
+macro_rules! counts {
+    ($($count:ident $matrices:literal $name:literal;)*) => {$(
+        #[doc = concat!("`", $name, "`")]
+        #[derive(Debug, Clone, Copy)]
+        pub struct $count;
+        impl Count for $count {}
+        impl CountRegisters for $count {
+            type Registers = [u32; $matrices];
+        }
+        impl CountOf for [u32; $matrices] {
+            type Count = $count;
+        }
+    )*};
+}
+counts! {
+    X1 1 ".x1";
+    X2 2 ".x2";
+    X4 4 ".x4";
+}
+
+/// Whether the matrices are transposed on the way: [`Trans`] or [`NoTrans`].
+pub trait Transposition: Copy + 'static {
+    /// Whether they are.
+    const TRANSPOSED: bool;
+}
+
+/// As they lie in memory: a lane's register holds neighbours of a row.
+#[derive(Debug, Clone, Copy)]
+pub struct NoTrans;
+impl Transposition for NoTrans {
+    const TRANSPOSED: bool = false;
+}
+
+/// `.trans`: a lane's register holds neighbours of a column.
+#[derive(Debug, Clone, Copy)]
+pub struct Trans;
+impl Transposition for Trans {
+    const TRANSPOSED: bool = true;
+}
+
+/// `.b16`: elements of 16 bits, of whatever type.
+#[derive(Debug, Clone, Copy)]
+pub struct B16;

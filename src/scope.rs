@@ -1,0 +1,196 @@
+//! The scopes of execution: a block of warps, and a warp of 32 lanes.
+
+use crate::lane::{LANES, Lane, LaneCapture, PerLane};
+use crate::launch::Grid;
+#[cfg(not(target_arch = "nvptx64"))]
+use crate::{sim, site::Site};
+use core::marker::PhantomData;
+
+/// Block scope: code that all warps of a block run. What it computes from the block's index and the kernel's
+/// arguments is the same in all of them; [`warp`](Block::warp) leads to what differs by warp.
+///
+/// A kernel is given it as its first parameter; there is no other way to get one.
+pub struct Block<'k> {
+    #[cfg(target_arch = "nvptx64")]
+    threads: usize,
+    #[cfg(not(target_arch = "nvptx64"))]
+    pub(crate) simulated: sim::WarpOfBlock<'k>,
+    _kernel: PhantomData<&'k ()>,
+}
+
+impl !LaneCapture for Block<'_> {}
+
+/// Warp scope: code that the 32 lanes of a warp run together, converged. Plain values in it are the same in
+/// all lanes; what differs by lane is a [`PerLane`].
+///
+/// Collectives take it as proof that all lanes are there: a lane closure cannot capture it.
+#[derive(Clone, Copy)]
+pub struct Warp<'b> {
+    block: &'b Block<'b>,
+}
+
+impl !LaneCapture for Warp<'_> {}
+
+impl<'k> Block<'k> {
+    /// The scope of a kernel's entry.
+    ///
+    /// # Safety
+    /// The kernel was launched with blocks of `threads` threads in one dimension, a multiple of 32, and all
+    /// threads of the block call this.
+    #[cfg(target_arch = "nvptx64")]
+    #[inline(always)]
+    #[doc(hidden)]
+    pub unsafe fn enter(threads: usize) -> Self {
+        // SAFETY: the caller's. LLVM learns the bounds of the warp's index from it.
+        unsafe { core::hint::assert_unchecked((crate::raw::index::thread() as usize) < threads) };
+        Block { threads, _kernel: PhantomData }
+    }
+
+    #[cfg(not(target_arch = "nvptx64"))]
+    pub(crate) fn simulated(simulated: sim::WarpOfBlock<'k>) -> Self {
+        Block { simulated, _kernel: PhantomData }
+    }
+
+    /// This block's index in the grid (`%ctaid`).
+    #[inline(always)]
+    pub fn index(&self) -> Grid {
+        #[cfg(target_arch = "nvptx64")]
+        return crate::raw::index::block().into();
+        #[cfg(not(target_arch = "nvptx64"))]
+        return self.simulated.block_index();
+    }
+
+    /// The grid: how many blocks there are (`%nctaid`).
+    #[inline(always)]
+    pub fn grid(&self) -> Grid {
+        #[cfg(target_arch = "nvptx64")]
+        return crate::raw::index::grid().into();
+        #[cfg(not(target_arch = "nvptx64"))]
+        return self.simulated.grid();
+    }
+
+    /// Threads in the block, as `#[kernel(threads = ..)]` says.
+    #[inline(always)]
+    pub fn threads(&self) -> usize {
+        #[cfg(target_arch = "nvptx64")]
+        return self.threads;
+        #[cfg(not(target_arch = "nvptx64"))]
+        return self.simulated.threads();
+    }
+
+    /// Warps in the block.
+    #[inline(always)]
+    pub fn warps(&self) -> usize {
+        self.threads() / LANES
+    }
+
+    /// The executing warp.
+    #[inline(always)]
+    pub fn warp(&self) -> Warp<'_> {
+        Warp { block: self }
+    }
+
+    /// All warps wait for each other; what each wrote to memory before, all see after (`bar.sync 0`, PTX ISA
+    /// 9.7.13.1).
+    ///
+    /// All warps of the block must come to a `sync`, as often as each other: the simulator reports a warp that
+    /// does not; on a GPU the others wait for ever.
+    #[inline(always)]
+    #[track_caller]
+    pub fn sync(&self) {
+        #[cfg(target_arch = "nvptx64")]
+        // SAFETY: block scope is not under lane-dependent control flow, so each warp is converged.
+        unsafe {
+            crate::raw::bar_sync();
+        }
+        #[cfg(not(target_arch = "nvptx64"))]
+        self.simulated.sync(Site::here());
+    }
+}
+
+impl<'b> Warp<'b> {
+    /// The warp's index in its block.
+    #[inline(always)]
+    pub fn index(self) -> usize {
+        #[cfg(target_arch = "nvptx64")]
+        return crate::raw::index::thread() as usize / LANES;
+        #[cfg(not(target_arch = "nvptx64"))]
+        return self.block.simulated.warp();
+    }
+
+    /// The block that the warp is of.
+    #[inline(always)]
+    pub fn block(self) -> &'b Block<'b> {
+        self.block
+    }
+
+    /// Runs the lane closure in each lane: `value(lane)`.
+    ///
+    /// The closure may branch on what differs by lane; it can reach no collective (see [`LaneCapture`]).
+    #[inline(always)]
+    #[track_caller]
+    pub fn each<T>(self, value: impl Fn(Lane<'_>) -> T + LaneCapture) -> PerLane<T> {
+        let _ = self;
+        PerLane::from_lanes(value)
+    }
+
+    /// Runs the lane closure in each lane, with that lane's value to change.
+    #[inline(always)]
+    #[track_caller]
+    pub fn update<T>(self, values: &mut PerLane<T>, change: impl Fn(Lane<'_>, &mut T) + LaneCapture) {
+        #[cfg(target_arch = "nvptx64")]
+        {
+            let lane = Lane::current();
+            change(lane, values.lane_mut(lane));
+        }
+        #[cfg(not(target_arch = "nvptx64"))]
+        for id in 0..LANES {
+            let lane = Lane::simulated(id);
+            sim::in_lane(id, || change(lane, values.lane_mut(lane)));
+        }
+    }
+
+    /// The lanes wait for each other; what each wrote to memory before, all see after (`bar.warp.sync`, PTX ISA
+    /// 9.7.13.2).
+    #[inline(always)]
+    pub fn sync(self) {
+        #[cfg(target_arch = "nvptx64")]
+        // SAFETY: warp scope is not under lane-dependent control flow.
+        unsafe {
+            crate::raw::bar_warp_sync();
+        }
+    }
+}
+
+/// The threads among which work is shared out: a [`Warp`]'s 32, or all of a [`Block`].
+pub trait Threads: Copy {
+    /// How many there are.
+    fn count(self) -> usize;
+    /// Runs `work(lane, rank)` in each thread, `rank` counting them from 0.
+    fn each_thread(self, work: impl Fn(Lane<'_>, usize) + LaneCapture);
+}
+
+impl Threads for Warp<'_> {
+    #[inline(always)]
+    fn count(self) -> usize {
+        LANES
+    }
+
+    #[inline(always)]
+    fn each_thread(self, work: impl Fn(Lane<'_>, usize) + LaneCapture) {
+        self.each(|lane| work(lane, lane.id()));
+    }
+}
+
+impl Threads for &Block<'_> {
+    #[inline(always)]
+    fn count(self) -> usize {
+        self.threads()
+    }
+
+    #[inline(always)]
+    fn each_thread(self, work: impl Fn(Lane<'_>, usize) + LaneCapture) {
+        let first = self.warp().index() * LANES;
+        self.warp().each(|lane| work(lane, first + lane.id()));
+    }
+}

@@ -1,0 +1,127 @@
+//! How the parts of a kernel's shared memory lie behind each other.
+
+use super::{Order, SharedTile, Swizzle};
+use crate::Element;
+
+/// The most shared memory that a kernel has without asking the driver for more (48 KiB, on every GPU).
+/// A kernel with more uses dynamic shared memory, which the launch asks for.
+pub const MAX_STATIC_BYTES: usize = 48 * 1024;
+
+/// A kernel's shared memory, or a part of it: a [`SharedTile`], an array or tuple of parts, or a struct of
+/// parts with `#[derive(SharedLayout)]`.
+///
+/// A kernel takes it as the parameter marked `#[shared]`. Parts are handles: copying one copies no memory.
+pub trait SharedLayout: Sized {
+    /// Its size in bytes.
+    const BYTES: usize;
+    /// Its alignment in bytes, a power of two.
+    const ALIGN: usize;
+
+    /// The part that starts at `address` in the `.shared` window.
+    ///
+    /// # Safety
+    /// `BYTES` bytes from `address` belong to the block's shared memory, and `address` is a multiple of `ALIGN`.
+    unsafe fn at(address: u32) -> Self;
+}
+
+/// Where a part of alignment `align` starts, if the parts before it end at `end`.
+#[doc(hidden)]
+pub const fn align_up(end: usize, align: usize) -> usize {
+    end.next_multiple_of(align)
+}
+
+impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order> SharedLayout
+    for SharedTile<T, ROWS, COLS, S, O>
+{
+    const BYTES: usize = Self::TILE_BYTES;
+    const ALIGN: usize = S::ALIGN;
+
+    #[inline(always)]
+    unsafe fn at(address: u32) -> Self {
+        // SAFETY: the caller's.
+        unsafe { SharedTile::from_address(address) }
+    }
+}
+
+impl<P: SharedLayout, const N: usize> SharedLayout for [P; N] {
+    const BYTES: usize = if N == 0 { 0 } else { align_up(P::BYTES, P::ALIGN) * (N - 1) + P::BYTES };
+    const ALIGN: usize = P::ALIGN;
+
+    #[inline(always)]
+    unsafe fn at(address: u32) -> Self {
+        // SAFETY: part `i` lies at a multiple of the stride, within this array's bytes.
+        core::array::from_fn(|i| unsafe { P::at(address + (i * align_up(P::BYTES, P::ALIGN)) as u32) })
+    }
+}
+
+impl SharedLayout for () {
+    const BYTES: usize = 0;
+    const ALIGN: usize = 1;
+
+    #[inline(always)]
+    unsafe fn at(_: u32) -> Self {}
+}
+
+/// A tuple is its first part, and then the tuple of the others.
+macro_rules! tuples {
+    ($($first:ident $($rest:ident)*;)*) => {$(
+        impl<$first: SharedLayout, $($rest: SharedLayout),*> SharedLayout for ($first, $($rest,)*) {
+            const BYTES: usize = {
+                let end = $first::BYTES;
+                $(let end = align_up(end, $rest::ALIGN) + $rest::BYTES;)*
+                end
+            };
+            const ALIGN: usize = {
+                let align = $first::ALIGN;
+                $(let align = if $rest::ALIGN > align { $rest::ALIGN } else { align };)*
+                align
+            };
+
+            #[inline(always)]
+            #[allow(unused_assignments, unused_mut, unused_variables, reason = "the last part's end is not read")]
+            unsafe fn at(address: u32) -> Self {
+                let mut end = $first::BYTES;
+                // SAFETY: each part lies within this tuple's bytes, at a multiple of its alignment.
+                unsafe {
+                    (
+                        $first::at(address),
+                        $({
+                            let start = align_up(end, $rest::ALIGN);
+                            end = start + $rest::BYTES;
+                            $rest::at(address + start as u32)
+                        },)*
+                    )
+                }
+            }
+        }
+    )*};
+}
+
+tuples! {
+    A;
+    A B;
+    A B C;
+    A B C D;
+    A B C D E;
+    A B C D E F;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Swizzle128, Unswizzled};
+    use half::bf16;
+
+    #[test]
+    fn parts_are_aligned_and_do_not_overlap() {
+        type Small = SharedTile<bf16, 3, 8, Unswizzled>;
+        type Big = SharedTile<bf16, 8, 64, Swizzle128>;
+        type Parts = (Small, Big, [Small; 3]);
+        assert_eq!(Small::BYTES, 48);
+        assert_eq!(Parts::ALIGN, 1024);
+        assert_eq!(Parts::BYTES, 1024 + 1024 + 3 * 48);
+        // SAFETY: the handles are only asked where they are.
+        let (small, big, array) = unsafe { Parts::at(1024) };
+        assert_eq!((small.address(), big.address(), array[2].address()), (1024, 2048, 3072 + 2 * 48));
+    }
+}

@@ -1,0 +1,14 @@
+//! Shared memory: swizzled tiles, the row addresses that matrix loads and stores take, and how a kernel's
+//! shared memory is laid out.
+
+mod coordinate;
+mod layout;
+mod row;
+mod swizzle;
+mod tile;
+
+pub use coordinate::{At, Coordinate, Window};
+pub use layout::{MAX_STATIC_BYTES, SharedLayout};
+pub use row::RowAddr;
+pub use swizzle::{Swizzle, Swizzle32, Swizzle64, Swizzle128, Unswizzled};
+pub use tile::{ColMajor, Order, RowMajor, SharedTile};

@@ -1,0 +1,235 @@
+use super::swizzle::swizzled;
+use super::{Coordinate, RowAddr, Swizzle, Unswizzled, Window};
+use crate::element::Width;
+use crate::scope::Threads;
+use crate::site::Site;
+use crate::{Element, Lane, LaneCapture};
+use core::marker::PhantomData;
+
+/// Which elements of a tile are neighbours in memory.
+pub trait Order: Copy + 'static {
+    /// Whether the elements of a row are; else those of a column.
+    const ROW_MAJOR: bool;
+}
+
+/// The elements of a row are neighbours.
+#[derive(Debug, Clone, Copy)]
+pub struct RowMajor;
+impl Order for RowMajor {
+    const ROW_MAJOR: bool = true;
+}
+
+/// The elements of a column are neighbours.
+#[derive(Debug, Clone, Copy)]
+pub struct ColMajor;
+impl Order for ColMajor {
+    const ROW_MAJOR: bool = false;
+}
+
+/// A `ROWS` x `COLS` matrix in shared memory, swizzled by `S`.
+///
+/// A tile is a handle, four bytes: copying it copies no elements. It lies in the block's shared memory, aligned as
+/// its swizzle needs, because only a kernel's `#[shared]` parameter makes one; what it is asked for is in
+/// bounds, or the kernel stops (on the host with the source line, on the device with a trap).
+///
+/// The contiguous side (a row if `RowMajor`) is a multiple of 16 bytes, else it does not compile.
+pub struct SharedTile<T, const ROWS: usize, const COLS: usize, S = Unswizzled, O = RowMajor> {
+    address: u32,
+    _type: PhantomData<fn() -> (T, S, O)>,
+}
+
+impl<T, const ROWS: usize, const COLS: usize, S, O> Clone for SharedTile<T, ROWS, COLS, S, O> {
+    #[inline(always)]
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<T, const ROWS: usize, const COLS: usize, S, O> Copy for SharedTile<T, ROWS, COLS, S, O> {}
+
+/// A window of one element.
+struct Single<Tile>(PhantomData<Tile>);
+/// A window of one row of eight 16-bit elements.
+struct MatrixRow<Tile>(PhantomData<Tile>);
+
+impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order> Window
+    for Single<SharedTile<T, ROWS, COLS, S, O>>
+{
+    const TILE_ROWS: usize = ROWS;
+    const TILE_COLS: usize = COLS;
+    const ROWS: usize = 1;
+    const COLS: usize = 1;
+    const ROW_STEP: usize = 1;
+    const COL_STEP: usize = 1;
+}
+
+impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order> Window
+    for MatrixRow<SharedTile<T, ROWS, COLS, S, O>>
+{
+    const TILE_ROWS: usize = ROWS;
+    const TILE_COLS: usize = COLS;
+    const ROWS: usize = if O::ROW_MAJOR { 1 } else { Self::CHUNK };
+    const COLS: usize = if O::ROW_MAJOR { Self::CHUNK } else { 1 };
+    const ROW_STEP: usize = Self::ROWS;
+    const COL_STEP: usize = Self::COLS;
+}
+
+impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>
+    MatrixRow<SharedTile<T, ROWS, COLS, S, O>>
+{
+    const CHUNK: usize = RowAddr::BYTES as usize / T::Width::BYTES;
+}
+
+impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order> SharedTile<T, ROWS, COLS, S, O> {
+    /// Elements from one row (column, if `ColMajor`) to the next.
+    const PITCH: usize = if O::ROW_MAJOR { COLS } else { ROWS };
+
+    /// Bytes that the tile takes.
+    pub(super) const TILE_BYTES: usize = {
+        assert!(
+            (Self::PITCH * T::Width::BYTES).is_multiple_of(RowAddr::BYTES as usize),
+            "the contiguous side of a shared tile must be a multiple of 16 bytes"
+        );
+        (ROWS * COLS * T::Width::BYTES).next_multiple_of(S::SPAN)
+    };
+
+    /// The tile's rows.
+    pub const ROWS: usize = ROWS;
+    /// The tile's columns.
+    pub const COLS: usize = COLS;
+
+    /// A tile at an address of one's own making, in the `.shared` window.
+    ///
+    /// # Safety
+    /// As for [`SharedLayout::at`](super::SharedLayout::at).
+    #[inline(always)]
+    pub const unsafe fn from_address(address: u32) -> Self {
+        SharedTile { address, _type: PhantomData }
+    }
+
+    /// Where the tile starts, in the `.shared` window.
+    #[inline(always)]
+    pub const fn address(self) -> u32 {
+        self.address
+    }
+
+    /// Where element (row, col) lies in the tile, in bytes from its start.
+    #[inline(always)]
+    pub const fn offset(row: usize, col: usize) -> u32 {
+        let (row, col) = (row as u32, col as u32);
+        let index = if O::ROW_MAJOR { row * COLS as u32 + col } else { col * ROWS as u32 + row };
+        swizzled(index * T::Width::BYTES as u32, (Self::PITCH * T::Width::BYTES) as u32, S::BITS)
+    }
+
+    #[inline(always)]
+    const fn element(self, row: usize, col: usize) -> u32 {
+        self.address + Self::offset(row, col)
+    }
+
+    /// The address of the 16 bytes from (row, col) on, along the contiguous side: a matrix row.
+    ///
+    /// The coordinate along the contiguous side is a multiple of 16 bytes (8 elements of 16 bits).
+    #[inline(always)]
+    #[track_caller]
+    pub fn row(self, at: impl Coordinate) -> RowAddr {
+        let (row, col) = at.resolve::<MatrixRow<Self>>(Site::here());
+        // SAFETY: in bounds and aligned, as resolved.
+        unsafe { self.row_unchecked(row, col) }
+    }
+
+    /// The address of the 16 bytes from (row, col) on.
+    ///
+    /// # Safety
+    /// They lie in the tile, and the coordinate along the contiguous side is a multiple of 16 bytes.
+    #[inline(always)]
+    pub(crate) unsafe fn row_unchecked(self, row: usize, col: usize) -> RowAddr {
+        // SAFETY: in bounds and aligned, by the caller; chunks of 16 bytes move whole under the swizzle.
+        unsafe { RowAddr::from_address(self.element(row, col)) }
+    }
+
+    /// Writes one element.
+    #[inline(always)]
+    #[track_caller]
+    pub fn set(self, at: impl Coordinate, value: T) {
+        let site = Site::here();
+        let (row, col) = at.resolve::<Single<Self>>(site);
+        // SAFETY: in bounds, as resolved.
+        unsafe { self.store(row, col, value, site) }
+    }
+
+    /// Reads one element. Shared memory may differ from lane to lane while others write it, so it is read in
+    /// a lane closure.
+    #[inline(always)]
+    #[track_caller]
+    pub fn get(self, lane: Lane<'_>, at: impl Coordinate) -> T {
+        let site = Site::here();
+        let (row, col) = at.resolve::<Single<Self>>(site);
+        // SAFETY: in bounds, as resolved.
+        unsafe { self.load(lane, row, col, site) }
+    }
+
+    /// # Safety
+    /// (row, col) is an element of the tile.
+    #[inline(always)]
+    pub(crate) unsafe fn store(self, row: usize, col: usize, value: T, site: Site) {
+        let address = self.element(row, col);
+        #[cfg(target_arch = "nvptx64")]
+        // SAFETY: in bounds, by the caller; aligned, as the tile is.
+        unsafe {
+            let _ = site;
+            T::Width::store_shared(address, value.to_bits());
+        }
+        #[cfg(not(target_arch = "nvptx64"))]
+        crate::sim::store_shared(site, address, bytemuck::bytes_of(&value));
+    }
+
+    /// # Safety
+    /// (row, col) is an element of the tile.
+    #[inline(always)]
+    pub(crate) unsafe fn load(self, _: Lane<'_>, row: usize, col: usize, site: Site) -> T {
+        let address = self.element(row, col);
+        #[cfg(target_arch = "nvptx64")]
+        // SAFETY: in bounds, by the caller; aligned, as the tile is.
+        return unsafe {
+            let _ = site;
+            T::from_bits(T::Width::load_shared(address))
+        };
+        #[cfg(not(target_arch = "nvptx64"))]
+        return {
+            let mut value = T::zeroed();
+            crate::sim::load_shared(site, address, bytemuck::bytes_of_mut(&mut value));
+            value
+        };
+    }
+
+    /// Calls `visit(lane, row, col)` once for every element, each in one of the threads. Neighbouring threads
+    /// get neighbouring elements.
+    #[inline(always)]
+    fn share_out(threads: impl Threads, visit: impl Fn(Lane<'_>, usize, usize) + LaneCapture) {
+        let count = threads.count();
+        threads.each_thread(|lane, rank| {
+            for index in (rank..ROWS * COLS).step_by(count) {
+                let (major, minor) = (index / Self::PITCH, index % Self::PITCH);
+                let (row, col) = if O::ROW_MAJOR { (major, minor) } else { (minor, major) };
+                visit(lane, row, col);
+            }
+        });
+    }
+
+    /// Writes `value(row, col)` to every element; the threads (a warp's or the block's) share the work.
+    #[inline(always)]
+    #[track_caller]
+    pub fn fill(self, threads: impl Threads, value: impl Fn(usize, usize) -> T + LaneCapture) {
+        let site = Site::here();
+        // SAFETY: every (row, col) that is shared out is an element.
+        Self::share_out(threads, |_, row, col| unsafe { self.store(row, col, value(row, col), site) });
+    }
+
+    /// Calls `read(row, col, value)` for every element; the threads (a warp's or the block's) share the work.
+    #[inline(always)]
+    #[track_caller]
+    pub fn for_each(self, threads: impl Threads, read: impl Fn(usize, usize, T) + LaneCapture) {
+        let site = Site::here();
+        // SAFETY: every (row, col) that is shared out is an element.
+        Self::share_out(threads, |lane, row, col| read(row, col, unsafe { self.load(lane, row, col, site) }));
+    }
+}

@@ -1,0 +1,143 @@
+//! One block: its warps as coroutines, and the barrier at which they wait for each other.
+
+use super::context::{Failure, current_lane, in_block, take_panic};
+use super::error::{Misuse, Place, SimError};
+use super::memory::SharedMemory;
+use crate::lane::LANES;
+use crate::launch::Launch;
+use crate::site::Site;
+use crate::{Block, Grid};
+use core::panic::Location;
+use corosensei::stack::DefaultStack;
+use corosensei::{Coroutine, CoroutineResult, Yielder};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::rc::Rc;
+use std::vec::Vec;
+
+/// A warp's stack. Fragments are held for all 32 lanes, and unoptimised code moves them about; only what is touched
+/// takes memory.
+const STACK_BYTES: usize = 16 << 20;
+
+/// What the warps of a block have in common.
+pub(super) struct BlockState {
+    pub(super) shared: SharedMemory,
+    index: Grid,
+    grid: Grid,
+    threads: usize,
+}
+
+/// Where a warp waits.
+type Waiting = &'static Location<'static>;
+
+/// A warp of a block that is being simulated.
+#[derive(Clone, Copy)]
+pub struct WarpOfBlock<'k> {
+    state: &'k BlockState,
+    warp: usize,
+    yielder: &'k Yielder<(), Waiting>,
+}
+
+impl WarpOfBlock<'_> {
+    pub(crate) fn block_index(self) -> Grid {
+        self.state.index
+    }
+
+    pub(crate) fn grid(self) -> Grid {
+        self.state.grid
+    }
+
+    pub(crate) fn threads(self) -> usize {
+        self.state.threads
+    }
+
+    pub(crate) fn warp(self) -> usize {
+        self.warp
+    }
+
+    /// Waits until all warps of the block do.
+    pub(crate) fn sync(self, site: Site) {
+        self.yielder.suspend(site.location);
+    }
+}
+
+/// How far a warp is.
+enum Progress {
+    Ready,
+    Waiting(Waiting),
+    Ended,
+}
+
+/// Runs one block to its end.
+pub(super) fn run(launch: &Launch<'_>, index: Grid, seed: u64) -> Result<(), SimError> {
+    let threads = launch.kernel.threads as usize;
+    let state = Rc::new(BlockState {
+        shared: SharedMemory::new(launch.kernel.shared_bytes as usize),
+        index,
+        grid: launch.grid,
+        threads,
+    });
+    let error = |misuse, place, warp, lane| SimError {
+        misuse,
+        kernel: launch.kernel.name,
+        place,
+        block: Some(index),
+        warp,
+        lane,
+        seed,
+    };
+
+    let mut warps: Vec<_> = (0..threads / LANES)
+        .map(|warp| {
+            let (state, body) = (&*state, launch.body);
+            let stack = DefaultStack::new(STACK_BYTES).expect("address space for the stacks of a block's warps");
+            // SAFETY: what the coroutine borrows (the launch's body, the block's state) outlives `warps`.
+            unsafe {
+                Coroutine::with_stack_unchecked(stack, move |yielder: &Yielder<(), Waiting>, ()| {
+                    body(&Block::simulated(WarpOfBlock { state, warp, yielder }));
+                })
+            }
+        })
+        .collect();
+    let mut progress: Vec<_> = warps.iter().map(|_| Progress::Ready).collect();
+    let mut random =
+        fastrand::Rng::with_seed(seed ^ (u64::from(index.x) << 32 | u64::from(index.y) << 16 | u64::from(index.z)));
+
+    loop {
+        let ready: Vec<usize> = (0..warps.len()).filter(|&warp| matches!(progress[warp], Progress::Ready)).collect();
+        if let Some(&warp) = random.choice(&ready) {
+            let resumed = in_block(&state, || {
+                catch_unwind(AssertUnwindSafe(|| warps[warp].resume(()))).map_err(|payload| (payload, current_lane()))
+            });
+            progress[warp] = match resumed {
+                Ok(CoroutineResult::Yield(location)) => Progress::Waiting(location),
+                Ok(CoroutineResult::Return(())) => Progress::Ended,
+                Err((payload, lane)) => {
+                    return Err(match payload.downcast::<Failure>() {
+                        Ok(failure) => error(failure.misuse, Some(failure.location.into()), Some(warp), failure.lane),
+                        Err(_) => {
+                            let (message, place) = take_panic().unwrap_or_default();
+                            error(Misuse::Panic { message }, place, Some(warp), lane)
+                        }
+                    });
+                }
+            };
+        } else {
+            let mut waiting: Vec<(usize, Place)> = Vec::new();
+            let mut ended = Vec::new();
+            for (warp, progress) in progress.iter().enumerate() {
+                match progress {
+                    Progress::Waiting(location) => waiting.push((warp, (*location).into())),
+                    _ => ended.push(warp),
+                }
+            }
+            if waiting.is_empty() {
+                return Ok(());
+            }
+            if !ended.is_empty() {
+                let place = waiting.first().map(|(_, place)| place.clone());
+                return Err(error(Misuse::Deadlock { waiting, ended }, place, None, None));
+            }
+            progress.fill_with(|| Progress::Ready);
+        }
+    }
+}

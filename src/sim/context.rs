@@ -1,0 +1,96 @@
+//! Which warp and lane the thread is simulating, for the operations that are handed no scope.
+
+use super::block::BlockState;
+use super::error::{Misuse, Place};
+use crate::lane::LANES;
+use crate::site::Site;
+use core::panic::Location;
+use std::boxed::Box;
+use std::cell::{Cell, RefCell};
+use std::panic;
+use std::rc::Rc;
+use std::string::{String, ToString};
+use std::sync::Once;
+
+std::thread_local! {
+    static BLOCK: RefCell<Option<Rc<BlockState>>> = const { RefCell::new(None) };
+    static LANE: Cell<usize> = const { Cell::new(NO_LANE) };
+    static PANIC: RefCell<Option<(String, Option<Place>)>> = const { RefCell::new(None) };
+}
+
+const NO_LANE: usize = LANES;
+
+/// A misuse on its way out of the kernel.
+pub(super) struct Failure {
+    pub(super) misuse: Misuse,
+    pub(super) location: &'static Location<'static>,
+    pub(super) lane: Option<usize>,
+}
+
+/// Runs `work` as part of simulating the block.
+pub(super) fn in_block<R>(block: &Rc<BlockState>, work: impl FnOnce() -> R) -> R {
+    struct Restore(Option<Rc<BlockState>>);
+    impl Drop for Restore {
+        fn drop(&mut self) {
+            BLOCK.set(self.0.take());
+            LANE.set(NO_LANE);
+        }
+    }
+    hush_panics();
+    let _restore = Restore(BLOCK.replace(Some(block.clone())));
+    work()
+}
+
+/// The block that is being simulated.
+pub(super) fn with_block<R>(work: impl FnOnce(&BlockState) -> R) -> R {
+    BLOCK.with_borrow(|block| {
+        work(block.as_deref().expect("warps, tiles and slices are only used while their kernel runs"))
+    })
+}
+
+/// Runs `work` as lane `lane` of the warp.
+pub(crate) fn in_lane<R>(lane: usize, work: impl FnOnce() -> R) -> R {
+    let outer = LANE.replace(lane);
+    let result = work();
+    LANE.set(outer);
+    result
+}
+
+/// The lane that is running, or that was when the kernel ended by a panic.
+pub(super) fn current_lane() -> Option<usize> {
+    Some(LANE.get()).filter(|&lane| lane != NO_LANE)
+}
+
+/// Ends the run with a misuse, at the lane that is running if one is.
+pub(crate) fn fail(site: Site, misuse: Misuse) -> ! {
+    fail_in_lane(site, current_lane(), misuse)
+}
+
+/// Ends the run with a misuse that a collective found in a lane's operand.
+pub(super) fn fail_in_lane(site: Site, lane: Option<usize>, misuse: Misuse) -> ! {
+    panic::resume_unwind(Box::new(Failure { misuse, location: site.location, lane }))
+}
+
+/// The message and the place of the panic that just ended a kernel.
+pub(super) fn take_panic() -> Option<(String, Option<Place>)> {
+    PANIC.take()
+}
+
+/// A panic in a kernel becomes part of the run's error, with its place, which only a panic hook is told. So the hook
+/// keeps it, and prints nothing; all other panics go to the hook that was there before.
+fn hush_panics() {
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        let before = panic::take_hook();
+        panic::set_hook(Box::new(move |info| {
+            let simulating = BLOCK.try_with(|block| block.try_borrow().is_ok_and(|block| block.is_some()));
+            if simulating == Ok(true) {
+                let place = info.location().map(Place::from);
+                let message = info.payload_as_str().unwrap_or("(no message)").to_string();
+                PANIC.set(Some((message, place)));
+            } else {
+                before(info);
+            }
+        }));
+    });
+}

@@ -1,0 +1,216 @@
+use crate::Grid;
+use core::panic::Location;
+use std::fmt;
+use std::string::String;
+use std::vec::Vec;
+
+/// A place in a source file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// The file, as the compiler was given it.
+    pub file: String,
+    /// The line, from 1.
+    pub line: u32,
+    /// The column, from 1.
+    pub column: u32,
+}
+
+impl From<&Location<'_>> for Place {
+    fn from(at: &Location<'_>) -> Self {
+        Place { file: at.file().into(), line: at.line(), column: at.column() }
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}:{}", self.file, self.line, self.column)
+    }
+}
+
+/// What a kernel did that no GPU would do as meant.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Misuse {
+    /// An element beyond the end of a slice in global memory.
+    GlobalOutOfBounds {
+        /// `read` or `write`.
+        access: &'static str,
+        /// The kernel's parameter.
+        name: &'static str,
+        /// The element asked for.
+        index: usize,
+        /// Elements that there are.
+        len: usize,
+    },
+    /// A coordinate beyond a tile.
+    TileOutOfBounds {
+        /// The first row and column.
+        at: (usize, usize),
+        /// Rows and columns of what was asked for.
+        size: (usize, usize),
+        /// Rows and columns of the tile.
+        tile: (usize, usize),
+    },
+    /// A coordinate at which no matrix row starts.
+    TileMisaligned {
+        /// The first row and column.
+        at: (usize, usize),
+        /// What they should be multiples of.
+        step: (usize, usize),
+    },
+    /// A row address, made by hand, that is no multiple of 16.
+    RowMisaligned {
+        /// The address.
+        address: u32,
+    },
+    /// An address, made by hand, outside of the block's shared memory.
+    SharedOutOfBounds {
+        /// `read` or `write`.
+        access: &'static str,
+        /// The address.
+        address: u32,
+        /// Bytes accessed.
+        bytes: usize,
+        /// Bytes of shared memory that the block has.
+        size: usize,
+    },
+    /// Bytes of shared memory that nothing wrote were read.
+    SharedUnwritten {
+        /// The first such address.
+        address: u32,
+        /// Bytes that were read.
+        bytes: usize,
+    },
+    /// Warps wait for others that do not come.
+    Deadlock {
+        /// The warps that wait, and where.
+        waiting: Vec<(usize, Place)>,
+        /// The warps that have ended.
+        ended: Vec<usize>,
+    },
+    /// The kernel panicked: an assertion, an index, an overflow.
+    Panic {
+        /// The panic's message.
+        message: String,
+    },
+    /// The launch itself is wrong; no kernel ran.
+    Launch {
+        /// What is.
+        message: String,
+    },
+}
+
+/// Why a simulated kernel did not run to its end, and where.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SimError {
+    /// What it did.
+    pub misuse: Misuse,
+    /// The kernel's name.
+    pub kernel: &'static str,
+    /// The line of its source.
+    pub place: Option<Place>,
+    /// The block.
+    pub block: Option<Grid>,
+    /// The warp in the block.
+    pub warp: Option<usize>,
+    /// The lane, if it happened in a lane closure, or by the operand of one lane.
+    pub lane: Option<usize>,
+    /// The seed that shows it again.
+    pub seed: u64,
+}
+
+impl std::error::Error for SimError {}
+
+impl fmt::Display for Misuse {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Misuse::GlobalOutOfBounds { access, name, index, len } => {
+                write!(f, "{access} out of bounds: element {index} of `{name}`, which has {len}")
+            }
+            Misuse::TileOutOfBounds { at, size: (1, 1), tile } => {
+                write!(f, "out of bounds: element {at:?} of a tile of {} x {}", tile.0, tile.1)
+            }
+            Misuse::TileOutOfBounds { at, size, tile } => write!(
+                f,
+                "out of bounds: {} x {} elements at {at:?} reach beyond a tile of {} x {}",
+                size.0, size.1, tile.0, tile.1
+            ),
+            Misuse::TileMisaligned { at, .. } => {
+                write!(f, "misaligned: no matrix row starts at {at:?} of the tile")
+            }
+            Misuse::RowMisaligned { address } => {
+                write!(f, "misaligned: the matrix row at shared address {address:#x}")
+            }
+            Misuse::SharedOutOfBounds { access, address, bytes, size } => write!(
+                f,
+                "{access} out of bounds: {bytes} bytes at shared address {address:#x}; the block's {size} bytes of shared memory start at {:#x}",
+                super::SHARED_BASE
+            ),
+            Misuse::SharedUnwritten { address, bytes } => {
+                write!(f, "read of shared memory that nothing wrote: {bytes} bytes at shared address {address:#x}")
+            }
+            Misuse::Deadlock { waiting, .. } => {
+                write!(f, "deadlock: {} wait at a `sync` that not all warps reach", warps(waiting.iter().map(|w| w.0)))
+            }
+            Misuse::Panic { message } => write!(f, "the kernel panicked: {message}"),
+            Misuse::Launch { message } => f.write_str(message),
+        }
+    }
+}
+
+impl Misuse {
+    /// What would be right.
+    fn help(&self) -> Option<String> {
+        Some(match self {
+            Misuse::GlobalOutOfBounds { .. } => "pass a longer slice, or do not access it in these lanes".into(),
+            Misuse::TileMisaligned { step, .. } => {
+                std::format!("a matrix row has 16 bytes: the coordinate must be a multiple of {step:?}")
+            }
+            Misuse::RowMisaligned { .. } => "`ldmatrix` and `stmatrix` take addresses that are multiples of 16".into(),
+            Misuse::SharedUnwritten { .. } => {
+                "write it before, and put a `sync` between where another warp or lane writes it".into()
+            }
+            Misuse::Deadlock { .. } => "every warp of a block must come to `sync` equally often".into(),
+            _ => return None,
+        })
+    }
+}
+
+/// "warp 0" or "warps 0, 2".
+fn warps(mut indices: impl ExactSizeIterator<Item = usize>) -> String {
+    let plural = if indices.len() == 1 { "warp" } else { "warps" };
+    let first = indices.next().unwrap_or_default();
+    indices.fold(std::format!("{plural} {first}"), |list, index| std::format!("{list}, {index}"))
+}
+
+/// As the compiler writes its errors.
+impl fmt::Display for SimError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "error: {}", self.misuse)?;
+        if let Some(place) = &self.place {
+            writeln!(f, "  --> {place}")?;
+        }
+        write!(f, "   = in kernel `{}`", self.kernel)?;
+        if let Some(block) = self.block {
+            write!(f, ", block {block}")?;
+        }
+        if let Some(warp) = self.warp {
+            write!(f, ", warp {warp}")?;
+        }
+        if let Some(lane) = self.lane {
+            write!(f, ", lane {lane}")?;
+        }
+        if let Misuse::Deadlock { waiting, ended } = &self.misuse {
+            for (warp, place) in waiting {
+                write!(f, "\n   = warp {warp} waits at {place}")?;
+            }
+            if !ended.is_empty() {
+                let have = if ended.len() == 1 { "has" } else { "have" };
+                write!(f, "\n   = {} {have} ended", warps(ended.iter().copied()))?;
+            }
+        }
+        if let Some(help) = self.misuse.help() {
+            write!(f, "\n   = help: {help}")?;
+        }
+        Ok(())
+    }
+}

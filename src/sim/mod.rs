@@ -1,0 +1,27 @@
+//! The simulator: kernels run on the CPU, lane by lane, from the same source as on a GPU.
+//!
+//! A block's warps run as coroutines on one thread, one at a time, until they wait for each other; which one goes on is drawn
+//! from a seed, so a run repeats exactly. In a warp, each lane closure runs once for lane 0, then for lane 1,
+//! and so on: a breakpoint in it stops with that lane's values. Collectives compute on all 32 lanes' values at once, and
+//! return the bits that the hardware returns.
+//!
+//! What would be undefined or never end on a GPU ends the run with a [`SimError`], which names the misuse, the line of the kernel's
+//! source, the block, the warp and the lane.
+
+mod arithmetic;
+mod block;
+mod context;
+mod error;
+mod matrix;
+mod memory;
+mod simulator;
+
+pub use block::WarpOfBlock;
+pub use error::{Misuse, Place, SimError};
+pub use memory::SHARED_BASE;
+pub use simulator::{Report, Simulator};
+
+pub(crate) use arithmetic::multiply_accumulate;
+pub(crate) use context::{fail, in_lane};
+pub(crate) use matrix::{load_matrices, store_matrices, transpose_matrix};
+pub(crate) use memory::{load_shared, store_shared};

@@ -1,0 +1,111 @@
+use super::block;
+use super::error::{Misuse, SimError};
+use crate::Grid;
+use crate::launch::{Device, KernelInfo, Launch};
+use bytemuck::Pod;
+use std::format;
+use std::string::String;
+use std::vec::Vec;
+
+/// The most shared memory that a block has on any GPU (sm_90, sm_100): 227 KiB.
+const MAX_SHARED_BYTES: u32 = 227 * 1024;
+
+/// Runs kernels on the CPU.
+///
+/// `name::simulate(grid, ..)`, which `#[kernel]` makes, runs a kernel on the default one; for another seed
+/// give `name::launch` a simulator of one's own.
+///
+/// ```
+/// use ptx_matrix::{sim::Simulator, *};
+///
+/// #[kernel(threads = 64)]
+/// fn double(block: &Block, a: Global<i32>, d: GlobalMut<i32>) {
+///     let first = block.index().x as usize * block.threads() + block.warp().index() * 32;
+///     block.warp().each(|lane| d.set(first + lane.id(), a.get(first + lane.id()) * 2));
+/// }
+///
+/// let a: Vec<i32> = (0..128).collect();
+/// let mut d = vec![0; 128];
+/// double::launch(&Simulator::new(7), 2, &a, &mut d).unwrap();
+/// assert_eq!(d[100], 200);
+///
+/// let error = double::simulate(3, &a, &mut d).unwrap_err();
+/// assert!(error.to_string().starts_with("error: read out of bounds: element 128 of `a`, which has 128"));
+/// ```
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Simulator {
+    seed: u64,
+}
+
+/// What a simulated run did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Report {
+    /// Blocks that ran.
+    pub blocks: u64,
+    /// Warps that ran.
+    pub warps: u64,
+}
+
+impl Simulator {
+    /// A simulator whose warps take turns in the order of this seed.
+    pub const fn new(seed: u64) -> Self {
+        Simulator { seed }
+    }
+
+    /// What must hold before anything runs.
+    fn check(kernel: &KernelInfo, grid: Grid) -> Result<(), String> {
+        if grid.blocks() == 0 {
+            return Err(format!("a grid of {grid} has no blocks: each dimension is at least 1"));
+        }
+        if kernel.shared_bytes > MAX_SHARED_BYTES {
+            let bytes = kernel.shared_bytes;
+            return Err(format!("{bytes} bytes of shared memory: no GPU has more than {MAX_SHARED_BYTES} for a block"));
+        }
+        Ok(())
+    }
+}
+
+impl Device for Simulator {
+    type Buffer<T: Pod> = [T];
+    type Owned<T: Pod> = Vec<T>;
+    type Report = Report;
+    type Error = SimError;
+
+    fn upload<T: Pod>(&self, data: &[T]) -> Result<Vec<T>, SimError> {
+        Ok(data.to_vec())
+    }
+
+    fn download<T: Pod>(&self, buffer: &[T]) -> Result<Vec<T>, SimError> {
+        Ok(buffer.to_vec())
+    }
+
+    fn slice<T: Pod>(&self, buffer: &[T]) -> (*mut T, usize) {
+        (buffer.as_ptr().cast_mut(), buffer.len())
+    }
+
+    fn slice_mut<T: Pod>(&self, buffer: &mut [T]) -> (*mut T, usize) {
+        (buffer.as_mut_ptr(), buffer.len())
+    }
+
+    unsafe fn launch(&self, launch: Launch<'_>) -> Result<Report, SimError> {
+        Self::check(launch.kernel, launch.grid).map_err(|message| SimError {
+            misuse: Misuse::Launch { message },
+            kernel: launch.kernel.name,
+            place: None,
+            block: None,
+            warp: None,
+            lane: None,
+            seed: self.seed,
+        })?;
+        let Grid { x, y, z } = launch.grid;
+        for z in 0..z {
+            for y in 0..y {
+                for x in 0..x {
+                    block::run(&launch, Grid { x, y, z }, self.seed)?;
+                }
+            }
+        }
+        let blocks = launch.grid.blocks();
+        Ok(Report { blocks, warps: blocks * u64::from(launch.kernel.threads / 32) })
+    }
+}

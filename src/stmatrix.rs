@@ -1,0 +1,105 @@
+//! `stmatrix`: matrices from registers to shared memory (PTX ISA 9.7.14.5.16).
+
+#[cfg(doc)]
+use crate::matrix::Trans;
+use crate::matrix::{B16, Count, CountRegisters, Transposition, X1, X2, X4};
+use crate::site::Site;
+use crate::target::{AtLeast, BuildTarget, Supports};
+use crate::{PerLane, RowAddr, Warp};
+use core::marker::PhantomData;
+
+/// `stmatrix.sync.aligned.m8n8{.x1,.x2,.x4}{.trans}.shared.b16`: stores one, two or four 8x8 matrices.
+///
+/// The reverse of [`LdMatrix`](crate::LdMatrix): lane `8 * i + r` gives the address of row `r` of matrix `i`; each lane's
+/// register `i` goes to matrix `i`, to its row `lane / 4` from column `lane % 4 * 2` on, or, with [`Trans`], to its
+/// column `lane / 4` from row `lane % 4 * 2` on.
+///
+/// Needs sm_90.
+///
+/// ```
+/// use ptx_matrix::*;
+///
+/// #[kernel(threads = 32, target = "sm_90")]
+/// fn store(block: &Block, #[shared] tile: SharedTile<u16, 8, 8>, d: GlobalMut<u16>) {
+///     let warp = block.warp();
+///     let rows = warp.each(|lane| tile.row((lane.id() % 8, 0)));
+///     let registers = warp.each(|lane| [(lane.id() * 2 + 1 << 16 | lane.id() * 2) as u32]);
+///     StMatrix::<X1, NoTrans, B16>::store(warp, rows, registers);
+///     warp.sync();
+///     tile.for_each(warp, |row, col, value| d.set(row * 8 + col, value));
+/// }
+///
+/// let mut d = [0; 64];
+/// store::simulate(1, &mut d).unwrap();
+/// assert_eq!(d, core::array::from_fn(|i| i as u16));
+/// ```
+pub struct StMatrix<N, Tr, E, Target = BuildTarget>(PhantomData<(N, Tr, E, Target)>);
+
+/// The forms of `stmatrix` for one count of matrices: as they lie, and transposed.
+#[doc(hidden)]
+pub trait StMatrixForms: CountRegisters {
+    /// The instructions, as in PTX.
+    const PTX: [&'static str; 2];
+
+    /// # Safety
+    /// As the form's function in `raw`.
+    #[cfg(target_arch = "nvptx64")]
+    unsafe fn issue(transposed: bool, address: u32, registers: Self::Registers);
+}
+
+macro_rules! forms {
+    ($($count:ident $matrices:literal: $plain:ident $plain_ptx:literal, $trans:ident $trans_ptx:literal;)*) => {$(
+        impl StMatrixForms for $count {
+            const PTX: [&'static str; 2] = [$plain_ptx, $trans_ptx];
+
+            #[cfg(target_arch = "nvptx64")]
+            #[inline(always)]
+            unsafe fn issue(transposed: bool, address: u32, registers: [u32; $matrices]) {
+                // SAFETY: the caller's.
+                unsafe {
+                    if transposed { crate::raw::$trans(address, registers) } else { crate::raw::$plain(address, registers) }
+                }
+            }
+        }
+    )*};
+}
+
+forms! {
+    X1 1:
+        stmatrix_sync_aligned_m8n8_x1_shared_b16 "stmatrix.sync.aligned.m8n8.x1.shared.b16",
+        stmatrix_sync_aligned_m8n8_x1_trans_shared_b16 "stmatrix.sync.aligned.m8n8.x1.trans.shared.b16";
+    X2 2:
+        stmatrix_sync_aligned_m8n8_x2_shared_b16 "stmatrix.sync.aligned.m8n8.x2.shared.b16",
+        stmatrix_sync_aligned_m8n8_x2_trans_shared_b16 "stmatrix.sync.aligned.m8n8.x2.trans.shared.b16";
+    X4 4:
+        stmatrix_sync_aligned_m8n8_x4_shared_b16 "stmatrix.sync.aligned.m8n8.x4.shared.b16",
+        stmatrix_sync_aligned_m8n8_x4_trans_shared_b16 "stmatrix.sync.aligned.m8n8.x4.trans.shared.b16";
+}
+
+impl<N: Count, Tr: Transposition, Target> StMatrix<N, Tr, B16, Target> {
+    /// The instruction, as in PTX.
+    pub const PTX: &'static str = <N as StMatrixForms>::PTX[Tr::TRANSPOSED as usize];
+
+    /// Stores the lanes' registers to the matrices whose rows the lanes name: lanes 0 to 7 those of the first, 8 to 15
+    /// those of the second, and so on. What the lanes beyond name is not written.
+    #[inline(always)]
+    #[track_caller]
+    pub fn store(warp: Warp<'_>, rows: PerLane<RowAddr>, registers: PerLane<N::Registers>)
+    where
+        Target: Supports<AtLeast<90>>,
+    {
+        Self::store_at(warp, rows, registers, Site::here());
+    }
+
+    #[inline(always)]
+    pub(crate) fn store_at(_: Warp<'_>, rows: PerLane<RowAddr>, registers: PerLane<N::Registers>, site: Site) {
+        #[cfg(target_arch = "nvptx64")]
+        // SAFETY: warp scope is converged; a row is 16 aligned bytes of shared memory.
+        unsafe {
+            let _ = site;
+            <N as StMatrixForms>::issue(Tr::TRANSPOSED, rows.own().address(), registers.own());
+        }
+        #[cfg(not(target_arch = "nvptx64"))]
+        crate::sim::store_matrices(site, &rows, &registers, Tr::TRANSPOSED);
+    }
+}

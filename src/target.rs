@@ -1,0 +1,99 @@
+//! Which instructions the GPU that a build is for has.
+//!
+//! Every instruction type (`StMatrix`, `Mma`, ...) has a last type parameter, the target, which is
+//! [`BuildTarget`] unless it is written out: the GPU of this build on the device, and
+//! [`Simulator`](AnyGpu) on the host, which has every instruction. Its methods ask for
+//! `Target: Supports<AtLeast<90>>` and the like, so an instruction that the GPU lacks does not compile.
+
+/// A requirement: compute capability `SM / 10`.`SM % 10` or newer (`AtLeast<75>` is sm_75, Turing).
+#[derive(Debug, Clone, Copy)]
+pub struct AtLeast<const SM: u32>;
+
+/// `Self` is a GPU that fulfils the requirement `R`.
+#[diagnostic::on_unimplemented(
+    message = "this instruction needs a GPU that is `{R}`; this build is for `{Self}`",
+    label = "not on `{Self}`",
+    note = "give the kernel `#[kernel(.., target = \"sm_..\")]`, which leaves it out of builds for older GPUs, or build for a newer one"
+)]
+pub trait Supports<R>: Target {}
+
+/// A GPU that kernels are built for.
+pub trait Target: Copy + 'static {
+    /// The compute capability times ten: 90 for sm_90 and sm_90a.
+    const SM: u32;
+    /// The name that `rustc`, `llc` and `ptxas` use for it.
+    const NAME: &'static str;
+}
+
+/// The simulated GPU of the host: it has every instruction of every GPU.
+#[derive(Debug, Clone, Copy)]
+pub struct AnyGpu;
+
+impl Target for AnyGpu {
+    const SM: u32 = u32::MAX;
+    const NAME: &'static str = "simulator";
+}
+impl<R> Supports<R> for AnyGpu {}
+
+/// One GPU target: its type, its name, its number, and the requirements that it fulfils.
+macro_rules! targets {
+    ($($(#[$doc:meta])* $target:ident $name:literal $sm:literal: $($least:literal)*;)*) => {$(
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy)]
+        pub struct $target;
+        impl Target for $target {
+            const SM: u32 = $sm;
+            const NAME: &'static str = $name;
+        }
+        $(impl Supports<AtLeast<$least>> for $target {})*
+    )*};
+}
+
+targets! {
+    /// Turing.
+    Sm75 "sm_75" 75: 75;
+    /// Ampere, A100.
+    Sm80 "sm_80" 80: 75 80;
+    /// Ampere, GeForce 30 and A40.
+    Sm86 "sm_86" 86: 75 80 86;
+    /// Ada.
+    Sm89 "sm_89" 89: 75 80 86 89;
+    /// Hopper, without the instructions of `sm_90a`.
+    Sm90 "sm_90" 90: 75 80 86 89 90;
+    /// Hopper, all of it.
+    Sm90a "sm_90a" 90: 75 80 86 89 90;
+    /// Blackwell, B100 and B200.
+    Sm100a "sm_100a" 100: 75 80 86 89 90 100;
+    /// Blackwell, GeForce 50.
+    Sm120a "sm_120a" 120: 75 80 86 89 90 100 120;
+}
+
+/// The GPU of this build.
+#[cfg(not(target_arch = "nvptx64"))]
+pub type BuildTarget = AnyGpu;
+
+/// The GPU of this build: `rustc` sets `target_feature` for the named target and all older ones.
+#[cfg(target_arch = "nvptx64")]
+pub type BuildTarget = device::BuildTarget;
+
+#[cfg(target_arch = "nvptx64")]
+mod device {
+    macro_rules! newest {
+        ($($feature:literal $target:ident, not $newer:tt;)*) => {$(
+            #[cfg(all(target_feature = $feature, not(any $newer)))]
+            pub type BuildTarget = super::$target;
+        )*};
+    }
+    newest! {
+        "sm_75" Sm75, not (target_feature = "sm_80");
+        "sm_80" Sm80, not (target_feature = "sm_86");
+        "sm_86" Sm86, not (target_feature = "sm_89");
+        "sm_89" Sm89, not (target_feature = "sm_90");
+        "sm_90" Sm90, not (target_feature = "sm_90a", target_feature = "sm_100");
+        "sm_90a" Sm90a, not (target_feature = "sm_100");
+        "sm_100a" Sm100a, not (target_feature = "sm_120");
+        "sm_120a" Sm120a, not ();
+    }
+    #[cfg(not(target_feature = "sm_75"))]
+    compile_error!("ptx-matrix needs -C target-cpu=sm_75 or newer; `cargo xtask build --arch` names the targets");
+}
