@@ -73,16 +73,22 @@ pub fn expand(arguments: TokenStream, function: TokenStream) -> Result<TokenStre
         target.as_ref().map(|target| quote!(#[cfg(any(not(target_arch = "nvptx64"), target_feature = #target))]));
     let device = device_entry(&function, &parameters, &shared);
     let host = host_launch(&function, &parameters, &shared);
-    let info_doc = format!("What is known of the kernel `{name_text}`.");
-    let module_doc = format!("How the kernel `{name_text}` is launched.");
-    let launch_module = quote! {
-        #[doc = #module_doc]
+    let type_doc = format!("How the kernel `{name_text}` is launched.");
+    Ok(quote! {
         #built
-        #visibility mod #name {
-            #[allow(unused_imports)]
-            use super::*;
+        #[inline(always)]
+        #function
 
-            #[doc = #info_doc]
+        // A type beside the function of the same name, and not a module: it sees what the function sees, also
+        // where the function stands in another function.
+        #built
+        #[doc = #type_doc]
+        #[allow(non_camel_case_types)]
+        #visibility enum #name {}
+
+        #built
+        impl #name {
+            /// What is known of the kernel.
             pub const INFO: ::ptx_matrix::launch::KernelInfo = ::ptx_matrix::launch::KernelInfo {
                 name: #name_text,
                 threads: #threads,
@@ -92,16 +98,12 @@ pub fn expand(arguments: TokenStream, function: TokenStream) -> Result<TokenStre
                 shared_align: <#shared as ::ptx_matrix::SharedLayout>::ALIGN as u32,
             };
 
-            #device
             #host
         }
-    };
-    Ok(quote! {
-        #built
-        #[inline(always)]
-        #function
 
-        #launch_module
+        #built
+        #[cfg(target_arch = "nvptx64")]
+        const _: () = { #device };
     })
 }
 
@@ -156,7 +158,8 @@ fn shared_parts(parameters: &[Parameter], shared: &TokenStream, address: TokenSt
 
 fn device_entry(function: &ItemFn, parameters: &[Parameter], shared: &TokenStream) -> TokenStream {
     let name = &function.sig.ident;
-    let metadata = format_ident!("__ptx_matrix_kernel_{name}");
+    let name_text = name.to_string();
+    let metadata = format!("__ptx_matrix_kernel_{name}");
     let symbol = format!("mov.u32 {{0}}, __ptx_matrix_shared_{name};");
     let has_shared = parameters.iter().any(|p| p.shared);
     let address = if has_shared {
@@ -177,23 +180,19 @@ fn device_entry(function: &ItemFn, parameters: &[Parameter], shared: &TokenStrea
         names.iter().map(|name| (format_ident!("{name}_head"), format_ident!("{name}_tail"))).unzip();
     let arguments = parameters.iter().map(|p| &p.name);
     quote! {
-        #[cfg(target_arch = "nvptx64")]
-        #[unsafe(no_mangle)]
-        #[doc(hidden)]
-        pub static #metadata: [u32; 8] = INFO.metadata();
+        #[unsafe(export_name = #metadata)]
+        static METADATA: [u32; 8] = #name::INFO.metadata();
 
-        #[cfg(target_arch = "nvptx64")]
-        #[unsafe(no_mangle)]
-        #[doc(hidden)]
+        #[unsafe(export_name = #name_text)]
         #[allow(improper_ctypes_definitions)]
-        pub unsafe extern "ptx-kernel" fn #name(
+        unsafe extern "ptx-kernel" fn entry(
             #(
                 #heads: <#types as ::ptx_matrix::launch::KernelParam>::Head,
                 #tails: <#types as ::ptx_matrix::launch::KernelParam>::Tail,
             )*
         ) {
             // SAFETY: a launch checks the block's size, and made the parameters.
-            let block = unsafe { ::ptx_matrix::Block::enter(INFO.threads as usize) };
+            let block = unsafe { ::ptx_matrix::Block::enter(#name::INFO.threads as usize) };
             #(
                 // SAFETY: likewise.
                 let #names = unsafe {
@@ -201,7 +200,7 @@ fn device_entry(function: &ItemFn, parameters: &[Parameter], shared: &TokenStrea
                 };
             )*
             #parts
-            super::#name(&block, #(#arguments),*)
+            #name(&block, #(#arguments),*)
         }
     }
 }
@@ -227,12 +226,12 @@ fn host_launch(function: &ItemFn, parameters: &[Parameter], shared: &TokenStream
             let mut params = ::ptx_matrix::launch::Params::new();
             #(<#types as ::ptx_matrix::launch::KernelParam>::values(#names, &mut params);)*
             let launch = ::ptx_matrix::launch::Launch {
-                kernel: &INFO,
+                kernel: &Self::INFO,
                 grid: ::core::convert::Into::into(grid),
                 params: &params,
                 body: &move |block| {
                     #parts
-                    super::#name(block, #(#arguments),*)
+                    #name(block, #(#arguments),*)
                 },
             };
             // SAFETY: the parameters are this kernel's, of buffers that are borrowed until it has run.
@@ -246,7 +245,7 @@ fn host_launch(function: &ItemFn, parameters: &[Parameter], shared: &TokenStream
             grid: impl ::core::convert::Into<::ptx_matrix::Grid>,
             #(#names: <#types as ::ptx_matrix::launch::KernelParam>::Host<'_, ::ptx_matrix::sim::Simulator>,)*
         ) -> ::core::result::Result<::ptx_matrix::sim::Report, ::ptx_matrix::sim::SimError> {
-            launch(&::ptx_matrix::sim::Simulator::default(), grid, #(#names),*)
+            Self::launch(&::ptx_matrix::sim::Simulator::default(), grid, #(#names),*)
         }
     }
 }

@@ -80,19 +80,20 @@ pub(crate) fn fused_sum<A: Float, B: Float, C: AccumulatorFloat>(pairs: impl Ite
     let terms: Vec<(Number, i32)> = products.chain([(unpack(c), C::FRACTION)]).collect();
 
     let mut infinity = None;
-    let mut largest = i32::MIN;
+    let mut largest = None;
     for (term, _) in &terms {
         match *term {
             Number::Nan => return C::nan(),
             Number::Infinite { negative } if infinity.is_some_and(|other| other != negative) => return C::nan(),
             Number::Infinite { negative } => infinity = Some(negative),
             Number::Finite { significand: 0, .. } => {}
-            Number::Finite { exponent, .. } => largest = largest.max(exponent),
+            Number::Finite { exponent, .. } => largest = largest.max(Some(exponent)),
         }
     }
     if let Some(negative) = infinity {
         return C::infinity(negative);
     }
+    let Some(largest) = largest else { return C::zeroed() };
     let sum = terms.iter().map(|&(term, fraction)| match term {
         Number::Finite { negative, significand, exponent } if significand != 0 => {
             let cut = shifted(significand, FRACTION_BITS - fraction - (largest - exponent));

@@ -100,7 +100,9 @@ pub enum Misuse {
 }
 
 /// Why a simulated kernel did not run to its end, and where.
-#[derive(Debug, Clone, PartialEq)]
+///
+/// Printed, with `{}` and `{:?}` alike, it reads like an error of the compiler; so `unwrap()` in a test shows it so.
+#[derive(Clone, PartialEq)]
 pub struct SimError {
     /// What it did.
     pub misuse: Misuse,
@@ -119,6 +121,12 @@ pub struct SimError {
 }
 
 impl std::error::Error for SimError {}
+
+impl fmt::Debug for SimError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "\n{self}")
+    }
+}
 
 impl fmt::Display for Misuse {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
