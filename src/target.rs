@@ -17,6 +17,11 @@ pub struct AtLeast<const SM: u32>;
 )]
 pub trait Supports<R>: Target {}
 
+/// This build's GPU fulfils the requirement `R`: the same for methods that have no target among their parameters.
+/// (Every type implements it, or none, so that the bound is only checked where such a method is called.)
+pub trait BuiltFor<R> {}
+impl<T, R> BuiltFor<R> for T where BuildTarget: Supports<R> {}
+
 /// A GPU that kernels are built for.
 pub trait Target: Copy + 'static {
     /// The compute capability times ten: 90 for sm_90 and sm_90a.

@@ -7,7 +7,7 @@ use crate::matrix::{B16, CountOf, NoTrans, Trans};
 use crate::shared::{Coordinate, Order, SharedTile, Swizzle, Window};
 use crate::site::Site;
 use crate::stmatrix::StMatrix;
-use crate::target::{AtLeast, BuildTarget, Supports};
+use crate::target::{AtLeast, BuiltFor};
 use crate::{Element, PerLane, RowAddr, Warp};
 use core::marker::PhantomData;
 
@@ -82,7 +82,7 @@ where
         tile: &SharedTile<T, ROWS, COLS, S, O>,
         at: impl Coordinate,
     ) where
-        BuildTarget: Supports<AtLeast<90>>,
+        Self: BuiltFor<AtLeast<90>>,
     {
         self.store_rows(warp, Self::rows(warp, tile, at));
     }
@@ -127,7 +127,7 @@ where
     #[track_caller]
     pub fn store_rows<O: Order>(&self, warp: Warp<'_>, to: FragmentRows<Self, O>)
     where
-        BuildTarget: Supports<AtLeast<90>>,
+        Self: BuiltFor<AtLeast<90>>,
     {
         let site = Site::here();
         if O::ROW_MAJOR == R::PACKS_ROWS {

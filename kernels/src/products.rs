@@ -1,9 +1,10 @@
-//! Whole tiles: one `mma`, and a 64x64x64 product through shared memory.
+//! Whole tiles: one `mma` from shared memory, and a 64x64x64 product by four warps.
 
 use core::array::from_fn;
+use ptx_matrix::target::{AtLeast, BuildTarget, Supports};
 use ptx_matrix::*;
 
-/// D = A x B for one fragment of each: 16x8x16, row-major, bf16 into f32.
+/// D = A x B: 16x8x16, row-major.
 #[kernel(threads = 32, target = "sm_80")]
 pub fn multiply_tile(
     block: &Block,
@@ -14,8 +15,8 @@ pub fn multiply_tile(
     d: GlobalMut<f32>,
 ) {
     let warp = block.warp();
-    tile_a.fill(warp, |row, col| a.get(row * 16 + col));
-    tile_b.fill(warp, |row, col| b.get(row * 8 + col));
+    tile_a.fill(warp, |row, k| a.get(row * 16 + k));
+    tile_b.fill(warp, |k, col| b.get(k * 8 + col));
     block.sync();
     let a = FragmentA::<M16N8K16, bf16>::load(warp, &tile_a, At::<0, 0>);
     let b = FragmentB::<M16N8K16, bf16>::load(warp, &tile_b, At::<0, 0>);
@@ -24,9 +25,9 @@ pub fn multiply_tile(
     acc.for_each(warp, |row, col, value| d.set(row * 8 + col, value));
 }
 
-/// D = A x B, 64x64x64, by four warps of 32x32 each.
+/// D = A x B: 64x64x64, row-major; each of four warps computes 32x32.
 #[inline(always)]
-fn product_64<S: Swizzle>(
+fn product_64<S: Swizzle, Target: Supports<AtLeast<80>>>(
     block: &Block,
     tile_a: SharedTile<bf16, 64, 64, S>,
     tile_b: SharedTile<bf16, 64, 64, S>,
@@ -34,9 +35,10 @@ fn product_64<S: Swizzle>(
     b: Global<bf16>,
     d: GlobalMut<f32>,
 ) {
-    tile_a.fill(block, |row, col| a.get(row * 64 + col));
-    tile_b.fill(block, |row, col| b.get(row * 64 + col));
+    tile_a.fill(block, |row, k| a.get(row * 64 + k));
+    tile_b.fill(block, |k, col| b.get(k * 64 + col));
     block.sync();
+
     let warp = block.warp();
     let (top, left) = (warp.index() / 2 * 32, warp.index() % 2 * 32);
     // All addresses first, so that the main loop is nothing but loads and products.
@@ -50,10 +52,11 @@ fn product_64<S: Swizzle>(
         let b = rows_b[k].map(|rows| FragmentB::load_rows(warp, rows));
         for i in 0..2 {
             for j in 0..4 {
-                Mma::<M16N8K16, bf16, bf16, f32>::accumulate(warp, &mut acc[i][j], &a[i], &b[j]);
+                Mma::<M16N8K16, bf16, bf16, f32, Target>::accumulate(warp, &mut acc[i][j], &a[i], &b[j]);
             }
         }
     }
+
     for i in 0..2 {
         for j in 0..4 {
             acc[i][j].for_each(warp, |row, col, value| d.set((top + i * 16 + row) * 64 + left + j * 8 + col, value));
@@ -61,25 +64,25 @@ fn product_64<S: Swizzle>(
     }
 }
 
-#[kernel(threads = 128, target = "sm_80")]
-pub fn product_64_swizzle_128(
-    block: &Block,
-    #[shared] tile_a: SharedTile<bf16, 64, 64, Swizzle128>,
-    #[shared] tile_b: SharedTile<bf16, 64, 64, Swizzle128>,
-    a: Global<bf16>,
-    b: Global<bf16>,
-    d: GlobalMut<f32>,
-) {
-    product_64(block, tile_a, tile_b, a, b, d);
+/// One row a swizzle.
+macro_rules! products {
+    ($($kernel:ident $swizzle:ident;)*) => {$(
+        #[kernel(threads = 128, target = "sm_80")]
+        pub fn $kernel(
+            block: &Block,
+            #[shared] tile_a: SharedTile<bf16, 64, 64, $swizzle>,
+            #[shared] tile_b: SharedTile<bf16, 64, 64, $swizzle>,
+            a: Global<bf16>,
+            b: Global<bf16>,
+            d: GlobalMut<f32>,
+        ) {
+            product_64::<_, BuildTarget>(block, tile_a, tile_b, a, b, d);
+        }
+    )*};
 }
-#[kernel(threads = 128, target = "sm_80")]
-pub fn product_64_unswizzled(
-    block: &Block,
-    #[shared] tile_a: SharedTile<bf16, 64, 64>,
-    #[shared] tile_b: SharedTile<bf16, 64, 64>,
-    a: Global<bf16>,
-    b: Global<bf16>,
-    d: GlobalMut<f32>,
-) {
-    product_64(block, tile_a, tile_b, a, b, d);
+products! {
+    product_64_unswizzled Unswizzled;
+    product_64_swizzle_32 Swizzle32;
+    product_64_swizzle_64 Swizzle64;
+    product_64_swizzle_128 Swizzle128;
 }

@@ -1,0 +1,26 @@
+//! Lists the GPUs of this machine, or says in one line why there are none.
+
+use std::process::ExitCode;
+
+use ptx_matrix_host::Gpu;
+
+fn main() -> ExitCode {
+    match Gpu::list() {
+        Ok(devices) => {
+            for device in devices {
+                println!(
+                    "{device}: {} multiprocessors, {} MiB, {} bytes of shared memory per block, CUDA {}",
+                    device.multiprocessors,
+                    device.memory_bytes >> 20,
+                    device.limits.shared_bytes,
+                    device.driver
+                );
+            }
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::FAILURE
+        }
+    }
+}

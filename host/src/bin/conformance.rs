@@ -1,0 +1,136 @@
+//! The conformance run as a program of its own: `cargo xtask conformance` starts it, and a bundle carries it to machines
+//! that have a driver and no Rust.
+
+use anyhow::{Context, Result, bail};
+use clap::{Parser, ValueEnum};
+use ptx_matrix::sim::Simulator;
+use ptx_matrix_host::conformance::record::Recording;
+use ptx_matrix_host::conformance::{Options, Summary, run};
+use ptx_matrix_host::{Arch, Gpu, GpuDevice, GpuError};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// Runs every form of every instruction, and whole tiles, on random data, and compares each result bit for bit with a
+/// reference.
+#[derive(Debug, Parser)]
+#[command(name = "conformance", version)]
+struct Arguments {
+    /// Where to run. Without it: on the GPU where an NVIDIA driver answers, else on the simulator.
+    #[arg(long, value_enum)]
+    on: Option<On>,
+    /// Which GPU, as the driver counts them.
+    #[arg(long, default_value_t = 0)]
+    device: u32,
+    /// Only the checks whose name contains this.
+    #[arg(long)]
+    filter: Option<String>,
+    /// The first seed of the random data (and of the simulator's schedule).
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+    /// Write the outcome of each check to this file, as JSON.
+    #[arg(long, value_name = "FILE")]
+    report: Option<PathBuf>,
+    /// Write what the GPU returned for the first seeds of each check to this file, to be replayed by the tests.
+    #[arg(long, value_name = "FILE")]
+    record: Option<PathBuf>,
+    /// Seeds of each check to record.
+    #[arg(long, default_value_t = 1, requires = "record")]
+    record_seeds: u64,
+    /// The folder with the kernels' PTX, one folder in it for each target. Without it: `ptx` beside this program.
+    #[arg(long, value_name = "FOLDER")]
+    ptx: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum On {
+    /// The simulator, on this CPU.
+    Sim,
+    /// An NVIDIA GPU.
+    Gpu,
+}
+
+/// The kernels' PTX in a target's folder.
+const PTX_FILE: &str = "ptx_matrix_kernels.ptx";
+
+fn main() -> ExitCode {
+    match conformance(&Arguments::parse()) {
+        Ok(summary) if summary.failed() == 0 => ExitCode::SUCCESS,
+        Ok(_) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn conformance(arguments: &Arguments) -> Result<Summary> {
+    let gpu = match arguments.on {
+        Some(On::Sim) => None,
+        Some(On::Gpu) => Some(Gpu::open(arguments.device)?),
+        None => match Gpu::open(arguments.device) {
+            Ok(gpu) => Some(gpu),
+            Err(reason @ (GpuError::NoDriver(_) | GpuError::DriverStart(_))) => {
+                eprintln!("{reason}; running on the simulator");
+                None
+            }
+            Err(error) => return Err(error.into()),
+        },
+    };
+    if gpu.is_none() && arguments.record.is_some() {
+        bail!("--record keeps what hardware returns: it needs a GPU, not the simulator");
+    }
+    let mut options = Options {
+        filter: arguments.filter.clone(),
+        seed: arguments.seed,
+        capability: u32::MAX,
+        keep: if arguments.record.is_some() { arguments.record_seeds } else { 0 },
+    };
+    let summary = match gpu {
+        None => run(&Simulator::new(arguments.seed), &options)?,
+        Some(gpu) => {
+            let (target, text) = ptx_for(&gpu, &ptx_folder(arguments)?)?;
+            let info = gpu.info().clone();
+            eprintln!("{} (driver {}), PTX for {target}", info.name, info.driver);
+            options.capability = target.number();
+            let summary = run(&GpuDevice::new(gpu, &text)?, &options)?;
+            if let Some(file) = &arguments.record {
+                let recording = Recording {
+                    device: info.name.clone(),
+                    driver: info.driver.to_string(),
+                    target: target.to_string(),
+                    records: summary.records.clone(),
+                };
+                write(file, &serde_json::to_string_pretty(&recording)?)?;
+            }
+            summary
+        }
+    };
+    if let Some(file) = &arguments.report {
+        write(file, &serde_json::to_string_pretty(&summary)?)?;
+    }
+    println!("{summary}");
+    Ok(summary)
+}
+
+fn write(file: &Path, text: &str) -> Result<()> {
+    fs::write(file, format!("{text}\n")).with_context(|| format!("cannot write {}", file.display()))
+}
+
+fn ptx_folder(arguments: &Arguments) -> Result<PathBuf> {
+    match &arguments.ptx {
+        Some(folder) => Ok(folder.clone()),
+        None => Ok(std::env::current_exe()?.with_file_name("ptx")),
+    }
+}
+
+/// The best target for the GPU among the folder's, and its PTX.
+fn ptx_for(gpu: &Gpu, folder: &Path) -> Result<(Arch, String)> {
+    let entries = fs::read_dir(folder)
+        .with_context(|| format!("no PTX in {}: `cargo xtask build` makes it", folder.display()))?;
+    let targets: Vec<Arch> = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
+    let target = gpu.info().best_arch(&targets)?;
+    let file = folder.join(target.to_string()).join(PTX_FILE);
+    let text = fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;
+    Ok((target, text))
+}

@@ -1,0 +1,56 @@
+//! What is checked: one file a family.
+
+mod fragments;
+mod matrices;
+mod multiply;
+mod products;
+
+use super::Buffers;
+use super::data::Rng;
+use bytemuck::Pod;
+use ptx_matrix::launch::Device;
+use std::borrow::{Borrow, BorrowMut};
+
+/// A kernel with its data and its reference.
+pub struct Check<D: Device> {
+    /// What is checked: an instruction as in PTX and the kind of data, or the name of a kernel.
+    pub name: String,
+    /// The least compute capability (75, 80, ...) that has the kernel.
+    pub needs: u32,
+    /// Seeds that one run tries.
+    pub rounds: u64,
+    /// Bytes of an element of the output, for reports.
+    pub element: usize,
+    /// Random input.
+    pub inputs: Box<dyn Fn(&mut Rng) -> Buffers + Send + Sync>,
+    /// The kernel's output for an input.
+    pub run: RunOn<D>,
+    /// The output that is right.
+    pub reference: Box<dyn Fn(&Buffers) -> Vec<u8> + Send + Sync>,
+}
+
+/// Runs a kernel on a device.
+pub type RunOn<D> = Box<dyn Fn(&D, &Buffers) -> Result<Vec<u8>, <D as Device>::Error> + Send + Sync>;
+
+/// All checks.
+pub fn all<D: Device + 'static>() -> Vec<Check<D>> {
+    [matrices::checks(), multiply::checks(), fragments::checks(), products::checks()].into_iter().flatten().collect()
+}
+
+/// Runs a kernel with an output of `len` elements, which is filled with ones before: an element that the kernel leaves
+/// out is not right by chance.
+fn with_output<D: Device + 'static, T: Pod>(
+    device: &D,
+    len: usize,
+    launch: impl FnOnce(&mut D::Buffer<T>) -> Result<D::Report, D::Error>,
+) -> Result<Vec<u8>, D::Error> {
+    let poison: Vec<T> = super::elements(&vec![0xff; len * size_of::<T>()]);
+    let mut out = device.upload(&poison)?;
+    launch(out.borrow_mut())?;
+    Ok(super::bytes(&device.download(out.borrow())?))
+}
+
+/// Copies a buffer to the device.
+fn upload<D: Device + 'static, T: Pod>(device: &D, buffer: &[u8]) -> Result<D::Owned<T>, D::Error> {
+    device.upload(&super::elements::<T>(buffer))
+}

@@ -1,0 +1,26 @@
+//! The conformance run: every form of every instruction, and whole tiles, on random data, compared bit for bit with a
+//! reference that is written from the matrices' definition.
+//!
+//! A [`Check`] is a kernel with its data and its reference. It runs the same on any [`Device`]: a GPU, or the simulator.
+
+mod checks;
+mod data;
+pub mod record;
+mod reference;
+mod run;
+
+pub use checks::{Check, all};
+pub use run::{Options, Outcome, Status, Summary, UnknownFilter, run};
+
+/// The buffers of a kernel, in the order of its parameters, as bytes.
+pub type Buffers = Vec<Vec<u8>>;
+
+/// The elements of a buffer.
+fn elements<T: bytemuck::Pod>(buffer: &[u8]) -> Vec<T> {
+    bytemuck::pod_collect_to_vec(buffer)
+}
+
+/// A buffer of elements.
+fn bytes<T: bytemuck::Pod>(elements: &[T]) -> Vec<u8> {
+    bytemuck::cast_slice(elements).to_vec()
+}

@@ -1,0 +1,102 @@
+//! What a device returned, kept to be compared with on machines that have none.
+
+use super::Buffers;
+use super::checks::all;
+use super::run::difference;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use ptx_matrix::launch::Device;
+use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
+
+/// One launch: which check, what went in and what came out.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Record {
+    /// The check's name.
+    pub check: String,
+    /// The buffers that went in.
+    #[serde(with = "packed")]
+    pub inputs: Buffers,
+    /// The buffer that came out.
+    #[serde(with = "packed_one")]
+    pub output: Vec<u8>,
+}
+
+/// The records of one device.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Recording {
+    /// The device.
+    pub device: String,
+    /// Its driver.
+    pub driver: String,
+    /// The target of the PTX.
+    pub target: String,
+    /// The launches.
+    pub records: Vec<Record>,
+}
+
+impl Recording {
+    /// Runs the recorded launches again on a device, and compares it and the reference with what was recorded; returns
+    /// what differs.
+    pub fn replay<D: Device + 'static>(&self, device: &D) -> Vec<String> {
+        let checks = all::<D>();
+        let by_name: HashMap<&str, _> = checks.iter().map(|check| (check.name.as_str(), check)).collect();
+        let mut differences = Vec::new();
+        for Record { check: name, inputs, output } in &self.records {
+            let Some(check) = by_name.get(name.as_str()) else {
+                differences.push(format!("{name}: recorded, but there is no such check any more"));
+                continue;
+            };
+            match (check.run)(device, inputs) {
+                Ok(again) => {
+                    let difference = difference(output, &again, check.element);
+                    differences.extend(difference.map(|why| format!("{name}: {why}")));
+                }
+                Err(error) => differences.push(format!("{name}: {error}")),
+            }
+            let difference = difference(output, &(check.reference)(inputs), check.element);
+            differences.extend(difference.map(|why| format!("{name}, by the reference: {why}")));
+        }
+        differences
+    }
+
+    /// The checks that have records.
+    pub fn recorded(&self) -> impl Iterator<Item = &str> {
+        self.records.iter().map(|record| record.check.as_str())
+    }
+}
+
+/// Bytes as compressed base64.
+fn pack(bytes: &[u8]) -> String {
+    STANDARD.encode(miniz_oxide::deflate::compress_to_vec(bytes, 9))
+}
+
+fn unpack<E: serde::de::Error>(text: &str) -> Result<Vec<u8>, E> {
+    let compressed = STANDARD.decode(text).map_err(E::custom)?;
+    miniz_oxide::inflate::decompress_to_vec(&compressed).map_err(E::custom)
+}
+
+mod packed_one {
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    pub fn serialize<S: Serializer>(bytes: &[u8], to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(&super::pack(bytes))
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<u8>, D::Error> {
+        super::unpack(&String::deserialize(from)?)
+    }
+}
+
+mod packed {
+    use super::Buffers;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub fn serialize<S: Serializer>(buffers: &Buffers, to: S) -> Result<S::Ok, S::Error> {
+        buffers.iter().map(|bytes| super::pack(bytes)).collect::<Vec<_>>().serialize(to)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Buffers, D::Error> {
+        Vec::<String>::deserialize(from)?.iter().map(|text| super::unpack(text)).collect()
+    }
+}

@@ -1,0 +1,164 @@
+//! Runs checks on a device.
+
+use super::checks::{Check, all};
+use super::data::Rng;
+use super::record::Record;
+use indicatif::{ProgressBar, ProgressStyle};
+use ptx_matrix::launch::Device;
+use rand::SeedableRng;
+use serde::Serialize;
+use std::fmt;
+
+/// What to run.
+#[derive(Debug, Clone, Default)]
+pub struct Options {
+    /// Only checks whose name contains this.
+    pub filter: Option<String>,
+    /// The first seed.
+    pub seed: u64,
+    /// The device's compute capability (75, 80, ...): checks that need more are skipped.
+    pub capability: u32,
+    /// Keep what the device returned for the first seeds of each check.
+    pub keep: u64,
+}
+
+/// No check's name contains the filter.
+#[derive(Debug, thiserror::Error)]
+#[error("no check's name contains `{filter}`; there are:\n{names}")]
+pub struct UnknownFilter {
+    filter: String,
+    names: String,
+}
+
+/// How a check ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    /// All rounds were right.
+    Passed,
+    /// The first round that was not, and how.
+    Failed(String),
+    /// It was not run, and why.
+    Skipped(String),
+}
+
+/// A check that was run or skipped.
+#[derive(Debug, Clone, Serialize)]
+pub struct Outcome {
+    /// The check.
+    pub name: String,
+    /// How it ended.
+    pub status: Status,
+    /// Rounds that were run.
+    pub rounds: u64,
+    /// The seed of the first.
+    pub seed: u64,
+}
+
+/// The whole run.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct Summary {
+    /// Check by check.
+    pub outcomes: Vec<Outcome>,
+    /// What the device returned, where it was to be kept.
+    #[serde(skip)]
+    pub records: Vec<Record>,
+}
+
+impl Summary {
+    fn count(&self, which: impl Fn(&Status) -> bool) -> usize {
+        self.outcomes.iter().filter(|outcome| which(&outcome.status)).count()
+    }
+
+    /// Checks that passed.
+    pub fn passed(&self) -> usize {
+        self.count(|status| *status == Status::Passed)
+    }
+
+    /// Checks that failed.
+    pub fn failed(&self) -> usize {
+        self.count(|status| matches!(status, Status::Failed(_)))
+    }
+
+    /// Checks that were not run.
+    pub fn skipped(&self) -> usize {
+        self.count(|status| matches!(status, Status::Skipped(_)))
+    }
+}
+
+/// What was not right, and the closing line.
+impl fmt::Display for Summary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for outcome in &self.outcomes {
+            match &outcome.status {
+                Status::Passed => {}
+                Status::Failed(why) => writeln!(f, "failed: {}\n  {}", outcome.name, why.replace('\n', "\n  "))?,
+                Status::Skipped(why) => writeln!(f, "skipped: {}: {why}", outcome.name)?,
+            }
+        }
+        write!(f, "conformance: {} passed, {} failed, {} skipped", self.passed(), self.failed(), self.skipped())
+    }
+}
+
+/// Runs the checks that the options select.
+pub fn run<D: Device + 'static>(device: &D, options: &Options) -> Result<Summary, UnknownFilter> {
+    let mut checks = all::<D>();
+    if let Some(filter) = &options.filter {
+        let names = checks.iter().map(|check| format!("  {}\n", check.name)).collect();
+        checks.retain(|check| check.name.contains(filter));
+        if checks.is_empty() {
+            return Err(UnknownFilter { filter: filter.clone(), names });
+        }
+    }
+    let style = ProgressStyle::with_template("{bar:32} {pos}/{len} {wide_msg}").expect("a valid template");
+    let progress = ProgressBar::new(checks.len() as u64).with_style(style);
+    let mut summary = Summary::default();
+    for check in &checks {
+        progress.set_message(check.name.clone());
+        summary.outcomes.push(run_check(device, check, options, &mut summary.records));
+        progress.inc(1);
+    }
+    progress.finish_and_clear();
+    Ok(summary)
+}
+
+fn run_check<D: Device + 'static>(
+    device: &D,
+    check: &Check<D>,
+    options: &Options,
+    records: &mut Vec<Record>,
+) -> Outcome {
+    let outcome = |status, rounds| Outcome { name: check.name.clone(), status, rounds, seed: options.seed };
+    if check.needs > options.capability {
+        let (needs, has) = (check.needs, options.capability);
+        return outcome(Status::Skipped(format!("it needs sm_{needs}, and this is sm_{has}")), 0);
+    }
+    for round in 0..check.rounds {
+        let seed = options.seed.wrapping_add(round);
+        let inputs = (check.inputs)(&mut Rng::seed_from_u64(seed));
+        let output = match (check.run)(device, &inputs) {
+            Ok(output) => output,
+            Err(error) => return outcome(Status::Failed(format!("seed {seed}: {error}")), round + 1),
+        };
+        if let Some(why) = difference(&(check.reference)(&inputs), &output, check.element) {
+            return outcome(Status::Failed(format!("seed {seed}: {why}")), round + 1);
+        }
+        if round < options.keep {
+            records.push(Record { check: check.name.clone(), inputs, output });
+        }
+    }
+    outcome(Status::Passed, check.rounds)
+}
+
+/// The first element that is not as expected, and how many are not.
+pub(super) fn difference(expected: &[u8], output: &[u8], element: usize) -> Option<String> {
+    let hex = |bytes: &[u8]| bytes.iter().rev().map(|byte| format!("{byte:02x}")).collect::<String>();
+    if expected.len() != output.len() {
+        return Some(format!("{} bytes of output, expected {}", output.len(), expected.len()));
+    }
+    let pairs = || expected.chunks(element).zip(output.chunks(element)).enumerate();
+    let (first, (right, wrong)) = pairs().find(|(_, (right, wrong))| right != wrong)?;
+    let count = pairs().filter(|(_, (right, wrong))| right != wrong).count();
+    let of = expected.len() / element;
+    Some(format!("{count} of {of} elements differ; element {first} is 0x{}, expected 0x{}", hex(wrong), hex(right)))
+}

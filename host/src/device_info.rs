@@ -1,0 +1,133 @@
+//! What a device is and what it can do.
+
+use std::fmt;
+
+use cust::device::{Device, DeviceAttribute};
+use cust::sys::{CUdevice_attribute, cuDeviceGetAttribute, cuDriverGetVersion};
+
+use crate::arch::{Arch, Capability, best_arch};
+use crate::driver::{DriverError, During};
+use crate::error::GpuError;
+use crate::launch::DeviceLimits;
+
+/// One GPU of this machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeviceInfo {
+    /// Its number, from 0.
+    pub index: u32,
+    /// What its maker calls it.
+    pub name: String,
+    /// Its compute capability.
+    pub capability: Capability,
+    /// The size of its memory in bytes.
+    pub memory_bytes: usize,
+    /// How many multiprocessors (SMs) it has.
+    pub multiprocessors: u32,
+    /// The newest CUDA version that the driver supports.
+    pub driver: CudaVersion,
+    /// What it allows of a launch.
+    pub limits: DeviceLimits,
+}
+
+impl DeviceInfo {
+    pub(crate) fn of(index: u32, device: Device) -> Result<Self, DriverError> {
+        let doing = "asking what the device is";
+        let attribute = |attribute| {
+            let value = device.get_attribute(attribute).during(doing)?;
+            Ok::<u32, DriverError>(value.try_into().unwrap_or_default())
+        };
+        Ok(Self {
+            index,
+            name: device.name().during(doing)?,
+            capability: Capability {
+                major: attribute(DeviceAttribute::ComputeCapabilityMajor)?,
+                minor: attribute(DeviceAttribute::ComputeCapabilityMinor)?,
+            },
+            memory_bytes: device.total_memory().during(doing)?,
+            multiprocessors: attribute(DeviceAttribute::MultiprocessorCount)?,
+            driver: driver_version()?,
+            limits: DeviceLimits {
+                grid: [
+                    attribute(DeviceAttribute::MaxGridDimX)?,
+                    attribute(DeviceAttribute::MaxGridDimY)?,
+                    attribute(DeviceAttribute::MaxGridDimZ)?,
+                ],
+                threads: attribute(DeviceAttribute::MaxBlockDimX)?,
+                shared_bytes: opt_in_shared_bytes(device)?,
+            },
+        })
+    }
+
+    /// The best of the built architectures for this device.
+    pub fn best_arch(&self, at_hand: &[Arch]) -> Result<Arch, GpuError> {
+        best_arch(self.capability, at_hand.iter().copied())
+            .ok_or_else(|| GpuError::NoArch { device: self.to_string(), at_hand: at_hand.to_vec() })
+    }
+}
+
+impl fmt::Display for DeviceInfo {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "device {} ({}, {})", self.index, self.name, self.capability)
+    }
+}
+
+/// A version of CUDA, such as 13.0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct CudaVersion {
+    /// The major version.
+    pub major: u32,
+    /// The minor version.
+    pub minor: u32,
+}
+
+impl fmt::Display for CudaVersion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.major, self.minor)
+    }
+}
+
+fn driver_version() -> Result<CudaVersion, DriverError> {
+    let mut version = 0;
+    // SAFETY: the function sets the integer it is given.
+    unsafe { cuDriverGetVersion(&raw mut version) }.during("asking for the driver's version")?;
+    let version: u32 = version.try_into().unwrap_or_default();
+    Ok(CudaVersion { major: version / 1000, minor: version % 1000 / 10 })
+}
+
+/// The shared memory that a block can have when its kernel asks for it; `cust` has no name for this attribute.
+fn opt_in_shared_bytes(device: Device) -> Result<u32, DriverError> {
+    let mut bytes = 0;
+    let attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN;
+    // SAFETY: the function sets the integer it is given, and the device is one that the driver handed out.
+    unsafe { cuDeviceGetAttribute(&raw mut bytes, attribute, device.as_raw()) }
+        .during("asking for the device's shared memory")?;
+    Ok(bytes.try_into().unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn device() -> DeviceInfo {
+        DeviceInfo {
+            index: 1,
+            name: "NVIDIA GeForce RTX 5090".to_owned(),
+            capability: Capability { major: 12, minor: 0 },
+            memory_bytes: 32 << 30,
+            multiprocessors: 170,
+            driver: CudaVersion { major: 13, minor: 0 },
+            limits: DeviceLimits { grid: [1; 3], threads: 1024, shared_bytes: 101_376 },
+        }
+    }
+
+    #[test]
+    fn an_unfit_choice_is_told_with_the_device_and_the_choice() {
+        let at_hand = ["sm_90a", "sm_100f"].map(|name| name.parse().unwrap());
+        assert_eq!(
+            device().best_arch(&at_hand).unwrap_err().to_string(),
+            "none of the architectures at hand runs on device 1 (NVIDIA GeForce RTX 5090, sm_120): sm_90a, sm_100f"
+        );
+        let message = device().best_arch(&[]).unwrap_err().to_string();
+        assert!(message.ends_with(": none"), "{message}");
+    }
+}

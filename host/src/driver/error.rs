@@ -1,0 +1,80 @@
+//! The driver's failures, in words.
+
+use std::ffi::{CStr, c_char};
+use std::ptr;
+
+use cust::error::{CudaError, CudaResult};
+use cust::sys::CUresult;
+use thiserror::Error;
+
+use super::forward::{cuGetErrorName, cuGetErrorString};
+use super::status::last_failure;
+
+/// There is no NVIDIA driver on this machine; the loader's reason.
+#[derive(Clone, Debug, Error)]
+#[error("no NVIDIA driver on this machine: {0}")]
+pub struct NoDriver(pub(super) String);
+
+/// A call of the driver that failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("{doing}: {name} ({code}): {text}")]
+pub struct DriverError {
+    /// The driver's status code, a `CUresult`.
+    pub code: u32,
+    /// The name of the code, such as `CUDA_ERROR_OUT_OF_MEMORY`.
+    pub name: &'static str,
+    /// What the driver says about the code.
+    pub text: &'static str,
+    doing: &'static str,
+}
+
+impl DriverError {
+    fn new(code: u32, doing: &'static str) -> Self {
+        Self {
+            code,
+            name: driver_word(cuGetErrorName, code).unwrap_or("CUresult"),
+            text: driver_word(cuGetErrorString, code).unwrap_or("the driver has no words for it"),
+            doing,
+        }
+    }
+}
+
+/// Says what the program was doing when a call of `cust` failed.
+pub(crate) trait During<T> {
+    fn during(self, doing: &'static str) -> Result<T, DriverError>;
+}
+
+impl<T> During<T> for CudaResult<T> {
+    fn during(self, doing: &'static str) -> Result<T, DriverError> {
+        self.map_err(|error| DriverError::new(code_of(error), doing))
+    }
+}
+
+impl During<()> for CUresult {
+    fn during(self, doing: &'static str) -> Result<(), DriverError> {
+        match self {
+            CUresult::CUDA_SUCCESS => Ok(()),
+            CUresult::CUDA_ERROR_UNKNOWN => Err(DriverError::new(last_failure(), doing)),
+            status => Err(DriverError::new(status as u32, doing)),
+        }
+    }
+}
+
+fn code_of(error: CudaError) -> u32 {
+    match error {
+        // cust folds every code that it has no name for into this one.
+        CudaError::UnknownError => last_failure(),
+        named => named as u32,
+    }
+}
+
+fn driver_word(look_up: unsafe extern "C" fn(usize, usize) -> u32, code: u32) -> Option<&'static str> {
+    let mut word: *const c_char = ptr::null();
+    // SAFETY: both look-ups take a status and the address of a string pointer to set.
+    let status = unsafe { look_up(code as usize, (&raw mut word).expose_provenance()) };
+    if status != 0 || word.is_null() {
+        return None;
+    }
+    // SAFETY: on success the driver has set the pointer to a string constant of its own, and it is never unloaded.
+    unsafe { CStr::from_ptr(word) }.to_str().ok()
+}

@@ -1,0 +1,43 @@
+//! Opening `libcuda.so.1` and finding functions in it.
+
+use std::error::Error;
+use std::ffi::c_void;
+use std::sync::OnceLock;
+
+use libloading::Library;
+
+use super::NoDriver;
+use super::status;
+
+/// The name under which every NVIDIA driver for Linux installs its library.
+const FILE_NAME: &str = "libcuda.so.1";
+
+/// Answers whether there is a driver at all, with the loader's reason if not.
+pub(crate) fn require() -> Result<(), NoDriver> {
+    match library() {
+        Ok(_) => Ok(()),
+        Err(reason) => Err(NoDriver(reason.clone())),
+    }
+}
+
+/// The address of a driver function, or the status that a call of it has to return.
+pub(super) fn find(name: &str) -> Result<*const c_void, u32> {
+    let library = library().map_err(|_| status::NO_LIBRARY)?;
+    // SAFETY: the symbol is only taken as an address here; whoever calls it answers for its type.
+    let symbol = unsafe { library.get::<*const c_void>(name) };
+    symbol.map(|address| *address).map_err(|_| status::NO_SYMBOL)
+}
+
+fn library() -> Result<&'static Library, &'static String> {
+    static LIBRARY: OnceLock<Result<Library, String>> = OnceLock::new();
+    let opened = LIBRARY.get_or_init(|| {
+        // SAFETY: the driver's initialisers are made to run in any process, at any time.
+        unsafe { Library::new(FILE_NAME) }.map_err(|error| loader_reason(&error))
+    });
+    opened.as_ref()
+}
+
+/// The words of the system's loader, which `libloading` keeps behind its own.
+fn loader_reason(error: &libloading::Error) -> String {
+    error.source().map_or_else(|| error.to_string(), ToString::to_string)
+}

@@ -1,0 +1,13 @@
+//! The CUDA driver, opened when it is first needed.
+//!
+//! `cust` declares the driver's functions as symbols to link. They are defined here instead, each one forwarding to
+//! `libcuda.so.1` opened at run time, so that a program with this crate in it starts on any machine.
+
+mod error;
+mod forward;
+mod library;
+mod status;
+
+pub(crate) use error::During;
+pub use error::{DriverError, NoDriver};
+pub(crate) use library::require;

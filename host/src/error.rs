@@ -1,0 +1,81 @@
+//! All that can go wrong, each case one line that says what to do about it.
+
+use thiserror::Error;
+
+use crate::arch::Arch;
+use crate::device_info::CudaVersion;
+use crate::driver::{DriverError, NoDriver};
+use crate::launch::{KernelFailure, LaunchError};
+use crate::ptx::PtxError;
+
+/// Why something could not be done on a GPU.
+#[derive(Clone, Debug, Error)]
+#[non_exhaustive]
+pub enum GpuError {
+    /// This machine has no NVIDIA driver.
+    #[error(transparent)]
+    NoDriver(#[from] NoDriver),
+    /// There is a driver, and it does not start.
+    #[error("the NVIDIA driver does not start: {0}")]
+    DriverStart(#[source] DriverError),
+    /// There is no device of this number.
+    #[error("there is no device {index}: this machine has {count}")]
+    NoSuchDevice {
+        /// The number asked for.
+        index: u32,
+        /// How many there are.
+        count: u32,
+    },
+    /// Of the architectures at hand none runs on the device.
+    #[error("none of the architectures at hand runs on {device}: {}", list(at_hand))]
+    NoArch {
+        /// The device.
+        device: String,
+        /// The architectures that were built.
+        at_hand: Vec<Arch>,
+    },
+    /// The PTX text is not understood.
+    #[error(transparent)]
+    Ptx(#[from] PtxError),
+    /// The PTX is for other devices.
+    #[error("this PTX is for {target}, which {device} does not run; build it for the device's own architecture")]
+    WrongTarget {
+        /// The architecture of the PTX.
+        target: Arch,
+        /// The device.
+        device: String,
+    },
+    /// The driver does not accept the PTX.
+    #[error("{device}, with a driver for CUDA {driver}, does not load this PTX: {source}\n{log}")]
+    Load {
+        /// The device.
+        device: String,
+        /// The newest CUDA version that its driver supports, which bounds the PTX's `.version`.
+        driver: CudaVersion,
+        /// What the driver's compiler printed.
+        log: String,
+        /// The driver's status.
+        source: DriverError,
+    },
+    /// The launch was refused before anything ran.
+    #[error(transparent)]
+    Launch(#[from] LaunchError),
+    /// A kernel failed while it ran.
+    #[error(transparent)]
+    Kernel(Box<KernelFailure>),
+    /// A kernel failed earlier, and the device is lost to this process.
+    #[error("nothing more can run on this device in this process, because earlier {0}")]
+    Lost(#[source] Box<KernelFailure>),
+    /// Any other call of the driver failed.
+    #[error(transparent)]
+    Driver(#[from] DriverError),
+}
+
+/// `a, b, c`, or `none`.
+pub(crate) fn list<T: ToString>(items: &[T]) -> String {
+    if items.is_empty() {
+        return "none".to_owned();
+    }
+    let items: Vec<_> = items.iter().map(T::to_string).collect();
+    items.join(", ")
+}

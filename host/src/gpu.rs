@@ -1,0 +1,95 @@
+//! A GPU that is open for work.
+
+use bytemuck::Pod;
+use cust::CudaFlags;
+use cust::device::Device;
+use cust::stream::{Stream, StreamFlags};
+
+use crate::buffer::DeviceBuffer;
+use crate::context::SharedContext;
+use crate::device_info::DeviceInfo;
+use crate::driver::{self, During};
+use crate::error::GpuError;
+use crate::launch::{self, LaunchReport, LaunchRequest};
+use crate::module::Module;
+
+/// A GPU that is open for work: memory, kernels and launches.
+#[derive(Debug)]
+pub struct Gpu {
+    info: DeviceInfo,
+    stream: Stream,
+    context: SharedContext,
+}
+
+impl Gpu {
+    /// The GPUs of this machine.
+    pub fn list() -> Result<Vec<DeviceInfo>, GpuError> {
+        (0..start_driver()?).map(|index| Ok(DeviceInfo::of(index, device(index)?)?)).collect()
+    }
+
+    /// Opens the GPU of this number.
+    pub fn open(index: u32) -> Result<Self, GpuError> {
+        let count = start_driver()?;
+        if index >= count {
+            return Err(GpuError::NoSuchDevice { index, count });
+        }
+        let device = device(index)?;
+        let info = DeviceInfo::of(index, device)?;
+        let context = SharedContext::new(device)?;
+        context.enter()?;
+        let stream = Stream::new(StreamFlags::DEFAULT, None).during("making a stream")?;
+        Ok(Self { info, stream, context })
+    }
+
+    /// What this GPU is.
+    pub fn info(&self) -> &DeviceInfo {
+        &self.info
+    }
+
+    /// Copies a slice into memory of the GPU.
+    pub fn upload<T: Pod>(&self, data: &[T]) -> Result<DeviceBuffer<T>, GpuError> {
+        DeviceBuffer::from_slice(&self.context, data)
+    }
+
+    /// Takes memory of the GPU for `len` elements, every byte of it `byte`.
+    pub fn filled<T: Pod>(&self, len: usize, byte: u8) -> Result<DeviceBuffer<T>, GpuError> {
+        DeviceBuffer::filled(&self.context, len, byte)
+    }
+
+    /// Compiles a PTX text for this GPU and loads it.
+    pub fn load(&self, ptx: &str) -> Result<Module, GpuError> {
+        Module::load(&self.context, &self.info, ptx)
+    }
+
+    /// Checks a launch, runs it and waits for its end.
+    ///
+    /// # Safety
+    ///
+    /// The parameters must mean what the kernel takes them for: a pointer among them has to be the address of memory
+    /// of this GPU that is as large as the kernel believes, and that stays until this function returns. Their number
+    /// and sizes are checked.
+    pub unsafe fn launch(&self, module: &Module, request: &LaunchRequest<'_>) -> Result<LaunchReport, GpuError> {
+        // SAFETY: the parameters are the caller's, who answers for them.
+        unsafe { launch::run(&self.context, &self.stream, &self.info, module, request) }
+    }
+}
+
+impl Drop for Gpu {
+    fn drop(&mut self) {
+        self.context.enter_to_free();
+    }
+}
+
+/// Starts the driver and says how many devices it has.
+fn start_driver() -> Result<u32, GpuError> {
+    driver::require()?;
+    let count = || {
+        cust::init(CudaFlags::empty()).during("cuInit")?;
+        Device::num_devices().during("counting the devices")
+    };
+    count().map_err(GpuError::DriverStart)
+}
+
+fn device(index: u32) -> Result<Device, GpuError> {
+    Ok(Device::get_device(index).during("finding the device")?)
+}

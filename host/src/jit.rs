@@ -1,0 +1,68 @@
+//! Handing PTX to the driver's compiler and reading what it printed.
+
+use std::ffi::{CStr, c_uint, c_void};
+use std::ptr;
+
+use cust::sys::{CUjit_option, CUmodule, cuModuleLoadDataEx};
+
+use crate::driver::{DriverError, During};
+
+/// Room for what the compiler prints, each for its remarks and its errors; it cuts off what is longer.
+const LOG_BYTES: usize = 16 * 1024;
+
+/// Compiles PTX for the current context's device and loads it. The text is what the compiler printed.
+pub(crate) fn load(ptx: &CStr) -> (Result<CUmodule, DriverError>, String) {
+    let mut errors = vec![0_u8; LOG_BYTES];
+    let mut remarks = vec![0_u8; LOG_BYTES];
+    let mut options = [
+        CUjit_option::CU_JIT_ERROR_LOG_BUFFER,
+        CUjit_option::CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES,
+        CUjit_option::CU_JIT_INFO_LOG_BUFFER,
+        CUjit_option::CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES,
+    ];
+    // The driver takes a number in the place of a pointer to one.
+    let size = ptr::without_provenance_mut::<c_void>(LOG_BYTES);
+    let mut values = [errors.as_mut_ptr().cast(), size, remarks.as_mut_ptr().cast(), size];
+    let mut module: CUmodule = ptr::null_mut();
+    // SAFETY: the image ends with a nul, there are as many values as options, and each buffer has the size that the
+    // option after it gives.
+    let status = unsafe {
+        cuModuleLoadDataEx(
+            &raw mut module,
+            ptx.as_ptr().cast(),
+            options.len() as c_uint,
+            options.as_mut_ptr(),
+            values.as_mut_ptr(),
+        )
+    };
+    let loaded = status.during("compiling the PTX").map(|()| module);
+    (loaded, joined(&[text(&errors), text(&remarks)]))
+}
+
+fn text(log: &[u8]) -> String {
+    let end = log.iter().position(|&byte| byte == 0).unwrap_or(log.len());
+    String::from_utf8_lossy(&log[..end]).trim().to_owned()
+}
+
+fn joined(texts: &[String]) -> String {
+    let texts: Vec<_> = texts.iter().map(String::as_str).filter(|text| !text.is_empty()).collect();
+    texts.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_log_ends_at_its_nul() {
+        assert_eq!(text(b"ptxas fatal\n\0left over"), "ptxas fatal");
+        assert_eq!(text(b"cut o"), "cut o");
+        assert_eq!(text(&[0; 4]), "");
+    }
+
+    #[test]
+    fn an_empty_log_leaves_no_line() {
+        assert_eq!(joined(&["a".to_owned(), String::new()]), "a");
+        assert_eq!(joined(&[String::new(), String::new()]), "");
+    }
+}

@@ -1,0 +1,187 @@
+//! Whether a launch can succeed, decided before anything runs.
+
+use super::{LaunchError, LaunchRequest};
+use crate::module::KernelResources;
+use crate::ptx::Entry;
+
+/// What a device allows of a launch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DeviceLimits {
+    /// The most blocks along x, y and z.
+    pub grid: [u32; 3],
+    /// The most threads of a block along x.
+    pub threads: u32,
+    /// The most shared memory of a block in bytes, for a kernel that asks for it.
+    pub shared_bytes: u32,
+}
+
+/// Checks a launch against what its kernel expects, what the compiler made of it and what the device allows.
+pub(super) fn check(
+    request: &LaunchRequest<'_>,
+    entry: &Entry,
+    resources: &KernelResources,
+    device: &DeviceLimits,
+) -> Result<(), LaunchError> {
+    check_params(request, entry)?;
+    check_grid(request, device)?;
+    check_threads(request, entry, resources, device)?;
+    check_shared(request, resources, device)
+}
+
+fn check_params(request: &LaunchRequest<'_>, entry: &Entry) -> Result<(), LaunchError> {
+    if request.params.len() != entry.params.len() {
+        return Err(LaunchError::ParamCount {
+            kernel: request.kernel.to_owned(),
+            expected: entry.params.len(),
+            given: request.params.len(),
+        });
+    }
+    for (index, (param, &expected)) in request.params.iter().zip(&entry.params).enumerate() {
+        if param.len() != expected {
+            return Err(LaunchError::ParamSize {
+                kernel: request.kernel.to_owned(),
+                index,
+                expected,
+                given: param.len(),
+            });
+        }
+    }
+    Ok(())
+}
+
+fn check_grid(request: &LaunchRequest<'_>, device: &DeviceLimits) -> Result<(), LaunchError> {
+    let fits = |(&extent, &limit): (&u32, &u32)| (1..=limit).contains(&extent);
+    if request.grid.iter().zip(&device.grid).all(fits) {
+        return Ok(());
+    }
+    Err(LaunchError::Grid { kernel: request.kernel.to_owned(), grid: request.grid, limit: device.grid })
+}
+
+fn check_threads(
+    request: &LaunchRequest<'_>,
+    entry: &Entry,
+    resources: &KernelResources,
+    device: &DeviceLimits,
+) -> Result<(), LaunchError> {
+    if let Some(required) = entry.required_threads
+        && required != [request.threads, 1, 1]
+    {
+        return Err(LaunchError::RequiredThreads {
+            kernel: request.kernel.to_owned(),
+            threads: request.threads,
+            required,
+        });
+    }
+    // The product may be spread over the axes as the launch likes.
+    let declared = entry.max_threads.map(|extents| extents.iter().map(|&extent| u64::from(extent)).product());
+    let limits = [
+        declared.map(|limit| ("its .maxntid", limit)),
+        Some(("the device", device.threads.into())),
+        Some(("its use of registers", resources.max_threads.into())),
+    ];
+    for (limited_by, limit) in limits.into_iter().flatten() {
+        if !(1..=limit).contains(&request.threads.into()) {
+            return Err(LaunchError::Threads {
+                kernel: request.kernel.to_owned(),
+                threads: request.threads,
+                limit,
+                limited_by,
+            });
+        }
+    }
+    Ok(())
+}
+
+fn check_shared(
+    request: &LaunchRequest<'_>,
+    resources: &KernelResources,
+    device: &DeviceLimits,
+) -> Result<(), LaunchError> {
+    let needed = u64::from(resources.static_shared_bytes) + u64::from(request.dynamic_shared_bytes);
+    if needed <= device.shared_bytes.into() {
+        return Ok(());
+    }
+    Err(LaunchError::SharedMemory { kernel: request.kernel.to_owned(), needed, available: device.shared_bytes })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const H200: DeviceLimits =
+        DeviceLimits { grid: [2_147_483_647, 65_535, 65_535], threads: 1024, shared_bytes: 232_448 };
+    const RESOURCES: KernelResources =
+        KernelResources { max_threads: 640, static_shared_bytes: 1024, local_bytes: 0, registers: 96 };
+    const REQUEST: LaunchRequest<'_> = LaunchRequest {
+        kernel: "k",
+        grid: [1, 1, 1],
+        threads: 128,
+        dynamic_shared_bytes: 0,
+        params: &[&[0; 8], &[0; 4]],
+    };
+
+    fn entry() -> Entry {
+        Entry { name: "k".to_owned(), params: vec![8, 4], max_threads: Some([32, 8, 1]), required_threads: None }
+    }
+
+    /// The message for a request to a kernel, or nothing if it is accepted.
+    fn refusal(request: LaunchRequest<'_>, entry: &Entry) -> String {
+        check(&request, entry, &RESOURCES, &H200).map_or_else(|error| error.to_string(), |()| String::new())
+    }
+
+    #[test]
+    fn a_launch_within_every_limit_is_accepted() {
+        assert_eq!(refusal(REQUEST, &entry()), "");
+        let largest = LaunchRequest { grid: H200.grid, threads: 256, dynamic_shared_bytes: 232_448 - 1024, ..REQUEST };
+        assert_eq!(refusal(largest, &entry()), "");
+    }
+
+    #[test]
+    fn parameters_are_counted_and_measured() {
+        let params: &[&[u8]] = &[&[0; 8]];
+        let refused = refusal(LaunchRequest { params, ..REQUEST }, &entry());
+        assert_eq!(refused, "kernel `k` takes 2 parameters and was given 1");
+        let params: &[&[u8]] = &[&[0; 8], &[0; 8]];
+        let refused = refusal(LaunchRequest { params, ..REQUEST }, &entry());
+        assert_eq!(refused, "parameter 1 of kernel `k` has 4 bytes and was given 8");
+    }
+
+    #[test]
+    fn a_grid_is_neither_empty_nor_too_large() {
+        for grid in [[0, 1, 1], [1, 1, 0], [1, 65_536, 1]] {
+            let refused = refusal(LaunchRequest { grid, ..REQUEST }, &entry());
+            assert!(refused.contains("2147483647x65535x65535"), "{refused}");
+        }
+    }
+
+    #[test]
+    fn a_block_keeps_to_the_narrowest_limit() {
+        let with = |max_threads, threads| {
+            let entry = Entry { max_threads, ..entry() };
+            refusal(LaunchRequest { threads, ..REQUEST }, &entry)
+        };
+        assert!(with(Some([32, 8, 1]), 257).contains("its .maxntid allows from 1 to 256"));
+        assert!(with(None, 641).contains("its use of registers allows from 1 to 640"));
+        assert!(with(None, 1025).contains("the device allows from 1 to 1024"));
+        assert!(with(None, 0).contains("a block of 0 threads"));
+        assert_eq!(with(None, 640), "");
+    }
+
+    #[test]
+    fn a_required_block_is_the_only_one() {
+        let required = |required_threads| {
+            let entry = Entry { required_threads: Some(required_threads), ..entry() };
+            refusal(REQUEST, &entry)
+        };
+        assert_eq!(required([128, 1, 1]), "");
+        assert_eq!(required([64, 2, 1]), "kernel `k`: a block of 128x1x1 threads; its .reqntid asks for 64x2x1");
+    }
+
+    #[test]
+    fn too_much_shared_memory_is_told_with_both_numbers() {
+        let refused = refusal(LaunchRequest { dynamic_shared_bytes: 232_448, ..REQUEST }, &entry());
+        assert_eq!(refused, "kernel `k` needs 233472 bytes of shared memory in each block; this device has 232448");
+        let refused = refusal(LaunchRequest { dynamic_shared_bytes: u32::MAX, ..REQUEST }, &entry());
+        assert!(refused.contains("4294968319"), "{refused}");
+    }
+}

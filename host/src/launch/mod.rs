@@ -1,0 +1,33 @@
+//! Launching a kernel: checked before, timed, and waited for.
+
+mod check;
+mod error;
+mod run;
+
+use std::time::Duration;
+
+pub use check::DeviceLimits;
+pub use error::{KernelFailure, LaunchError};
+pub(crate) use run::run;
+
+/// What to launch, and with what.
+#[derive(Clone, Copy, Debug)]
+pub struct LaunchRequest<'a> {
+    /// The kernel's name in the PTX.
+    pub kernel: &'a str,
+    /// The number of blocks along x, y and z.
+    pub grid: [u32; 3],
+    /// The number of threads of a block, all along x.
+    pub threads: u32,
+    /// Shared memory of a block beyond what the PTX declares, in bytes.
+    pub dynamic_shared_bytes: u32,
+    /// The parameters' bytes, each in its natural size.
+    pub params: &'a [&'a [u8]],
+}
+
+/// A launch that has run to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LaunchReport {
+    /// The time between two events around the kernel, on the GPU's own clock.
+    pub elapsed: Duration,
+}

@@ -1,0 +1,138 @@
+//! PTX that is loaded on a GPU.
+
+use std::ffi::CString;
+use std::marker::PhantomData;
+use std::ptr;
+
+use cust::sys::{
+    CUfunction, CUfunction_attribute, CUmodule, cuFuncGetAttribute, cuFuncSetAttribute, cuModuleGetFunction,
+    cuModuleUnload,
+};
+
+use crate::context::SharedContext;
+use crate::device_info::DeviceInfo;
+use crate::driver::{DriverError, During};
+use crate::error::GpuError;
+use crate::jit;
+use crate::launch::LaunchError;
+use crate::ptx::{Entry, Ptx, PtxError};
+
+/// PTX that is loaded on a GPU, ready to launch its kernels. Unloaded when dropped.
+#[derive(Debug)]
+pub struct Module {
+    raw: CUmodule,
+    ptx: Ptx,
+    log: String,
+    context: SharedContext,
+}
+
+// SAFETY: the driver's handle of a module may be used from any thread, and at the same time from several.
+unsafe impl Send for Module {}
+// SAFETY: as above.
+unsafe impl Sync for Module {}
+
+impl Module {
+    pub(crate) fn load(context: &SharedContext, device: &DeviceInfo, text: &str) -> Result<Self, GpuError> {
+        let ptx: Ptx = text.parse()?;
+        if !ptx.target.runs_on(device.capability) {
+            return Err(GpuError::WrongTarget { target: ptx.target, device: device.to_string() });
+        }
+        let text = CString::new(text).map_err(|_| PtxError::Nul)?;
+        context.enter()?;
+        let (loaded, log) = jit::load(&text);
+        match loaded {
+            Ok(raw) => Ok(Self { raw, ptx, log, context: context.clone() }),
+            Err(source) => Err(GpuError::Load { device: device.to_string(), driver: device.driver, log, source }),
+        }
+    }
+
+    /// The kernels of this module.
+    pub fn kernels(&self) -> &[Entry] {
+        &self.ptx.entries
+    }
+
+    /// What the driver's compiler printed when it accepted the PTX; mostly nothing.
+    pub fn log(&self) -> &str {
+        &self.log
+    }
+
+    /// What the driver's compiler made of a kernel.
+    pub fn resources(&self, kernel: &str) -> Result<KernelResources, GpuError> {
+        self.context.enter()?;
+        Ok(self.kernel(kernel)?.resources()?)
+    }
+
+    /// Finds a kernel. The caller has entered the module's context.
+    pub(crate) fn kernel(&self, name: &str) -> Result<Kernel<'_>, GpuError> {
+        let entry = self.entry(name)?;
+        let symbol = CString::new(name).map_err(|_| PtxError::Nul)?;
+        let mut function: CUfunction = ptr::null_mut();
+        // SAFETY: the module is loaded, the name ends with a nul, and the function sets the handle it is given.
+        unsafe { cuModuleGetFunction(&raw mut function, self.raw, symbol.as_ptr()) }.during("finding the kernel")?;
+        Ok(Kernel { entry, function, module: PhantomData })
+    }
+
+    fn entry(&self, name: &str) -> Result<&Entry, LaunchError> {
+        let entries = &self.ptx.entries;
+        entries.iter().find(|entry| entry.name == name).ok_or_else(|| LaunchError::NoSuchKernel {
+            kernel: name.to_owned(),
+            at_hand: entries.iter().map(|entry| entry.name.clone()).collect(),
+        })
+    }
+}
+
+impl Drop for Module {
+    fn drop(&mut self) {
+        self.context.enter_to_free();
+        // SAFETY: the module is loaded, and `Kernel` borrows it, so that nothing uses it any more.
+        let _ = unsafe { cuModuleUnload(self.raw) };
+    }
+}
+
+/// A kernel of a loaded module.
+#[derive(Debug)]
+pub(crate) struct Kernel<'a> {
+    pub(crate) entry: &'a Entry,
+    pub(crate) function: CUfunction,
+    module: PhantomData<&'a Module>,
+}
+
+impl Kernel<'_> {
+    pub(crate) fn resources(&self) -> Result<KernelResources, DriverError> {
+        Ok(KernelResources {
+            max_threads: self.attribute(CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK)?,
+            static_shared_bytes: self.attribute(CUfunction_attribute::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES)?,
+            local_bytes: self.attribute(CUfunction_attribute::CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES)?,
+            registers: self.attribute(CUfunction_attribute::CU_FUNC_ATTRIBUTE_NUM_REGS)?,
+        })
+    }
+
+    /// Lets a launch ask for this much dynamic shared memory.
+    pub(crate) fn allow_dynamic_shared(&self, bytes: u32) -> Result<(), DriverError> {
+        let attribute = CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+        let bytes = bytes.try_into().unwrap_or(i32::MAX);
+        // SAFETY: the function belongs to a module that is loaded.
+        unsafe { cuFuncSetAttribute(self.function, attribute, bytes) }.during("allowing dynamic shared memory")
+    }
+
+    fn attribute(&self, attribute: CUfunction_attribute) -> Result<u32, DriverError> {
+        let mut value = 0;
+        // SAFETY: the function belongs to a module that is loaded, and the call sets the integer it is given.
+        unsafe { cuFuncGetAttribute(&raw mut value, attribute, self.function) }
+            .during("asking what the kernel needs")?;
+        Ok(value.try_into().unwrap_or_default())
+    }
+}
+
+/// What the driver's compiler made of a kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KernelResources {
+    /// The most threads that a block can have on this device, for the registers that the kernel takes.
+    pub max_threads: u32,
+    /// Shared memory that the PTX declares, in bytes.
+    pub static_shared_bytes: u32,
+    /// Local memory of each thread in bytes: its stack and spilled registers.
+    pub local_bytes: u32,
+    /// Registers of each thread.
+    pub registers: u32,
+}

@@ -1,0 +1,52 @@
+//! What a PTX text says about itself: its target, its kernels and what each of them expects of a launch.
+
+mod parse;
+mod tokens;
+
+use thiserror::Error;
+
+use crate::arch::{Arch, NotAnArch};
+
+/// The facts of a PTX text that loading and launching are checked against.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ptx {
+    /// The architecture of `.target`.
+    pub target: Arch,
+    /// The kernels, in the order of the text.
+    pub entries: Vec<Entry>,
+}
+
+/// One kernel of a PTX text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// The name to launch it by.
+    pub name: String,
+    /// The size of each parameter in bytes.
+    pub params: Vec<usize>,
+    /// `.maxntid`: the most threads that a block may have, along x, y and z.
+    pub max_threads: Option<[u32; 3]>,
+    /// `.reqntid`: the threads that a block must have, along x, y and z.
+    pub required_threads: Option<[u32; 3]>,
+}
+
+/// A text that is not PTX as a compiler writes it.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum PtxError {
+    /// There is no `.target`.
+    #[error("this is not PTX: it has no .target")]
+    NoTarget,
+    /// `.target` names something unknown.
+    #[error(".target: {0}")]
+    Target(#[from] NotAnArch),
+    /// It has a nul, at which the driver would stop reading.
+    #[error("this is not PTX: it has a nul byte")]
+    Nul,
+    /// The head of a kernel is not understood.
+    #[error("the head of kernel `{kernel}`: {problem}")]
+    Entry {
+        /// The kernel.
+        kernel: String,
+        /// What is wrong with it.
+        problem: String,
+    },
+}

@@ -1,0 +1,33 @@
+//! A program with this crate in it starts anywhere, and says in one line that there is no driver.
+
+use std::fs;
+use std::path::Path;
+
+use ptx_matrix_host::{Gpu, GpuError};
+
+/// Whether the driver's library is in this process.
+fn driver_is_mapped() -> bool {
+    fs::read_to_string("/proc/self/maps").unwrap().contains("libcuda.so")
+}
+
+// No other test of this program calls the driver, which stays in the process once it is opened.
+#[test]
+fn the_driver_is_opened_on_first_use_and_missed_in_one_line() {
+    assert!(!driver_is_mapped(), "the program was linked against the driver");
+    match Gpu::open(0) {
+        Err(GpuError::NoDriver(error)) => {
+            let line = error.to_string();
+            assert!(line.starts_with("no NVIDIA driver on this machine: libcuda.so.1: "), "{line}");
+            assert_eq!(line.lines().count(), 1, "{line}");
+            assert!(matches!(Gpu::list(), Err(GpuError::NoDriver(_))));
+        }
+        // Here is one, and then it is mapped by now, whatever it answered.
+        _ => assert!(driver_is_mapped()),
+    }
+}
+
+#[test]
+fn what_cust_links_against_is_empty() {
+    let archive = Path::new(env!("CARGO_MANIFEST_DIR")).join("cuda/lib64/libcuda.a");
+    assert_eq!(fs::read(archive).unwrap(), b"!<arch>\n");
+}

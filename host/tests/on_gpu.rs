@@ -1,0 +1,150 @@
+//! Memory, modules and launches. `cargo test -- --ignored` runs these on a GPU; without it a stand-in serves.
+
+mod stand_in;
+
+use std::thread;
+use std::time::Duration;
+
+use ptx_matrix_host::{Gpu, LaunchRequest};
+
+#[test]
+fn everything_here_on_a_stand_in() {
+    stand_in::run_ignored_tests();
+}
+
+fn gpu() -> Gpu {
+    Gpu::open(0).unwrap()
+}
+
+/// `scale` with a null pointer for no elements.
+const SCALE_NOTHING: LaunchRequest<'_> = LaunchRequest {
+    kernel: "scale",
+    grid: [1, 1, 1],
+    threads: 128,
+    dynamic_shared_bytes: 0,
+    params: &[&[0; 8], &[0; 8], &[0; 4]],
+};
+
+/// The message with which a launch of this library's kernels is refused.
+fn refusal(request: LaunchRequest<'_>) -> String {
+    let gpu = gpu();
+    let module = gpu.load(stand_in::KERNELS).unwrap();
+    // SAFETY: the requests of these tests pass no pointer to anything.
+    unsafe { gpu.launch(&module, &request) }.unwrap_err().to_string()
+}
+
+#[test]
+#[ignore = "needs a GPU"]
+fn a_device_describes_itself() {
+    let devices = Gpu::list().unwrap();
+    let device = &devices[0];
+    assert_eq!(device, gpu().info());
+    assert!(device.capability.major >= 7, "{device}");
+    assert!(device.driver.major >= 11, "{}", device.driver);
+    assert!(device.multiprocessors > 0 && device.memory_bytes > 1 << 30);
+    assert!(device.limits.shared_bytes > 48 * 1024 && device.limits.threads == 1024);
+    let message = Gpu::open(999).unwrap_err().to_string();
+    assert_eq!(message, format!("there is no device 999: this machine has {}", devices.len()));
+}
+
+#[test]
+#[ignore = "needs a GPU"]
+fn memory_comes_back_as_it_went() {
+    let gpu = gpu();
+    let data: Vec<u64> = (0..1000).map(|i| i * 0x0101_0101_0101).collect();
+    let mut buffer = gpu.upload(&data).unwrap();
+    assert_eq!(buffer.len(), 1000);
+    assert_eq!(buffer.download().unwrap(), data);
+    buffer.fill(0xcd).unwrap();
+    assert_eq!(buffer.download().unwrap(), [0xcdcd_cdcd_cdcd_cdcd; 1000]);
+    assert_eq!(gpu.filled::<u16>(3, 0xff).unwrap().download().unwrap(), [0xffff; 3]);
+
+    let empty = gpu.upload::<f32>(&[]).unwrap();
+    assert!(empty.is_empty() && empty.address() == 0);
+    assert_eq!(empty.download().unwrap(), []);
+}
+
+#[test]
+#[ignore = "needs a GPU"]
+fn a_kernel_runs_and_is_timed() {
+    let gpu = gpu();
+    let module = gpu.load(stand_in::KERNELS).unwrap();
+    let names: Vec<_> = module.kernels().iter().map(|kernel| &kernel.name).collect();
+    assert_eq!(names, ["scale", "shared_size", "traps"]);
+
+    let data: Vec<f32> = (0..1000).map(|i| i as f32).collect();
+    let buffer = gpu.upload(&data).unwrap();
+    let (address, len) = (buffer.address().to_le_bytes(), buffer.len().to_le_bytes());
+    let request = LaunchRequest { grid: [8, 1, 1], params: &[&address, &len, &3.0_f32.to_le_bytes()], ..SCALE_NOTHING };
+    // SAFETY: `scale` takes a slice and a factor.
+    let report = unsafe { gpu.launch(&module, &request) }.unwrap();
+    assert!(report.elapsed > Duration::ZERO && report.elapsed < Duration::from_secs(1));
+    let scaled: Vec<f32> = data.iter().map(|x| x * 3.0).collect();
+    assert_eq!(buffer.download().unwrap(), scaled);
+}
+
+#[test]
+#[ignore = "needs a GPU"]
+fn another_thread_can_use_and_free_everything() {
+    let gpu = gpu();
+    let module = gpu.load(stand_in::KERNELS).unwrap();
+    let buffer = gpu.upload(&[1, 2, 3]).unwrap();
+    let other = thread::spawn(move || {
+        // SAFETY: no pointer is passed.
+        unsafe { gpu.launch(&module, &SCALE_NOTHING) }.unwrap();
+        buffer.download().unwrap()
+    });
+    assert_eq!(other.join().unwrap(), [1, 2, 3]);
+}
+
+#[test]
+#[ignore = "needs a GPU"]
+fn a_kernel_gets_all_the_shared_memory_there_is_and_no_more() {
+    let gpu = gpu();
+    let module = gpu.load(stand_in::KERNELS).unwrap();
+    let out = gpu.filled::<u32>(1, 0xff).unwrap();
+    let address = out.address().to_le_bytes();
+    let available = gpu.info().limits.shared_bytes;
+    for bytes in [16, 48 * 1024 + 16, available] {
+        let request = LaunchRequest {
+            kernel: "shared_size",
+            threads: 1,
+            dynamic_shared_bytes: bytes,
+            params: &[&address],
+            ..SCALE_NOTHING
+        };
+        // SAFETY: `shared_size` takes the address of one word.
+        unsafe { gpu.launch(&module, &request) }.unwrap();
+        assert_eq!(out.download().unwrap(), [bytes]);
+    }
+    let refused = refusal(LaunchRequest { dynamic_shared_bytes: available + 1, ..SCALE_NOTHING });
+    let (needed, available) = ((available + 1).to_string(), available.to_string());
+    assert!(refused.contains(&needed) && refused.contains(&available), "{refused}");
+}
+
+#[test]
+#[ignore = "needs a GPU"]
+fn a_wrong_launch_is_refused() {
+    assert_eq!(
+        refusal(LaunchRequest { kernel: "scael", ..SCALE_NOTHING }),
+        "there is no kernel `scael` in this module; its kernels: scale, shared_size, traps"
+    );
+    let refused = refusal(LaunchRequest { threads: 129, ..SCALE_NOTHING });
+    assert!(refused.ends_with("its .maxntid allows from 1 to 128"), "{refused}");
+    let refused = refusal(LaunchRequest { grid: [0, 1, 1], ..SCALE_NOTHING });
+    assert!(refused.contains("a grid of 0x1x1 blocks"), "{refused}");
+}
+
+#[test]
+#[ignore = "needs a GPU"]
+fn ptx_that_the_device_does_not_run_is_refused_with_the_reason() {
+    let gpu = gpu();
+    let foreign = stand_in::KERNELS.replace(".target sm_75", ".target sm_999a");
+    let message = gpu.load(&foreign).unwrap_err().to_string();
+    assert!(message.starts_with("this PTX is for sm_999a, which device 0 ("), "{message}");
+
+    let broken = stand_in::KERNELS.replace("trap;", "not_an_instruction;");
+    let message = gpu.load(&broken).unwrap_err().to_string();
+    assert!(message.contains("CUDA_ERROR_INVALID_PTX (218)"), "{message}");
+    assert!(message.lines().nth(1).is_some_and(|log| log.contains("ptxas")), "{message}");
+}

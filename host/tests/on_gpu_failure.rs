@@ -1,0 +1,28 @@
+//! A kernel that fails, in a process of its own because nothing more runs in one where it happened.
+
+mod stand_in;
+
+use ptx_matrix_host::{Gpu, LaunchRequest};
+
+#[test]
+fn everything_here_on_a_stand_in() {
+    stand_in::run_ignored_tests();
+}
+
+#[test]
+#[ignore = "needs a GPU"]
+fn a_kernel_that_fails_is_named_and_stays_named() {
+    let gpu = Gpu::open(0).unwrap();
+    let module = gpu.load(stand_in::KERNELS).unwrap();
+    let buffer = gpu.upload(&[1_u8]).unwrap();
+    let request = LaunchRequest { kernel: "traps", grid: [2, 1, 1], threads: 32, dynamic_shared_bytes: 0, params: &[] };
+    // SAFETY: `traps` takes nothing.
+    let message = unsafe { gpu.launch(&module, &request) }.unwrap_err().to_string();
+    assert!(message.starts_with("kernel `traps` failed on device 0 ("), "{message}");
+    assert!(message.contains("launched with 2x1x1 blocks of 32 threads"), "{message}");
+    assert!(message.contains("a trap"), "{message}");
+
+    let later = buffer.download().unwrap_err().to_string();
+    assert!(later.starts_with("nothing more can run on this device in this process"), "{later}");
+    assert!(later.contains("kernel `traps` failed"), "{later}");
+}

@@ -1,0 +1,219 @@
+//! A stand-in for `libcuda.so.1` with one device, so that the tests of `on_gpu*.rs` also run where there is no GPU.
+//!
+//! It knows the kernels of `kernels.ptx` by name and does their work itself. Like the driver it wants a current context
+//! on the calling thread, holds a launch to the shared memory that was allowed, and stays broken once a kernel trapped.
+
+#![allow(non_snake_case, reason = "the driver's names")]
+#![allow(unused_unsafe, reason = "some of its functions need none")]
+
+use std::alloc::{Layout, alloc, dealloc};
+use std::cell::Cell;
+use std::collections::HashMap;
+use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
+use std::slice;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::SeqCst};
+
+const SUCCESS: u32 = 0;
+const INVALID_VALUE: u32 = 1;
+const INVALID_CONTEXT: u32 = 201;
+const INVALID_PTX: u32 = 218;
+const NOT_FOUND: u32 = 500;
+const LAUNCH_FAILED: u32 = 719;
+
+const HANDLE: *mut c_void = 0x10 as *mut c_void;
+const KERNELS: [&str; 3] = ["scale", "shared_size", "traps"];
+
+static TRAPPED: AtomicBool = AtomicBool::new(false);
+static DYNAMIC_SHARED_ALLOWED: AtomicU32 = AtomicU32::new(48 * 1024);
+static ALLOCATIONS: Mutex<Option<HashMap<u64, Layout>>> = Mutex::new(None);
+
+thread_local! {
+    static HAS_CONTEXT: Cell<bool> = const { Cell::new(false) };
+}
+
+/// The status of any call that needs a context.
+fn in_context() -> u32 {
+    match () {
+        () if !HAS_CONTEXT.get() => INVALID_CONTEXT,
+        () if TRAPPED.load(SeqCst) => LAUNCH_FAILED,
+        () => SUCCESS,
+    }
+}
+
+macro_rules! driver {
+    ($(fn $name:ident($($argument:ident: $kind:ty),*) $body:block)*) => {$(
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn $name($($argument: $kind),*) -> u32 {
+            unsafe { $body }
+        }
+    )*};
+}
+
+macro_rules! need_context {
+    () => {
+        let status = in_context();
+        if status != SUCCESS {
+            return status;
+        }
+    };
+}
+
+driver! {
+    fn cuInit(flags: c_uint) { if flags == 0 { SUCCESS } else { INVALID_VALUE } }
+    fn cuDriverGetVersion(version: *mut c_int) { *version = 13_010; SUCCESS }
+    fn cuDeviceGetCount(count: *mut c_int) { *count = 1; SUCCESS }
+    fn cuDeviceGet(device: *mut c_int, index: c_int) { *device = index; SUCCESS }
+    fn cuDeviceTotalMem_v2(bytes: *mut usize, _device: c_int) { *bytes = 1 << 33; SUCCESS }
+    fn cuDeviceGetName(name: *mut c_char, len: c_int, _device: c_int) {
+        let text = c"Stand-in".to_bytes_with_nul();
+        assert!(text.len() <= len as usize);
+        name.copy_from_nonoverlapping(text.as_ptr().cast(), text.len());
+        SUCCESS
+    }
+    fn cuDeviceGetAttribute(value: *mut c_int, attribute: c_uint, _device: c_int) {
+        *value = match attribute {
+            2 => 1024,
+            5 => i32::MAX,
+            6 | 7 => 65_535,
+            16 => 132,
+            75 => 9,
+            76 => 0,
+            97 => 232_448,
+            _ => return INVALID_VALUE,
+        };
+        SUCCESS
+    }
+    fn cuDevicePrimaryCtxRetain(context: *mut *mut c_void, _device: c_int) { *context = HANDLE; SUCCESS }
+    fn cuDevicePrimaryCtxRelease_v2(_device: c_int) { SUCCESS }
+    fn cuCtxSetCurrent(context: *mut c_void) { HAS_CONTEXT.set(!context.is_null()); SUCCESS }
+
+    fn cuStreamCreateWithPriority(stream: *mut *mut c_void, _flags: c_uint, _priority: c_int) {
+        need_context!();
+        *stream = HANDLE;
+        SUCCESS
+    }
+    fn cuStreamSynchronize(_stream: *mut c_void) { in_context() }
+    fn cuStreamDestroy_v2(_stream: *mut c_void) { in_context() }
+    fn cuEventCreate(event: *mut *mut c_void, _flags: c_uint) { need_context!(); *event = HANDLE; SUCCESS }
+    fn cuEventRecord(_event: *mut c_void, _stream: *mut c_void) { in_context() }
+    fn cuEventElapsedTime(milliseconds: *mut f32, _start: *mut c_void, _end: *mut c_void) {
+        need_context!();
+        *milliseconds = 0.25;
+        SUCCESS
+    }
+    fn cuEventDestroy_v2(_event: *mut c_void) { in_context() }
+
+    fn cuMemAlloc_v2(address: *mut u64, bytes: usize) {
+        need_context!();
+        let layout = Layout::from_size_align(bytes, 256).unwrap();
+        *address = alloc(layout) as u64;
+        ALLOCATIONS.lock().unwrap().get_or_insert_default().insert(*address, layout);
+        SUCCESS
+    }
+    fn cuMemFree_v2(address: u64) {
+        need_context!();
+        match ALLOCATIONS.lock().unwrap().get_or_insert_default().remove(&address) {
+            Some(layout) => dealloc(address as *mut u8, layout),
+            None => return INVALID_VALUE,
+        }
+        SUCCESS
+    }
+    fn cuMemcpyHtoD_v2(to: u64, from: *const u8, bytes: usize) {
+        need_context!();
+        from.copy_to_nonoverlapping(to as *mut u8, bytes);
+        SUCCESS
+    }
+    fn cuMemcpyDtoH_v2(to: *mut u8, from: u64, bytes: usize) {
+        need_context!();
+        to.copy_from_nonoverlapping(from as *const u8, bytes);
+        SUCCESS
+    }
+    fn cuMemsetD8_v2(to: u64, byte: u8, bytes: usize) {
+        need_context!();
+        (to as *mut u8).write_bytes(byte, bytes);
+        SUCCESS
+    }
+
+    fn cuModuleLoadDataEx(
+        module: *mut *mut c_void, image: *const c_char, count: c_uint, options: *const c_uint, values: *const *mut c_void
+    ) {
+        need_context!();
+        *module = HANDLE;
+        if !CStr::from_ptr(image).to_str().unwrap().contains("not_an_instruction") {
+            return SUCCESS;
+        }
+        let options = slice::from_raw_parts(options, count as usize);
+        let values = slice::from_raw_parts(values, count as usize);
+        let value = |option| values[options.iter().position(|&at| at == option).unwrap()];
+        let log = c"ptxas fatal: not_an_instruction is not an instruction".to_bytes_with_nul();
+        assert!(log.len() <= value(6) as usize);
+        value(5).cast::<u8>().copy_from_nonoverlapping(log.as_ptr(), log.len());
+        INVALID_PTX
+    }
+    fn cuModuleUnload(_module: *mut c_void) { in_context() }
+    fn cuModuleGetFunction(function: *mut usize, _module: *mut c_void, name: *const c_char) {
+        need_context!();
+        let name = CStr::from_ptr(name).to_str().unwrap();
+        let Some(index) = KERNELS.iter().position(|&kernel| kernel == name) else { return NOT_FOUND };
+        *function = index + 1;
+        SUCCESS
+    }
+    fn cuFuncGetAttribute(value: *mut c_int, attribute: c_uint, _function: usize) {
+        need_context!();
+        *value = match attribute {
+            0 => 1024,
+            1 | 3 => 0,
+            4 => 10,
+            _ => return INVALID_VALUE,
+        };
+        SUCCESS
+    }
+    fn cuFuncSetAttribute(_function: usize, attribute: c_uint, value: c_int) {
+        need_context!();
+        assert_eq!(attribute, 8);
+        DYNAMIC_SHARED_ALLOWED.store(value as u32, SeqCst);
+        SUCCESS
+    }
+    fn cuLaunchKernel(
+        function: usize,
+        grid_x: c_uint, grid_y: c_uint, grid_z: c_uint,
+        block_x: c_uint, block_y: c_uint, block_z: c_uint,
+        dynamic_shared_bytes: c_uint, stream: *mut c_void, params: *const *const c_void, extra: *mut c_void
+    ) {
+        need_context!();
+        assert_eq!((block_y, block_z, stream, extra.is_null()), (1, 1, HANDLE, true));
+        if dynamic_shared_bytes > DYNAMIC_SHARED_ALLOWED.load(SeqCst) {
+            return INVALID_VALUE;
+        }
+        let param = |index| *params.add(index);
+        match KERNELS[function - 1] {
+            "scale" => {
+                let (data, len) = (*param(0).cast::<*mut f32>(), *param(1).cast::<usize>());
+                let factor = *param(2).cast::<f32>();
+                let threads = (grid_x * grid_y * grid_z * block_x) as usize;
+                (0..len.min(threads)).for_each(|i| *data.add(i) *= factor);
+            }
+            "shared_size" => **param(0).cast::<*mut u32>() = dynamic_shared_bytes,
+            _ => TRAPPED.store(true, SeqCst),
+        }
+        SUCCESS
+    }
+
+    fn cuGetErrorName(status: u32, word: *mut *const c_char) {
+        *word = match status {
+            INVALID_PTX => c"CUDA_ERROR_INVALID_PTX".as_ptr(),
+            LAUNCH_FAILED => c"CUDA_ERROR_LAUNCH_FAILED".as_ptr(),
+            _ => return INVALID_VALUE,
+        };
+        SUCCESS
+    }
+    fn cuGetErrorString(status: u32, word: *mut *const c_char) {
+        *word = match status {
+            INVALID_PTX => c"a PTX JIT compilation failed".as_ptr(),
+            LAUNCH_FAILED => c"unspecified launch failure".as_ptr(),
+            _ => return INVALID_VALUE,
+        };
+        SUCCESS
+    }
+}
