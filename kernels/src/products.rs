@@ -50,16 +50,16 @@ fn product_64<S: Swizzle, Target: Supports<AtLeast<80>>>(
     for k in 0..4 {
         let a = rows_a[k].map(|rows| FragmentA::load_rows(warp, rows));
         let b = rows_b[k].map(|rows| FragmentB::load_rows(warp, rows));
-        for i in 0..2 {
-            for j in 0..4 {
-                Mma::<M16N8K16, bf16, bf16, f32, Target>::accumulate(warp, &mut acc[i][j], &a[i], &b[j]);
+        for (a, acc) in a.iter().zip(&mut acc) {
+            for (b, acc) in b.iter().zip(acc) {
+                Mma::<M16N8K16, bf16, bf16, f32, Target>::accumulate(warp, acc, a, b);
             }
         }
     }
 
-    for i in 0..2 {
-        for j in 0..4 {
-            acc[i][j].for_each(warp, |row, col, value| d.set((top + i * 16 + row) * 64 + left + j * 8 + col, value));
+    for (i, acc) in acc.iter().enumerate() {
+        for (j, acc) in acc.iter().enumerate() {
+            acc.for_each(warp, |row, col, value| d.set((top + i * 16 + row) * 64 + left + j * 8 + col, value));
         }
     }
 }

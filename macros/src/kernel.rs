@@ -43,7 +43,7 @@ impl Parse for Arguments {
 
 fn block_size(literal: LitInt) -> Result<u32> {
     let threads: u32 = literal.base10_parse()?;
-    if threads == 0 || threads > 1024 || threads % 32 != 0 {
+    if threads == 0 || threads > 1024 || !threads.is_multiple_of(32) {
         let message = format!("a block has whole warps: a multiple of 32 threads from 32 to 1024, not {threads}");
         return Err(Error::new_spanned(literal, message));
     }
@@ -135,11 +135,13 @@ fn take_parameters(function: &mut ItemFn) -> Result<Vec<Parameter>> {
         let attributes = input.attrs.len();
         input.attrs.retain(|attribute| !attribute.path().is_ident("shared"));
         let shared = input.attrs.len() < attributes;
-        let name = match &*input.pat {
+        let mut name = match &*input.pat {
             Pat::Ident(pattern) => pattern.ident.clone(),
             _ if shared => format_ident!("shared_{index}"),
             pattern => return Err(Error::new_spanned(pattern, "a kernel's parameter needs a plain name")),
         };
+        // A name of its own in the launch functions, so that it may be `grid`, or the kernel's.
+        name.set_span(Span::mixed_site().located_at(name.span()));
         parameters.push(Parameter { name, ty: (*input.ty).clone(), shared });
     }
     Ok(parameters)

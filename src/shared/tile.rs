@@ -35,8 +35,11 @@ impl Order for ColMajor {
 /// The contiguous side (a row if `RowMajor`) is a multiple of 16 bytes, else it does not compile.
 pub struct SharedTile<T, const ROWS: usize, const COLS: usize, S = Unswizzled, O = RowMajor> {
     address: u32,
-    _type: PhantomData<fn() -> (T, S, O)>,
+    _type: Elements<T, S, O>,
 }
+
+/// What a tile is of; a handle to it goes to any lane.
+type Elements<T, S, O> = PhantomData<fn() -> (T, S, O)>;
 
 impl<T, const ROWS: usize, const COLS: usize, S, O> Clone for SharedTile<T, ROWS, COLS, S, O> {
     #[inline(always)]

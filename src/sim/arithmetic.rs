@@ -152,12 +152,13 @@ impl AccumulatorFloat for f32 {
         if sum == 0 {
             return 0.0;
         }
-        let encoded =
-            cut(sum.abs(), exponent, Self::FRACTION, Self::MIN_EXPONENT).encode(Self::FRACTION, Self::MIN_EXPONENT);
-        if encoded >= i64::from(f32::INFINITY.to_bits()) {
-            return Self::infinity(sum < 0);
+        let cut = cut(sum.abs(), exponent, Self::FRACTION, Self::MIN_EXPONENT);
+        match cut.encode(Self::FRACTION, Self::MIN_EXPONENT) {
+            // What is cut to nothing loses its sign too.
+            0 => 0.0,
+            bits if bits >= i64::from(f32::INFINITY.to_bits()) => Self::infinity(sum < 0),
+            bits => f32::from_bits(bits as u32 | u32::from(sum < 0) << 31),
         }
-        f32::from_bits(encoded as u32 | u32::from(sum < 0) << 31)
     }
 
     fn infinity(negative: bool) -> f32 {
@@ -188,11 +189,11 @@ impl AccumulatorFloat for f16 {
         if cut.rest.is_gt() || cut.rest.is_eq() && odd {
             cut.significand += 1;
         }
-        let encoded = cut.encode(Self::FRACTION, Self::MIN_EXPONENT);
-        if encoded >= i64::from(f16::INFINITY.to_bits()) {
-            return Self::infinity(sum < 0);
+        match cut.encode(Self::FRACTION, Self::MIN_EXPONENT) {
+            0 => f16::ZERO,
+            bits if bits >= i64::from(f16::INFINITY.to_bits()) => Self::infinity(sum < 0),
+            bits => f16::from_bits(bits as u16 | u16::from(sum < 0) << 15),
         }
-        f16::from_bits(encoded as u16 | u16::from(sum < 0) << 15)
     }
 
     fn infinity(negative: bool) -> f16 {

@@ -1,7 +1,7 @@
 //! One block: its warps as coroutines, and the barrier at which they wait for each other.
 
 use super::context::{Failure, current_lane, in_block, take_panic};
-use super::error::{Misuse, Place, SimError};
+use super::error::{Finding, Misuse, Place, SimError};
 use super::memory::SharedMemory;
 use crate::lane::LANES;
 use crate::launch::Launch;
@@ -76,14 +76,8 @@ pub(super) fn run(launch: &Launch<'_>, index: Grid, seed: u64) -> Result<(), Sim
         grid: launch.grid,
         threads,
     });
-    let error = |misuse, place, warp, lane| SimError {
-        misuse,
-        kernel: launch.kernel.name,
-        place,
-        block: Some(index),
-        warp,
-        lane,
-        seed,
+    let error = |misuse, place, warp, lane| {
+        SimError::from(Finding { misuse, kernel: launch.kernel.name, place, block: Some(index), warp, lane, seed })
     };
 
     let mut warps: Vec<_> = (0..threads / LANES)

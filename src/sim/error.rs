@@ -1,5 +1,6 @@
 use crate::Grid;
 use core::panic::Location;
+use std::boxed::Box;
 use std::fmt;
 use std::string::String;
 use std::vec::Vec;
@@ -75,7 +76,7 @@ pub enum Misuse {
     },
     /// Bytes of shared memory that nothing wrote were read.
     SharedUnwritten {
-        /// The first such address.
+        /// Where the read starts.
         address: u32,
         /// Bytes that were read.
         bytes: usize,
@@ -99,11 +100,29 @@ pub enum Misuse {
     },
 }
 
-/// Why a simulated kernel did not run to its end, and where.
+/// Why a simulated kernel did not run to its end: a [`Finding`].
 ///
 /// Printed, with `{}` and `{:?}` alike, it reads like an error of the compiler; so `unwrap()` in a test shows it so.
 #[derive(Clone, PartialEq)]
-pub struct SimError {
+pub struct SimError(Box<Finding>);
+
+impl From<Finding> for SimError {
+    fn from(finding: Finding) -> Self {
+        SimError(Box::new(finding))
+    }
+}
+
+impl std::ops::Deref for SimError {
+    type Target = Finding;
+
+    fn deref(&self) -> &Finding {
+        &self.0
+    }
+}
+
+/// What a simulated kernel did, and where.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Finding {
     /// What it did.
     pub misuse: Misuse,
     /// The kernel's name.

@@ -17,7 +17,7 @@ mod memory;
 mod simulator;
 
 pub use block::WarpOfBlock;
-pub use error::{Misuse, Place, SimError};
+pub use error::{Finding, Misuse, Place, SimError};
 pub use memory::SHARED_BASE;
 pub use simulator::{Report, Simulator};
 

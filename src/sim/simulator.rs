@@ -1,5 +1,5 @@
 use super::block;
-use super::error::{Misuse, SimError};
+use super::error::{Finding, Misuse, SimError};
 use crate::Grid;
 use crate::launch::{Device, KernelInfo, Launch};
 use bytemuck::Pod;
@@ -88,7 +88,7 @@ impl Device for Simulator {
     }
 
     unsafe fn launch(&self, launch: Launch<'_>) -> Result<Report, SimError> {
-        Self::check(launch.kernel, launch.grid).map_err(|message| SimError {
+        Self::check(launch.kernel, launch.grid).map_err(|message| Finding {
             misuse: Misuse::Launch { message },
             kernel: launch.kernel.name,
             place: None,

@@ -1,1 +1,68 @@
-fn main() {}
+//! The project's commands: `cargo xtask --help`.
+
+mod build;
+mod bundle;
+mod conformance;
+mod doctor;
+mod process;
+mod test;
+
+use anyhow::Result;
+use clap::Parser;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// Builds, checks and runs ptx-matrix. What the toolchain lacks is fetched into target/, without touching the system.
+#[derive(Debug, Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask", version)]
+enum Command {
+    /// Run every form of every instruction and compare it, bit for bit, with a reference: on the GPU where an NVIDIA
+    /// driver answers, else on the simulator. Builds and assembles the kernels for every target first.
+    Conformance(conformance::Arguments),
+    /// Everything that needs no GPU: formatting, lints, documentation, tests, the kernels built for every target, the
+    /// simulator's conformance run.
+    Test(test::Arguments),
+    /// Compile the kernels to PTX into target/ptx/TARGET/, assembled, with a manifest of registers, shared memory
+    /// and spills.
+    Build(build::Arguments),
+    /// Make one folder with program, PTX and script, which runs the conformance on a machine that has an NVIDIA
+    /// driver and no Rust.
+    Bundle(bundle::Arguments),
+    /// Say which toolchain was found where, and of what is missing, the command that gets it.
+    Doctor(doctor::Arguments),
+}
+
+fn main() -> ExitCode {
+    match run(Command::parse()) {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn run(command: Command) -> Result<ExitCode> {
+    match command {
+        Command::Conformance(arguments) => conformance::run(&arguments),
+        Command::Test(arguments) => test::run(&arguments),
+        Command::Build(arguments) => build::run(&arguments),
+        Command::Bundle(arguments) => bundle::run(&arguments),
+        Command::Doctor(arguments) => doctor::run(&arguments),
+    }
+}
+
+/// The root of the workspace.
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask is a folder of the workspace")
+}
+
+/// The kernel crate.
+fn kernels() -> PathBuf {
+    root().join("kernels")
+}
+
+/// Cargo's target folder.
+fn target() -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)
+}

@@ -51,7 +51,7 @@ enum On {
 }
 
 /// The kernels' PTX in a target's folder.
-const PTX_FILE: &str = "ptx_matrix_kernels.ptx";
+const PTX_FILE: &str = "ptx-matrix-kernels.ptx";
 
 fn main() -> ExitCode {
     match conformance(&Arguments::parse()) {

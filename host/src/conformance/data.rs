@@ -6,6 +6,7 @@ use num_traits::AsPrimitive;
 use rand::RngExt;
 use rand::seq::SliceRandom;
 use rand_distr::{Distribution, StandardNormal};
+use std::ops::RangeInclusive;
 
 pub type Rng = rand_chacha::ChaCha8Rng;
 
@@ -32,10 +33,17 @@ pub enum Kind {
     Wide,
     /// Zeros, subnormals, the largest numbers, infinities and NaNs among normal ones.
     Special,
+    /// Zeros of both signs, and a few other numbers.
+    Zeros,
+    /// So small that products and sums are subnormal, or nearly.
+    Tiny,
+    /// So large that sums overflow, or nearly.
+    Huge,
 }
 
 impl Kind {
-    pub const ALL: [Kind; 4] = [Kind::Integers, Kind::Normal, Kind::Wide, Kind::Special];
+    pub const ALL: [Kind; 7] =
+        [Kind::Integers, Kind::Normal, Kind::Wide, Kind::Special, Kind::Zeros, Kind::Tiny, Kind::Huge];
 
     pub fn name(self) -> &'static str {
         match self {
@@ -43,6 +51,9 @@ impl Kind {
             Kind::Normal => "normal",
             Kind::Wide => "wide range",
             Kind::Special => "special values",
+            Kind::Zeros => "zeros",
+            Kind::Tiny => "tiny",
+            Kind::Huge => "huge",
         }
     }
 }
@@ -87,35 +98,52 @@ floats! {
 
 /// One random element.
 pub fn element<T: Float>(rng: &mut Rng, kind: Kind) -> T {
-    let width = 1 + T::EXPONENT + T::FRACTION;
+    let largest = (1 << T::EXPONENT) - 1;
+    let bias = largest / 2;
     match kind {
         Kind::Integers => T::from_f64(f64::from(rng.random_range(-8..=8))),
         Kind::Normal => T::from_f64(StandardNormal.sample(rng)),
-        Kind::Wide => {
-            // A third of the exponents, around one: the sum of two of them is still an exponent of f32 or f16.
-            let bias = (1 << (T::EXPONENT - 1)) - 1;
-            let exponent = rng.random_range(bias - bias / 3..=bias + bias / 3);
-            let fraction = rng.random_range(0..1 << T::FRACTION);
-            let negative = rng.random_range(0..=1);
-            T::from_bits32(negative << (width - 1) | exponent << T::FRACTION | fraction)
+        // A third of the exponents, around one: the sum of two of them is still an exponent of f32 or f16.
+        Kind::Wide => with_exponent(rng, bias - bias / 3..=bias + bias / 3),
+        // Most elements are harmless, so that one special value decides a sum.
+        Kind::Special => match rng.random_range(0..24) {
+            0..4 => zero(rng),
+            4..6 => with_exponent(rng, 0..=0),
+            6 => with_exponent(rng, 1..=1),
+            7 => with_exponent(rng, largest - 1..=largest - 1),
+            8 if rng.random_range(0..6) == 0 => {
+                T::from_f64(if rng.random() { f64::INFINITY } else { f64::NEG_INFINITY })
+            }
+            // Of all fractions but one, a NaN.
+            9 if rng.random_range(0..8) == 0 => with_exponent(rng, largest..=largest),
+            10..14 => with_exponent(rng, 0..=largest - 1),
+            _ => element(rng, Kind::Normal),
+        },
+        Kind::Zeros => match rng.random_range(0..16) {
+            0 => element(rng, Kind::Special),
+            _ => zero(rng),
+        },
+        // A product has twice the exponent of its factors, and the range of f32 if they are bf16.
+        Kind::Tiny if T::EXPONENT == 8 && T::FRACTION == 7 => with_exponent(rng, bias / 2 - 12..=bias / 2 + 4),
+        Kind::Tiny => with_exponent(rng, 0..=6),
+        Kind::Huge if T::EXPONENT == 8 && T::FRACTION == 7 => {
+            with_exponent(rng, bias + bias / 2 - 2..=bias + bias / 2 + 1)
         }
-        Kind::Special => {
-            let largest = (1 << T::EXPONENT) - 1;
-            // Most elements are harmless, so that one special value decides a sum.
-            let (exponent, fraction) = match rng.random_range(0..24) {
-                0..4 => (0, 0),
-                4..6 => (0, rng.random_range(0..1 << T::FRACTION)),
-                6 => (1, rng.random_range(0..1 << T::FRACTION)),
-                7 => (largest - 1, rng.random_range(0..1 << T::FRACTION)),
-                8 if rng.random_range(0..6) == 0 => (largest, 0),
-                9 if rng.random_range(0..8) == 0 => (largest, rng.random_range(1..1 << T::FRACTION)),
-                10..12 => (rng.random_range(0..largest), 0),
-                12..14 => (rng.random_range(0..largest), rng.random_range(0..1 << T::FRACTION)),
-                _ => return element(rng, Kind::Normal),
-            };
-            T::from_bits32(rng.random_range(0..=1) << (width - 1) | exponent << T::FRACTION | fraction)
-        }
+        Kind::Huge if T::EXPONENT == 5 => with_exponent(rng, bias + 4..=bias + 7),
+        Kind::Huge => with_exponent(rng, largest - 4..=largest - 1),
     }
+}
+
+fn zero<T: Float>(rng: &mut Rng) -> T {
+    T::from_f64(if rng.random() { 0.0 } else { -0.0 })
+}
+
+/// A number with any sign and fraction, and one of those exponent fields.
+fn with_exponent<T: Float>(rng: &mut Rng, exponents: RangeInclusive<u32>) -> T {
+    let sign = u32::from(rng.random::<bool>()) << (T::EXPONENT + T::FRACTION);
+    // Round fractions make sums that cancel, and ties.
+    let fraction = if rng.random_range(0..4) == 0 { 0 } else { rng.random_range(0..1 << T::FRACTION) };
+    T::from_bits32(sign | rng.random_range(exponents) << T::FRACTION | fraction)
 }
 
 /// A random matrix.

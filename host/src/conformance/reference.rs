@@ -5,6 +5,7 @@ use super::data::Float;
 use half::f16;
 use num_bigint::{BigInt, Sign};
 use num_traits::{Signed, ToPrimitive, Zero};
+use std::ops::Neg;
 
 /// `ldmatrix`: the registers of lane after lane, from a row-major matrix of rows of eight elements ("slots").
 ///
@@ -71,7 +72,8 @@ impl Sum for f32 {
     const NAN: u32 = 0x7fff_ffff;
 
     fn round(value: &BigInt) -> f32 {
-        encode(value, 23, -126, false).map_or(f32::INFINITY, |bits| f32::from_bits(bits as u32)).copysign(sign(value))
+        let bits = encode(value, 23, -126, false).min(0x7f80_0000) as u32;
+        signed(value, f32::from_bits(bits))
     }
 }
 
@@ -79,27 +81,24 @@ impl Sum for f16 {
     const NAN: u32 = 0x7fff;
 
     fn round(value: &BigInt) -> f16 {
-        let magnitude = encode(value, 10, -14, true).filter(|bits| *bits < 0x7c00);
-        let bits = magnitude.map_or(0x7c00, |bits| bits as u16);
-        f16::from_bits(if value.is_negative() { bits | 0x8000 } else { bits })
+        let bits = encode(value, 10, -14, true).min(0x7c00) as u16;
+        signed(value, f16::from_bits(bits))
     }
 }
 
-fn sign(value: &BigInt) -> f32 {
-    if value.is_negative() { -1.0 } else { 1.0 }
+/// A magnitude with the sign of the value it was rounded from; a zero is positive.
+fn signed<C: Float + Neg<Output = C>>(value: &BigInt, magnitude: C) -> C {
+    if value.is_negative() && magnitude.bits32() != 0 { -magnitude } else { magnitude }
 }
 
 /// The bits of a magnitude in a format of that fraction and least exponent, cut or rounded to the nearest (ties to
-/// even); nothing if its exponent is beyond f32's.
-fn encode(value: &BigInt, fraction: i64, least: i64, nearest: bool) -> Option<u64> {
+/// even). A magnitude that is too large for the format becomes more than the bits of infinity.
+fn encode(value: &BigInt, fraction: i64, least: i64, nearest: bool) -> u64 {
     let magnitude = value.magnitude();
     if magnitude.is_zero() {
-        return Some(0);
+        return 0;
     }
     let exponent = (magnitude.bits() as i64 - 1 - SCALE).max(least);
-    if exponent > 127 {
-        return None;
-    }
     // One unit in the last place is 2^(exponent - fraction).
     let unit = exponent - fraction + SCALE;
     let quotient = magnitude >> unit;
@@ -112,7 +111,7 @@ fn encode(value: &BigInt, fraction: i64, least: i64, nearest: bool) -> Option<u6
             significand += 1;
         }
     }
-    Some((((exponent - least) as u64) << fraction) + significand)
+    (((exponent - least) as u64) << fraction) + significand
 }
 
 /// The exponent that a number's significand has, written with one bit before the point: that of a subnormal is the least.

@@ -133,6 +133,7 @@ fn run_check<D: Device + 'static>(
         let (needs, has) = (check.needs, options.capability);
         return outcome(Status::Skipped(format!("it needs sm_{needs}, and this is sm_{has}")), 0);
     }
+    let mut failure = None;
     for round in 0..check.rounds {
         let seed = options.seed.wrapping_add(round);
         let inputs = (check.inputs)(&mut Rng::seed_from_u64(seed));
@@ -140,14 +141,22 @@ fn run_check<D: Device + 'static>(
             Ok(output) => output,
             Err(error) => return outcome(Status::Failed(format!("seed {seed}: {error}")), round + 1),
         };
-        if let Some(why) = difference(&(check.reference)(&inputs), &output, check.element) {
-            return outcome(Status::Failed(format!("seed {seed}: {why}")), round + 1);
-        }
+        let difference = difference(&(check.reference)(&inputs), &output, check.element);
         if round < options.keep {
             records.push(Record { check: check.name.clone(), inputs, output });
         }
+        // What is recorded is what the device returned, right or wrong.
+        if let (Some(why), None) = (difference, &failure) {
+            failure = Some((format!("seed {seed}: {why}"), round + 1));
+            if round >= options.keep {
+                break;
+            }
+        }
     }
-    outcome(Status::Passed, check.rounds)
+    match failure {
+        Some((why, rounds)) => outcome(Status::Failed(why), rounds),
+        None => outcome(Status::Passed, check.rounds),
+    }
 }
 
 /// The first element that is not as expected, and how many are not.

@@ -26,8 +26,11 @@ pub struct Check<D: Device> {
     /// The kernel's output for an input.
     pub run: RunOn<D>,
     /// The output that is right.
-    pub reference: Box<dyn Fn(&Buffers) -> Vec<u8> + Send + Sync>,
+    pub reference: Reference,
 }
+
+/// What a kernel's output is to be.
+pub type Reference = Box<dyn Fn(&Buffers) -> Vec<u8> + Send + Sync>;
 
 /// Runs a kernel on a device.
 pub type RunOn<D> = Box<dyn Fn(&D, &Buffers) -> Result<Vec<u8>, <D as Device>::Error> + Send + Sync>;

@@ -1,0 +1,198 @@
+//! The targets: one table, from which everything else about a target follows.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+/// A GPU target, such as `sm_90a`. Only targets that this crate supports can be made.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Arch(&'static Row);
+
+#[derive(PartialEq, Eq, Hash)]
+struct Row {
+    name: &'static str,
+    ptx: PtxVersion,
+}
+
+/// A version of the PTX ISA, such as `8.7`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct PtxVersion {
+    major: u8,
+    minor: u8,
+}
+
+const fn row(name: &'static str, major: u8, minor: u8) -> Row {
+    Row { name, ptx: PtxVersion { major, minor } }
+}
+
+// The PTX version decides which drivers can load the PTX, so each target has the least that LLVM and ptxas take for it
+// (7.8 where less would do: it is the first with everything that sm_89 and sm_90 share). Code that needs more gets more.
+// Targets that LLVM has but rustc does not know as target features (`sm_100f`, `sm_103a`, `sm_121a`...) are left out: for
+// them every `cfg(target_feature = "sm_90")` would be false.
+static TABLE: [Row; 9] = [
+    row("sm_75", 7, 8),
+    row("sm_80", 7, 8),
+    row("sm_86", 7, 8),
+    row("sm_87", 7, 8),
+    row("sm_89", 7, 8),
+    row("sm_90", 7, 8),
+    row("sm_90a", 8, 0),
+    row("sm_100a", 8, 6),
+    row("sm_120a", 8, 7),
+];
+
+impl Arch {
+    /// Turing.
+    pub const SM_75: Self = Self(&TABLE[0]);
+    /// Ampere, data centre.
+    pub const SM_80: Self = Self(&TABLE[1]);
+    /// Ampere, consumer.
+    pub const SM_86: Self = Self(&TABLE[2]);
+    /// Ada.
+    pub const SM_89: Self = Self(&TABLE[4]);
+    /// Hopper, with its own instructions (`wgmma`).
+    pub const SM_90A: Self = Self(&TABLE[6]);
+    /// Blackwell, data centre.
+    pub const SM_100A: Self = Self(&TABLE[7]);
+    /// Blackwell, consumer.
+    pub const SM_120A: Self = Self(&TABLE[8]);
+
+    /// One target for each generation with matrix instructions: what a build makes unless told otherwise.
+    pub const ALL: [Self; 7] =
+        [Self::SM_75, Self::SM_80, Self::SM_86, Self::SM_89, Self::SM_90A, Self::SM_100A, Self::SM_120A];
+
+    /// Every target that can be asked for by name.
+    pub fn supported() -> impl Iterator<Item = Self> {
+        TABLE.iter().map(Self)
+    }
+
+    /// The name that rustc, LLVM and ptxas all use, such as `sm_90a`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        self.0.name
+    }
+
+    /// The PTX version that a build for this target starts from.
+    #[must_use]
+    pub const fn ptx_version(self) -> PtxVersion {
+        self.0.ptx
+    }
+}
+
+impl PtxVersion {
+    /// The feature of LLVM's NVPTX backend that selects this version.
+    pub(crate) fn llvm_feature(self) -> String {
+        format!("+ptx{}{}", self.major, self.minor)
+    }
+}
+
+/// The name is not that of a supported target.
+#[derive(Debug, thiserror::Error)]
+#[error("`{name}` is not a supported target; supported are {}", supported_names())]
+pub struct UnsupportedArch {
+    name: String,
+}
+
+fn supported_names() -> String {
+    TABLE.iter().map(|row| row.name).collect::<Vec<_>>().join(", ")
+}
+
+impl FromStr for Arch {
+    type Err = UnsupportedArch;
+
+    fn from_str(name: &str) -> Result<Self, UnsupportedArch> {
+        Self::supported().find(|arch| arch.name() == name).ok_or_else(|| UnsupportedArch { name: name.to_owned() })
+    }
+}
+
+impl TryFrom<String> for Arch {
+    type Error = UnsupportedArch;
+
+    fn try_from(name: String) -> Result<Self, UnsupportedArch> {
+        name.parse()
+    }
+}
+
+impl From<Arch> for String {
+    fn from(arch: Arch) -> Self {
+        arch.name().to_owned()
+    }
+}
+
+impl fmt::Display for Arch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl fmt::Debug for Arch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// The text is not of the form `major.minor`.
+#[derive(Debug, thiserror::Error)]
+#[error("`{0}` is not a PTX version")]
+pub struct NoPtxVersion(String);
+
+impl FromStr for PtxVersion {
+    type Err = NoPtxVersion;
+
+    fn from_str(text: &str) -> Result<Self, NoPtxVersion> {
+        let numbers = text.split_once('.').map(|(major, minor)| (major.parse(), minor.parse()));
+        match numbers {
+            Some((Ok(major), Ok(minor))) => Ok(Self { major, minor }),
+            _ => Err(NoPtxVersion(text.to_owned())),
+        }
+    }
+}
+
+impl TryFrom<String> for PtxVersion {
+    type Error = NoPtxVersion;
+
+    fn try_from(text: String) -> Result<Self, NoPtxVersion> {
+        text.parse()
+    }
+}
+
+impl From<PtxVersion> for String {
+    fn from(version: PtxVersion) -> Self {
+        version.to_string()
+    }
+}
+
+impl fmt::Display for PtxVersion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.major, self.minor)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn constants_have_their_own_names() {
+        let names = Arch::ALL.map(Arch::name);
+        assert_eq!(names, ["sm_75", "sm_80", "sm_86", "sm_89", "sm_90a", "sm_100a", "sm_120a"]);
+    }
+
+    #[test]
+    fn an_unsupported_target_is_refused_by_name() {
+        let refusal = "sm_70".parse::<Arch>().unwrap_err().to_string();
+        assert!(refusal.contains("`sm_70`") && refusal.contains("sm_90a"), "{refusal}");
+        assert!("SM_90A".parse::<Arch>().is_err());
+    }
+
+    #[test]
+    fn ptx_versions_order_and_round_trip() {
+        assert!(Arch::SM_90A.ptx_version() > Arch::SM_75.ptx_version());
+        assert_eq!("8.7".parse::<PtxVersion>().unwrap(), Arch::SM_120A.ptx_version());
+        assert_eq!(Arch::SM_120A.ptx_version().llvm_feature(), "+ptx87");
+        assert!("87".parse::<PtxVersion>().is_err());
+    }
+}

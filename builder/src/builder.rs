@@ -1,0 +1,237 @@
+//! The build of a kernel crate for several targets.
+
+use std::path::{Path, PathBuf};
+use std::thread;
+
+use anyhow::{Result, ensure};
+
+use crate::arch::Arch;
+use crate::kernel_crate::{self, Request};
+use crate::lock::FolderLock;
+use crate::manifest::{KernelManifest, Manifest};
+use crate::package;
+use crate::sysroot;
+use crate::target::Target;
+use crate::toolchain::Toolchain;
+
+/// Compiles a kernel crate to PTX and cubin.
+///
+/// ```no_run
+/// use ptx_matrix_build::{Arch, Builder};
+///
+/// let artifacts = Builder::new("kernels").archs([Arch::SM_90A]).build()?;
+/// println!("{}", artifacts[0].ptx.display());
+/// # anyhow::Ok(())
+/// ```
+pub struct Builder {
+    manifest_dir: PathBuf,
+    archs: Vec<Arch>,
+    target_dir: Option<PathBuf>,
+    out_dir: Option<PathBuf>,
+    features: Vec<String>,
+    plain: bool,
+    deny_spills: bool,
+    line_info: bool,
+    color: bool,
+    fetch: bool,
+    toolchain: Option<Toolchain>,
+    progress: Box<dyn Fn(&str) + Send + Sync>,
+}
+
+/// One target's output.
+#[derive(Debug, Clone)]
+pub struct Artifact {
+    /// The target.
+    pub arch: Arch,
+    /// The PTX, which the driver can compile for this target.
+    pub ptx: PathBuf,
+    /// The machine code that ptxas made of it.
+    pub cubin: PathBuf,
+    /// What is in them.
+    pub manifest: Manifest,
+}
+
+impl Builder {
+    /// A build of the crate whose manifest is in `manifest_dir`, for [`Arch::ALL`].
+    pub fn new(manifest_dir: impl Into<PathBuf>) -> Self {
+        Self {
+            manifest_dir: manifest_dir.into(),
+            archs: Arch::ALL.to_vec(),
+            target_dir: None,
+            out_dir: None,
+            features: Vec::new(),
+            plain: false,
+            deny_spills: false,
+            line_info: false,
+            color: false,
+            fetch: true,
+            toolchain: None,
+            progress: Box::new(|step| eprintln!("{step}")),
+        }
+    }
+
+    /// The targets, each once.
+    #[must_use]
+    pub fn archs(mut self, archs: impl IntoIterator<Item = Arch>) -> Self {
+        self.archs.clear();
+        for arch in archs {
+            if !self.archs.contains(&arch) {
+                self.archs.push(arch);
+            }
+        }
+        self
+    }
+
+    /// The target folder to use instead of that of the crate's workspace.
+    #[must_use]
+    pub fn target_dir(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.target_dir = Some(folder.into());
+        self
+    }
+
+    /// The folder that gets a folder for each target. Otherwise it is `ptx` in the target folder (`ptx-plain` for a
+    /// plain compile).
+    #[must_use]
+    pub fn out_dir(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.out_dir = Some(folder.into());
+        self
+    }
+
+    /// The features of the kernel crate to switch on.
+    #[must_use]
+    pub fn features<S: Into<String>>(mut self, features: impl IntoIterator<Item = S>) -> Self {
+        self.features = features.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// Compiles as if inline asm needed no care. **The result is wrong**: it is there to be compared with.
+    #[must_use]
+    pub fn plain(mut self, plain: bool) -> Self {
+        self.plain = plain;
+        self
+    }
+
+    /// Makes a register spill in any kernel an error.
+    #[must_use]
+    pub fn deny_spills(mut self, deny: bool) -> Self {
+        self.deny_spills = deny;
+        self
+    }
+
+    /// Adds the lines of the source to the output, for profilers. The code stays the same.
+    #[must_use]
+    pub fn line_info(mut self, line_info: bool) -> Self {
+        self.line_info = line_info;
+        self
+    }
+
+    /// Whether rustc's messages have colours.
+    #[must_use]
+    pub fn color(mut self, color: bool) -> Self {
+        self.color = color;
+        self
+    }
+
+    /// Whether a toolchain that is missing is fetched; it is, unless told otherwise.
+    #[must_use]
+    pub fn fetch(mut self, fetch: bool) -> Self {
+        self.fetch = fetch;
+        self
+    }
+
+    /// The toolchain to use, where the caller has found one already.
+    #[must_use]
+    pub fn toolchain(mut self, toolchain: Toolchain) -> Self {
+        self.toolchain = Some(toolchain);
+        self
+    }
+
+    /// Who is told of each step that takes time, and of rustc's warnings. Otherwise they go to standard error.
+    #[must_use]
+    pub fn progress(mut self, progress: impl Fn(&str) + Send + Sync + 'static) -> Self {
+        self.progress = Box::new(progress);
+        self
+    }
+
+    /// Builds, in the order of the targets. What is up to date is not made again.
+    pub fn build(&self) -> Result<Vec<Artifact>> {
+        let package = package::read(&self.manifest_dir)?;
+        let target_dir = self.target_dir.as_ref().unwrap_or(&package.target_directory);
+        let work = target_dir.join("ptx-matrix");
+        let toolchain = match &self.toolchain {
+            Some(toolchain) => toolchain.clone(),
+            None => self.find_toolchain(&work.join("toolchain"))?,
+        };
+        let sysroot = sysroot::find_or_build(&work.join("sysroot"), &toolchain, &self.progress)?;
+        let kernels = work.join("kernels");
+        // The targets share cargo's folder, and its library for one is replaced by that for the next.
+        let _lock = FolderLock::acquire(&kernels, "build-lock")?;
+        let request = Request {
+            toolchain: &toolchain,
+            manifest_dir: &self.manifest_dir,
+            target_dir: &kernels,
+            sysroot: &sysroot,
+            features: &self.features,
+            plain: self.plain,
+            line_info: self.line_info,
+            color: self.color,
+        };
+
+        let kind = if self.plain { "ptx-plain" } else { "ptx" };
+        let target = |arch: Arch| Target {
+            toolchain: &toolchain,
+            package: &package.name,
+            arch,
+            plain: self.plain,
+            line_info: self.line_info,
+            scratch: work.join(kind).join(&package.name).join(arch.name()),
+            out_dir: self.out_dir.clone().unwrap_or_else(|| target_dir.join(kind)).join(arch.name()),
+            progress: &*self.progress,
+        };
+
+        let artifacts = thread::scope(|scope| {
+            let mut running = Vec::new();
+            for (index, &arch) in self.archs.iter().enumerate() {
+                let bitcode = kernel_crate::compile(&request, arch)?;
+                // Once is enough, and on the older targets much of a crate is unused.
+                if index + 1 == self.archs.len() && !bitcode.warnings.trim().is_empty() {
+                    (self.progress)(bitcode.warnings.trim_end());
+                }
+                // While cargo compiles for the next target, which it does one at a time.
+                let target = target(arch);
+                running.push(scope.spawn(move || target.build(&bitcode)));
+            }
+            let joined = running.into_iter().map(|thread| match thread.join() {
+                Ok(artifact) => artifact,
+                Err(panic) => std::panic::resume_unwind(panic),
+            });
+            joined.collect::<Result<Vec<_>>>()
+        })?;
+        if self.deny_spills {
+            refuse_spills(&artifacts)?;
+        }
+        Ok(artifacts)
+    }
+
+    fn find_toolchain(&self, store: &Path) -> Result<Toolchain> {
+        if self.fetch {
+            Toolchain::find_or_fetch(&self.manifest_dir, store, &self.progress)
+        } else {
+            Ok(Toolchain::find(&self.manifest_dir, store)?)
+        }
+    }
+}
+
+fn refuse_spills(artifacts: &[Artifact]) -> Result<()> {
+    let kernels =
+        artifacts.iter().flat_map(|artifact| artifact.manifest.kernels.iter().map(|kernel| (artifact.arch, kernel)));
+    let spills: Vec<_> = kernels
+        .filter(|(_, kernel)| kernel.spill_stores + kernel.spill_loads > 0)
+        .map(|(arch, kernel)| {
+            let KernelManifest { name, spill_stores, spill_loads, registers, .. } = kernel;
+            format!("kernel `{name}` for {arch}: {spill_stores} bytes stored, {spill_loads} bytes loaded, at {registers} registers")
+        })
+        .collect();
+    ensure!(spills.is_empty(), "registers are spilled to local memory:\n{}", spills.join("\n"));
+    Ok(())
+}

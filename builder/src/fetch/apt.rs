@@ -1,0 +1,179 @@
+//! Debian's packages, unpacked into a folder instead of installed.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, bail, ensure};
+
+use crate::process;
+use crate::toolchain::{MIN_RUSTC, Origin, Tool};
+use crate::version::Version;
+
+/// rustc, its sources and cargo, as Debian names them: `-web` is the newer Rust of its stable releases.
+const FAMILIES: [[&str; 3]; 2] = [["rustc-web", "rust-web-src", "cargo-web"], ["rustc", "rust-src", "cargo"]];
+
+/// Unpacks a Rust toolchain and the LLVM that goes with it into `root`.
+pub fn fetch_rust(root: &Path, progress: &dyn Fn(&str)) -> Result<()> {
+    let scratch = Scratch::new(root)?;
+    let (apt, family) = Apt::offering_rust(&scratch, progress)?;
+    apt.unpack(&family, root, &scratch, progress)?;
+    let llvm = llvm_major(root)?;
+    apt.unpack(&[&format!("llvm-{llvm}")], root, &scratch, progress)
+}
+
+/// Unpacks packages into `root`, with what they depend on and this system lacks.
+pub fn unpack_packages(packages: &[&str], root: &Path, progress: &dyn Fn(&str)) -> Result<()> {
+    let scratch = Scratch::new(root)?;
+    let apt = Apt::offering(&scratch, progress, |apt| packages.iter().all(|package| apt.candidate(package).is_some()))
+        .with_context(|| format!("no package source of this system has {}", packages.join(", ")))?;
+    apt.unpack(packages, root, &scratch, progress)
+}
+
+/// The LLVM of the rustc that was unpacked, or of the system's where apt found that one good enough.
+fn llvm_major(root: &Path) -> Result<u32> {
+    let unpacked = root.join("usr/bin/rustc");
+    let (path, origin) = if unpacked.is_file() {
+        (unpacked, Origin::Private(root.to_owned()))
+    } else {
+        (PathBuf::from("/usr/bin/rustc"), Origin::System)
+    };
+    let rustc = Tool::probe(path, origin, "-vV", "LLVM version:").map_err(anyhow::Error::msg)?;
+    Ok(rustc.version().major())
+}
+
+/// A folder for what is needed only until the packages are unpacked.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new(root: &Path) -> Result<Self> {
+        let folder = root.with_extension("scratch");
+        std::fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
+        Ok(Self(folder))
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // What stays behind is only wasted space, and the next fetch reuses it.
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// apt, with the package lists of the system or with its own.
+struct Apt {
+    options: Vec<String>,
+}
+
+impl Apt {
+    /// An apt that offers a recent enough Rust, and the names of its packages.
+    fn offering_rust(scratch: &Scratch, progress: &dyn Fn(&str)) -> Result<(Self, [&'static str; 3])> {
+        let recent = |apt: &Self| {
+            FAMILIES.into_iter().find(|[rustc, ..]| apt.candidate(rustc).is_some_and(|version| version >= MIN_RUSTC))
+        };
+        let apt = Self::offering(scratch, progress, |apt| recent(apt).is_some())
+            .with_context(|| format!("no package source of this system has rustc {MIN_RUSTC} or newer"))?;
+        let family = recent(&apt).context("the offer went away")?;
+        Ok((apt, family))
+    }
+
+    /// The system's apt if it offers what is wanted, else one with fresh lists of its own.
+    fn offering(scratch: &Scratch, progress: &dyn Fn(&str), wanted: impl Fn(&Self) -> bool) -> Result<Self> {
+        ensure!(
+            process::output(process::clean_command("apt-get").arg("--version")).is_ok_and(|out| out.status.success()),
+            "this system has no apt to fetch it with"
+        );
+        let lists = scratch.0.join("lists");
+        let cache = scratch.0.join("cache");
+        for folder in [lists.join("partial"), cache.join("archives/partial")] {
+            std::fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
+        }
+        // Who runs this may not switch to apt's own user, and need not.
+        let own = ["APT::Sandbox::User=root".to_owned(), format!("Dir::Cache={}", cache.display())];
+        let system = Self { options: own.to_vec() };
+        if wanted(&system) {
+            return Ok(system);
+        }
+        progress("reading the package lists");
+        let fresh = [format!("Dir::State::Lists={}", lists.display()), "Acquire::Languages=none".to_owned()];
+        let private = Self { options: [own, fresh].concat() };
+        // One unreachable source fails the whole update, though the others may have what is wanted.
+        let update = process::output(private.command("apt-get").arg("update"))?;
+        if !wanted(&private) {
+            bail!("{}", String::from_utf8_lossy(&update.stderr).trim_end());
+        }
+        Ok(private)
+    }
+
+    fn command(&self, program: &str) -> Command {
+        let mut command = process::clean_command(program);
+        // The output is read below.
+        command.env("LC_ALL", "C");
+        for option in &self.options {
+            command.args(["-o", option]);
+        }
+        command
+    }
+
+    fn candidate(&self, package: &str) -> Option<Version> {
+        let policy = process::stdout(self.command("apt-cache").args(["policy", package])).ok()?;
+        candidate_in(&policy)
+    }
+
+    fn unpack(&self, packages: &[&str], root: &Path, scratch: &Scratch, progress: &dyn Fn(&str)) -> Result<()> {
+        let mut simulate = self.command("apt-get");
+        simulate.args(["--simulate", "--no-install-recommends", "install"]).args(packages);
+        let simulation = process::stdout(&mut simulate)?;
+        let lacking = lacking_in(&simulation);
+        if lacking.is_empty() {
+            return Ok(());
+        }
+        progress(&format!("downloading {} and {} packages they need", packages.join(", "), lacking.len()));
+        let folder = scratch.0.join("packages");
+        std::fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
+        process::stdout(self.command("apt-get").arg("download").args(&lacking).current_dir(&folder))?;
+
+        progress(&format!("unpacking {} packages", lacking.len()));
+        for entry in std::fs::read_dir(&folder)?.flatten() {
+            process::stdout(process::clean_command("dpkg").arg("-x").arg(entry.path()).arg(root))?;
+            std::fs::remove_file(entry.path())?;
+        }
+        Ok(())
+    }
+}
+
+/// The version that apt would install, from `apt-cache policy`.
+fn candidate_in(policy: &str) -> Option<Version> {
+    let candidate = policy.lines().find_map(|line| line.trim().strip_prefix("Candidate: "))?;
+    // An epoch stands before a colon.
+    candidate.rsplit(':').next()?.parse().ok()
+}
+
+/// The packages that apt would install, from `apt-get --simulate install`.
+fn lacking_in(simulation: &str) -> Vec<&str> {
+    let installs = simulation.lines().filter_map(|line| line.strip_prefix("Inst "));
+    installs.filter_map(|line| line.split_whitespace().next()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_the_candidate_version() {
+        let policy = "rustc-web:\n  Installed: (none)\n  Candidate: 1.96.0+dfsg1-1~deb12u2\n  Version table:\n";
+        assert_eq!(candidate_in(policy), Some(Version::new(1, 96, 0)));
+        assert_eq!(candidate_in("llvm:\n  Candidate: 1:22.1.8-1~deb12u1\n"), Some(Version::new(22, 1, 8)));
+        assert_eq!(candidate_in("rustc-web:\n  Candidate: (none)\n"), None);
+        assert_eq!(candidate_in(""), None);
+    }
+
+    #[test]
+    fn reads_what_would_be_installed() {
+        let simulation = "NOTE: This is only a simulation!\n\
+            Inst libhttp-parser2.9 (2.9.4-5 Debian:12.15/oldstable [amd64])\n\
+            Inst rustc-web [1.85.0] (1.96.0+dfsg1 Debian-Security:12 [amd64])\n\
+            Conf rustc-web (1.96.0+dfsg1 Debian-Security:12 [amd64])\n";
+        assert_eq!(lacking_in(simulation), ["libhttp-parser2.9", "rustc-web"]);
+        assert!(lacking_in("0 upgraded, 0 newly installed\n").is_empty());
+    }
+}

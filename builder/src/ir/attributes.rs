@@ -1,0 +1,118 @@
+//! Function attributes: launch bounds on kernels, and no target on anything.
+
+use anyhow::{Context, Result};
+
+use super::KernelMetadata;
+use super::scan;
+
+/// The name of the kernel that the line begins to define.
+pub fn kernel_name(line: &str) -> Option<&str> {
+    let signature = line.strip_prefix("define ")?;
+    let (linkage, rest) = signature.split_once("ptx_kernel ")?;
+    if linkage.contains('@') {
+        return None;
+    }
+    let (_, name) = rest.split_once('@')?;
+    Some(name.split_once('(')?.0.trim_matches('"'))
+}
+
+/// The `define` line of a kernel with the bounds that its metadata asks for.
+pub fn with_launch_bounds(line: &str, metadata: Option<&KernelMetadata>) -> Result<String> {
+    let Some(metadata) = metadata else { return Ok(line.to_owned()) };
+    let bounds = [
+        ("nvvm.maxntid", metadata.threads.map(|threads| format!("{threads},1,1"))),
+        ("nvvm.minctasm", metadata.min_blocks.map(|blocks| blocks.to_string())),
+        ("nvvm.maxnreg", metadata.max_registers.map(|registers| registers.to_string())),
+    ];
+    let attributes: String = bounds
+        .iter()
+        .filter_map(|(name, value)| value.as_ref().map(|value| format!(" \"{name}\"=\"{value}\"")))
+        .collect();
+    let at = attributes_end(line).with_context(|| format!("a kernel's definition without parameters: {line}"))?;
+    Ok(format!("{}{attributes}{}", &line[..at], &line[at..]))
+}
+
+/// Where further function attributes may stand: behind the reference to an attribute group, or where one would be.
+fn attributes_end(line: &str) -> Option<usize> {
+    let mut end = scan::closing_parenthesis(line, line.find('@')?)? + 1;
+    for word in ["local_unnamed_addr", "unnamed_addr"] {
+        if let Some(rest) = line[end..].strip_prefix(' ').and_then(|rest| rest.strip_prefix(word)) {
+            end = line.len() - rest.len();
+        }
+    }
+    if let Some(group) = line[end..].strip_prefix(" #") {
+        end = line.len() - group.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+    }
+    Some(end)
+}
+
+/// An attribute group without the target that rustc compiled its functions for.
+///
+/// `core` is compiled once for all targets; with its own target on it, LLVM would not inline it into a kernel.
+pub fn without_target(group: &str) -> String {
+    let mut kept = group.to_owned();
+    for name in ["\"target-cpu\"=\"", "\"target-features\"=\"", "\"tune-cpu\"=\""] {
+        if let Some(start) = kept.find(name)
+            && let Some(length) = kept[start + name.len()..].find('"')
+        {
+            let mut end = start + name.len() + length + 1;
+            if kept[end..].starts_with(' ') {
+                end += 1;
+            }
+            kept.replace_range(start..end, "");
+        }
+    }
+    kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const METADATA: KernelMetadata = KernelMetadata {
+        threads: Some(384),
+        min_blocks: None,
+        max_registers: Some(168),
+        shared_bytes: 0,
+        shared_align: 0,
+    };
+
+    #[test]
+    fn knows_a_kernel_by_its_calling_convention() {
+        assert_eq!(kernel_name("define ptx_kernel void @gemm(ptr noundef %a) #0 {"), Some("gemm"));
+        assert_eq!(kernel_name("define protected ptx_kernel void @gemm() {"), Some("gemm"));
+        assert_eq!(kernel_name("define void @\"ptx_kernel helper\"() {"), None);
+        assert_eq!(kernel_name("declare ptx_kernel void @gemm()"), None);
+    }
+
+    #[test]
+    fn bounds_go_behind_the_attribute_group() {
+        let bounds = r#" "nvvm.maxntid"="384,1,1" "nvvm.maxnreg"="168""#;
+        for (before, after) in [
+            ("define ptx_kernel void @k(ptr %a) unnamed_addr #12", " {"),
+            ("define ptx_kernel void @k(ptr dereferenceable(8) %a) #3", " !dbg !4 {"),
+            ("define ptx_kernel void @k()", " section \"x\" {"),
+            ("define ptx_kernel void @k() local_unnamed_addr", " {"),
+        ] {
+            let changed = with_launch_bounds(&format!("{before}{after}"), Some(&METADATA)).unwrap();
+            assert_eq!(changed, format!("{before}{bounds}{after}"));
+        }
+    }
+
+    #[test]
+    fn a_kernel_that_says_nothing_is_left_alone() {
+        let line = "define ptx_kernel void @raw() #0 {";
+        assert_eq!(with_launch_bounds(line, None).unwrap(), line);
+    }
+
+    #[test]
+    fn drops_only_the_target() {
+        assert_eq!(
+            without_target(
+                r#"attributes #1 = { convergent "target-cpu"="sm_30" "target-features"="+ptx78" "no-builtins" }"#
+            ),
+            r#"attributes #1 = { convergent "no-builtins" }"#
+        );
+        assert_eq!(without_target("attributes #2 = { nounwind }"), "attributes #2 = { nounwind }");
+    }
+}

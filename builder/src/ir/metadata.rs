@@ -1,0 +1,142 @@
+//! What a kernel crate says about its kernels: one static per kernel, written by `#[kernel]`.
+
+use anyhow::{Context, Result, bail, ensure};
+
+const PREFIX: &str = "@__ptx_matrix_kernel_";
+const FORMAT: u32 = 1;
+const WORDS: usize = 8;
+
+/// How a kernel is launched and what it needs. `None` where its crate leaves the choice to the compiler.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KernelMetadata {
+    pub threads: Option<u32>,
+    pub min_blocks: Option<u32>,
+    pub max_registers: Option<u32>,
+    pub shared_bytes: u32,
+    pub shared_align: u32,
+}
+
+/// The kernel's name and metadata, if the line is a metadata static.
+pub fn read(line: &str) -> Result<Option<(String, KernelMetadata)>> {
+    let Some((kernel, value)) = line.strip_prefix(PREFIX).and_then(|rest| rest.split_once(" = ")) else {
+        return Ok(None);
+    };
+    // An `external` one is a declaration: the definition is what counts.
+    if value.starts_with("external ") {
+        return Ok(None);
+    }
+    let decoded = decode(value).with_context(|| format!("the metadata of kernel `{kernel}`"))?;
+    Ok(Some((kernel.to_owned(), decoded)))
+}
+
+fn decode(value: &str) -> Result<KernelMetadata> {
+    let literal =
+        value.split_once(" c\"").and_then(|(_, rest)| rest.split_once('"')).context("it is no byte string")?;
+    let words = words(&unescape(literal.0)?);
+    ensure!(
+        words.first() == Some(&FORMAT),
+        "kernel crate and builder are of different versions of ptx-matrix: the crate writes format {}, the builder reads {FORMAT}",
+        words.first().map_or("none".to_owned(), u32::to_string),
+    );
+    let &[_, threads, min_blocks, max_registers, shared_bytes, shared_align, _, _] = words.as_slice() else {
+        bail!("{} words instead of {WORDS}", words.len());
+    };
+    let set = |word: u32| (word != 0).then_some(word);
+    ensure!(
+        shared_bytes == 0 || shared_align.is_power_of_two(),
+        "shared memory aligned to {shared_align}, which is no power of two"
+    );
+    Ok(KernelMetadata {
+        threads: set(threads),
+        min_blocks: set(min_blocks),
+        max_registers: set(max_registers),
+        shared_bytes,
+        shared_align,
+    })
+}
+
+fn words(bytes: &[u8]) -> Vec<u32> {
+    let (words, _) = bytes.as_chunks();
+    words.iter().map(|&word| u32::from_le_bytes(word)).collect()
+}
+
+/// The bytes of an LLVM string literal, in which `\XX` is a byte in hexadecimal.
+fn unescape(literal: &str) -> Result<Vec<u8>> {
+    let mut bytes = Vec::with_capacity(literal.len());
+    let mut rest = literal.as_bytes();
+    while let [first, tail @ ..] = rest {
+        if *first == b'\\' {
+            let hex = tail.get(..2).and_then(|digits| std::str::from_utf8(digits).ok());
+            let byte = hex.and_then(|digits| u8::from_str_radix(digits, 16).ok());
+            bytes.push(byte.with_context(|| format!("a bad escape in `{literal}`"))?);
+            rest = &tail[2..];
+        } else {
+            bytes.push(*first);
+            rest = tail;
+        }
+    }
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(words: &[u32], wrapped: bool) -> String {
+        let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        // As LLVM does: what can be printed is, but for the quote and the backslash.
+        let text: String = bytes
+            .iter()
+            .map(|&byte| match byte {
+                b'"' | b'\\' => format!("\\{byte:02X}"),
+                32..127 => char::from(byte).to_string(),
+                _ => format!("\\{byte:02X}"),
+            })
+            .collect();
+        let array = format!("[{} x i8] c\"{text}\"", bytes.len());
+        let value = if wrapped { format!("<{{ [{} x i8] }}> <{{ {array} }}>", bytes.len()) } else { array };
+        format!("@__ptx_matrix_kernel_gemm = constant {value}, align 4")
+    }
+
+    #[test]
+    fn decodes_every_word() {
+        // Printable bytes, a quote (34) and a backslash (92) among them.
+        for wrapped in [false, true] {
+            let (name, metadata) = read(&line(&[1, 128, 2, 92, 0x2241_5c22, 1024, 0, 0], wrapped)).unwrap().unwrap();
+            assert_eq!(name, "gemm");
+            let expected = KernelMetadata {
+                threads: Some(128),
+                min_blocks: Some(2),
+                max_registers: Some(92),
+                shared_bytes: 0x2241_5c22,
+                shared_align: 1024,
+            };
+            assert_eq!(metadata, expected);
+        }
+    }
+
+    #[test]
+    fn zero_is_unset() {
+        let (_, metadata) = read(&line(&[1, 32, 0, 0, 0, 0, 0, 0], false)).unwrap().unwrap();
+        assert_eq!((metadata.threads, metadata.min_blocks, metadata.max_registers), (Some(32), None, None));
+    }
+
+    #[test]
+    fn another_format_is_refused_as_such_even_if_its_length_differs() {
+        let error = read(&line(&[2, 128, 0], false)).unwrap_err();
+        let text = format!("{error:#}");
+        assert!(text.contains("`gemm`") && text.contains("different versions of ptx-matrix"), "{text}");
+    }
+
+    #[test]
+    fn a_wrong_length_or_alignment_is_refused() {
+        assert!(read(&line(&[1, 128, 0, 0], false)).is_err());
+        assert!(read(&line(&[1, 128, 0, 0, 64, 12, 0, 0], false)).is_err());
+    }
+
+    #[test]
+    fn other_lines_are_none_of_its_business() {
+        assert_eq!(read("@__ptx_matrix_shared_gemm = external global i8").unwrap(), None);
+        assert_eq!(read("define void @f() {").unwrap(), None);
+    }
+}

@@ -1,0 +1,115 @@
+//! What the builder does to the LLVM IR between rustc and the optimiser, as text.
+
+mod attributes;
+mod convergent;
+mod line_info;
+mod metadata;
+mod scan;
+mod shared;
+
+use std::collections::BTreeMap;
+
+use anyhow::{Result, bail};
+
+pub use metadata::KernelMetadata;
+pub use shared::STATIC_SHARED_LIMIT;
+
+/// A module that is ready for the optimiser, and the kernels in it.
+#[derive(Debug)]
+pub struct Prepared {
+    pub text: String,
+    pub kernels: Vec<Kernel>,
+}
+
+/// A kernel, and what its crate says about it; raw `extern "ptx-kernel"` functions say nothing.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Kernel {
+    pub name: String,
+    pub metadata: Option<KernelMetadata>,
+}
+
+/// Whether every inline-asm call is made `convergent`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AsmCalls {
+    MarkConvergent,
+    LeaveAsTheyAre,
+}
+
+/// Turns the IR of a whole kernel crate, as rustc and llvm-link leave it, into what the optimiser may have.
+pub fn prepare(ir: &str, asm_calls: AsmCalls) -> Result<Prepared> {
+    let mut metadata: BTreeMap<String, KernelMetadata> = BTreeMap::new();
+    for line in ir.lines() {
+        if let Some((kernel, decoded)) = metadata::read(line)? {
+            metadata.insert(kernel, decoded);
+        }
+    }
+
+    let mut text = String::with_capacity(ir.len() + ir.len() / 16);
+    let mut kernels = Vec::new();
+    for line in ir.lines() {
+        if let Some(name) = attributes::kernel_name(line) {
+            let metadata = metadata.remove(name);
+            text.push_str(&attributes::with_launch_bounds(line, metadata.as_ref())?);
+            kernels.push(Kernel { name: name.to_owned(), metadata });
+        } else if line.starts_with("attributes #") {
+            text.push_str(&attributes::without_target(line));
+        } else if let Some(unit) = line_info::directives_only(line) {
+            text.push_str(&unit);
+        } else if asm_calls == AsmCalls::MarkConvergent && convergent::is_asm_call(line)? {
+            text.push_str(&convergent::mark(line)?);
+        } else {
+            text.push_str(line);
+        }
+        text.push('\n');
+    }
+    if let Some(kernel) = metadata.keys().next() {
+        bail!("there is metadata for a kernel `{kernel}`, but no kernel of that name");
+    }
+    for kernel in &kernels {
+        if let Some(declaration) = kernel.metadata.as_ref().and_then(|m| shared::declaration(&kernel.name, m)) {
+            text.push_str(&declaration);
+        }
+    }
+    Ok(Prepared { text, kernels })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MODULE: &str = r##"
+@__ptx_matrix_kernel_tile = constant [32 x i8] c"\01\00\00\00\80\00\00\00\02\00\00\00\00\00\00\00\00\04\00\00\10\00\00\00\00\00\00\00\00\00\00\00", align 4
+define ptx_kernel void @tile(ptr noundef %p) unnamed_addr #0 {
+  call void asm sideeffect alignstack "stmatrix.sync.aligned.m8n8.x1.shared.b16 [${0}], {${1}};", "r,r,~{memory}"(i32 %a, i32 %b), !srcloc !7
+  ret void
+}
+define ptx_kernel void @raw() unnamed_addr #0 {
+  ret void
+}
+attributes #0 = { convergent nounwind "target-cpu"="sm_90a" }
+"##;
+
+    #[test]
+    fn prepares_a_whole_module() {
+        let Prepared { text, kernels } = prepare(MODULE, AsmCalls::MarkConvergent).unwrap();
+        assert!(text.contains(r#"(i32 %a, i32 %b) convergent, !srcloc !7"#), "{text}");
+        assert!(text.contains(r#"#0 "nvvm.maxntid"="128,1,1" "nvvm.minctasm"="2" {"#), "{text}");
+        assert!(text.contains("attributes #0 = { convergent nounwind }"), "{text}");
+        assert!(text.contains(r#"module asm ".shared .align 16 .b8 __ptx_matrix_shared_tile[1024];""#), "{text}");
+        let names: Vec<_> = kernels.iter().map(|k| (k.name.as_str(), k.metadata.is_some())).collect();
+        assert_eq!(names, [("tile", true), ("raw", false)]);
+    }
+
+    #[test]
+    fn the_plain_compile_is_left_unmarked() {
+        let Prepared { text, .. } = prepare(MODULE, AsmCalls::LeaveAsTheyAre).unwrap();
+        assert!(!text.contains("convergent, !srcloc"), "{text}");
+    }
+
+    #[test]
+    fn metadata_without_its_kernel_is_an_error() {
+        let orphan = MODULE.replace("@tile(", "@other(");
+        let error = prepare(&orphan, AsmCalls::MarkConvergent).unwrap_err().to_string();
+        assert!(error.contains("`tile`"), "{error}");
+    }
+}

@@ -1,0 +1,55 @@
+//! Reading a line of LLVM IR without being misled by what stands inside its string literals.
+
+/// The byte offsets of `line` that stand outside string literals. LLVM writes a quote within a string as `\22`.
+pub fn outside_strings(line: &str) -> impl Iterator<Item = (usize, u8)> {
+    let mut inside = false;
+    line.bytes().enumerate().filter(move |&(_, byte)| {
+        let quote = byte == b'"';
+        if quote {
+            inside = !inside;
+        }
+        !inside && !quote
+    })
+}
+
+/// Where the word `word`, followed by a space, stands outside string literals.
+pub fn find_word(line: &str, word: &str) -> Option<usize> {
+    let bytes = line.as_bytes();
+    outside_strings(line).map(|(at, _)| at).find(|&at| {
+        let before = at == 0 || bytes[at - 1] == b' ';
+        before && line[at..].strip_prefix(word).is_some_and(|rest| rest.starts_with(' '))
+    })
+}
+
+/// Where the parenthesis that opens first at or after `from` is closed.
+pub fn closing_parenthesis(line: &str, from: usize) -> Option<usize> {
+    let mut depth = 0;
+    for (at, byte) in outside_strings(line).filter(|&(at, _)| at >= from) {
+        match byte {
+            b'(' => depth += 1,
+            b')' if depth == 1 => return Some(at),
+            b')' => depth -= 1,
+            _ => {}
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn strings_hide_words_and_parentheses() {
+        let line = r#"call void asm "asm ( )", "r"(i32 ptrtoint (ptr @x to i32)) #1"#;
+        assert_eq!(find_word(line, "asm"), Some(10));
+        let close = closing_parenthesis(line, 10).unwrap();
+        assert_eq!(&line[close..], ") #1");
+    }
+
+    #[test]
+    fn a_word_is_a_whole_word() {
+        assert_eq!(find_word("call void @asm_helper (i32 1)", "asm"), None);
+        assert_eq!(find_word(r#"store ptr " asm ", ptr %x"#, "asm"), None);
+    }
+}

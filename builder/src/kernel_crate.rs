@@ -1,0 +1,133 @@
+//! Compiling a kernel crate, with everything it depends on, to LLVM bitcode.
+
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Context, Result, ensure};
+use serde::Deserialize;
+
+use crate::arch::Arch;
+use crate::archive;
+use crate::flags;
+use crate::process;
+use crate::toolchain::Toolchain;
+
+/// rustc refused the kernel crate.
+#[derive(Debug, thiserror::Error)]
+#[error("the kernel crate does not compile for {arch}:\n{stderr}")]
+pub struct CompileError {
+    /// The target it was compiled for.
+    pub arch: Arch,
+    /// What cargo and rustc wrote.
+    pub stderr: String,
+}
+
+/// How a kernel crate is compiled.
+pub struct Request<'a> {
+    pub toolchain: &'a Toolchain,
+    pub manifest_dir: &'a Path,
+    pub target_dir: &'a Path,
+    pub sysroot: &'a Path,
+    pub features: &'a [String],
+    pub plain: bool,
+    pub line_info: bool,
+    pub color: bool,
+}
+
+/// A kernel crate's bitcode.
+pub struct Bitcode {
+    /// The kernels, their dependencies and `core`.
+    pub kernels: Vec<u8>,
+    /// What compiled code calls without being written so, such as `memcmp`; to be linked as far as it is called.
+    pub builtins: Vec<Vec<u8>>,
+    /// rustc's warnings.
+    pub warnings: String,
+}
+
+/// Compiles for one target. Calls for the same target folder must not overlap.
+pub fn compile(request: &Request<'_>, arch: Arch) -> Result<Bitcode> {
+    let output = process::output(&mut cargo(request, arch))?;
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    if !output.status.success() {
+        return Err(CompileError { arch, stderr }.into());
+    }
+    let library = static_library(&String::from_utf8_lossy(&output.stdout))
+        .context("cargo reported no static library for the kernel crate")?;
+    let archive = std::fs::read(&library).with_context(|| format!("cannot read {library}"))?;
+    let (kernels, builtins) = split(&archive).with_context(|| format!("unexpected contents of {library}"))?;
+    Ok(Bitcode { kernels, builtins, warnings: stderr })
+}
+
+/// A static library is the one output that takes no linker and is kept by cargo under one hash per set of flags, so that
+/// the targets do not rebuild each other. For this target rustc puts bitcode into it.
+fn cargo(request: &Request<'_>, arch: Arch) -> Command {
+    let Request { toolchain, manifest_dir, target_dir, sysroot, features, plain, line_info, color } = *request;
+    let flags = flags::kernel_crate(sysroot, arch, plain, line_info);
+    let mut cargo = toolchain.cargo().command();
+    cargo
+        .current_dir(manifest_dir)
+        .env("RUSTC", toolchain.rustc().path())
+        .env("RUSTC_BOOTSTRAP", "1")
+        .env("CARGO_INCREMENTAL", "0")
+        .env("CARGO_ENCODED_RUSTFLAGS", flags.join("\x1f"))
+        .args(["rustc", "--quiet", "--release", "--lib", "--crate-type=staticlib"])
+        .arg(format!("--target={}", flags::TARGET))
+        .arg("--target-dir")
+        .arg(target_dir)
+        .arg("--message-format=json-render-diagnostics")
+        .arg(if color { "--color=always" } else { "--color=never" });
+    if !features.is_empty() {
+        cargo.arg("--features").arg(features.join(","));
+    }
+    cargo.args(["--", "-Clto=fat"]);
+    cargo
+}
+
+/// The static library among cargo's messages. Only the kernel crate is compiled to one.
+fn static_library(messages: &str) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Message {
+        #[serde(default)]
+        target: Target,
+        #[serde(default)]
+        filenames: Vec<String>,
+    }
+    #[derive(Deserialize, Default)]
+    struct Target {
+        crate_types: Vec<String>,
+    }
+    let messages = messages.lines().filter_map(|line| serde_json::from_str::<Message>(line).ok());
+    let mut libraries = messages.filter(|message| message.target.crate_types == ["staticlib"]);
+    libraries.find_map(|message| message.filenames.into_iter().next())
+}
+
+/// The kernel crate's own bitcode, and that of `compiler_builtins`, which rustc keeps out of its whole-program IR.
+fn split(archive: &[u8]) -> Result<(Vec<u8>, Vec<Vec<u8>>)> {
+    const BITCODE: &[u8] = b"BC\xC0\xDE";
+    let members = archive::members(archive)?;
+    let bitcode = members.iter().filter(|member| member.bytes.starts_with(BITCODE));
+    let (builtins, kernels): (Vec<_>, Vec<_>) =
+        bitcode.partition(|member| member.name.starts_with("compiler_builtins"));
+    ensure!(kernels.len() == 1, "{} modules of bitcode instead of one", kernels.len());
+    Ok((kernels[0].bytes.to_vec(), builtins.iter().map(|member| member.bytes.to_vec()).collect()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn finds_the_library_among_the_messages() {
+        let messages = concat!(
+            r#"{"reason":"compiler-artifact","target":{"kind":["lib"],"crate_types":["lib"],"name":"half"},"filenames":["/t/libhalf.rlib"]}"#,
+            "\n",
+            r#"{"reason":"build-script-executed","package_id":"x","env":[],"out_dir":"/t/out"}"#,
+            "\n",
+            r#"{"reason":"compiler-artifact","target":{"kind":["staticlib"],"crate_types":["staticlib"],"name":"k"},"filenames":["/t/libk.a"]}"#,
+            "\n",
+            r#"{"reason":"build-finished","success":true}"#,
+        );
+        assert_eq!(static_library(messages).as_deref(), Some("/t/libk.a"));
+        assert_eq!(static_library(r#"{"reason":"build-finished","success":true}"#), None);
+    }
+}

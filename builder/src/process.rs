@@ -1,0 +1,83 @@
+//! Running other programs: a clean environment, and errors that say what was run and what it said.
+
+use std::ffi::OsStr;
+use std::process::{Command, Output};
+
+use anyhow::{Context, Result, bail};
+
+/// A command whose environment holds nothing that an outer cargo or rustup left there.
+///
+/// A build script runs with the outer toolchain's variables set; inherited, they would mix two toolchains.
+pub fn clean_command(program: impl AsRef<OsStr>) -> Command {
+    let mut command = Command::new(program);
+    for (name, _) in std::env::vars_os() {
+        if name.to_str().is_some_and(belongs_to_outer_build) {
+            command.env_remove(name);
+        }
+    }
+    // A toolchain that is named somewhere but not installed is a finding, not a reason to download it.
+    command.env("RUSTUP_AUTO_INSTALL", "0");
+    command
+}
+
+fn belongs_to_outer_build(name: &str) -> bool {
+    // What a user sets to say where caches, registries and outputs are, rather than how to compile.
+    const KEPT: [&str; 6] =
+        ["CARGO_HOME", "CARGO_TARGET_DIR", "CARGO_NET_", "CARGO_HTTP_", "CARGO_REGISTR", "CARGO_TERM_"];
+    const DROPPED: [&str; 9] = [
+        "CARGO",
+        "RUSTC",
+        "RUSTFLAGS",
+        "RUSTDOC",
+        "RUSTUP_TOOLCHAIN",
+        "LD_LIBRARY_PATH",
+        "DYLD_",
+        "MAKEFLAGS",
+        "MFLAGS",
+    ];
+    let starts_with_any = |prefixes: &[&str]| prefixes.iter().any(|prefix| name.starts_with(prefix));
+    starts_with_any(&DROPPED) && !starts_with_any(&KEPT)
+}
+
+/// Runs to the end and returns what came out, whether the program succeeded or not.
+pub fn output(command: &mut Command) -> Result<Output> {
+    command.output().with_context(|| format!("cannot run {}", command.get_program().display()))
+}
+
+/// Runs to the end and returns its standard output; a failure becomes an error with its standard error.
+pub fn stdout(command: &mut Command) -> Result<String> {
+    let output = output(command)?;
+    if !output.status.success() {
+        bail!("{} failed ({}):\n{}", shown(command), output.status, String::from_utf8_lossy(&output.stderr).trim_end());
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+fn shown(command: &Command) -> String {
+    let words = std::iter::once(command.get_program()).chain(command.get_args());
+    words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn drops_the_outer_toolchain_and_keeps_the_users_places() {
+        for dropped in
+            ["CARGO", "CARGO_ENCODED_RUSTFLAGS", "CARGO_PROFILE_RELEASE_LTO", "RUSTC_WRAPPER", "RUSTUP_TOOLCHAIN"]
+        {
+            assert!(belongs_to_outer_build(dropped), "{dropped}");
+        }
+        for kept in ["CARGO_HOME", "CARGO_TARGET_DIR", "CARGO_REGISTRIES_MINE_INDEX", "RUSTUP_HOME", "PATH"] {
+            assert!(!belongs_to_outer_build(kept), "{kept}");
+        }
+    }
+
+    #[test]
+    fn a_failure_names_the_command_and_its_words() {
+        let error = stdout(Command::new("sh").args(["-c", "echo broken pipe dream >&2; exit 3"])).unwrap_err();
+        let text = error.to_string();
+        assert!(text.contains("sh -c") && text.contains("broken pipe dream") && text.contains('3'), "{text}");
+    }
+}

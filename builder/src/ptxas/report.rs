@@ -1,0 +1,163 @@
+//! What `ptxas -v` prints.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Result, bail};
+
+use crate::arch::PtxVersion;
+
+/// What ptxas says about a module.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Report {
+    /// What each kernel takes, by its name.
+    pub usage: BTreeMap<String, Usage>,
+    /// Warnings, and remarks on lost performance.
+    pub remarks: Vec<String>,
+}
+
+/// What a kernel takes.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Usage {
+    pub registers: u32,
+    pub barriers: u32,
+    pub shared: u32,
+    pub stack: u32,
+    pub spill_stores: u32,
+    pub spill_loads: u32,
+}
+
+/// Reads the output of a successful run. A remark that instructions were serialised or waits injected is an error.
+pub fn read(output: &str) -> Result<Report> {
+    let mut report = Report::default();
+    let mut fatal = Vec::new();
+    let mut kernel = None;
+    for line in output.lines() {
+        if remark_code(line).is_some_and(|code| FATAL_REMARKS.contains(&code)) {
+            fatal.push(line);
+        } else if remark_code(line).is_some() || line.starts_with("ptxas warning") {
+            report.remarks.push(line.to_owned());
+        }
+        if let Some((_, rest)) = line.split_once("Compiling entry function '") {
+            kernel = rest.split_once('\'').map(|(name, _)| name.to_owned());
+            continue;
+        }
+        let Some(usage) = kernel.as_ref().map(|name| report.usage.entry(name.clone()).or_default()) else { continue };
+        if line.contains("bytes stack frame") {
+            // A function that the kernel calls has a line of its own: its spills are the kernel's too.
+            usage.stack = usage.stack.max(number_before(line, "bytes stack frame"));
+            usage.spill_stores += number_before(line, "bytes spill stores");
+            usage.spill_loads += number_before(line, "bytes spill loads");
+        } else if line.contains("Used ") {
+            usage.registers = number_before(line, "registers");
+            usage.barriers = number_before(line, "barriers");
+            usage.shared = number_before(line, "bytes smem");
+            usage.stack = usage.stack.max(number_before(line, "bytes cumulative stack size"));
+        }
+    }
+    if !fatal.is_empty() {
+        bail!("the compiled kernels would be slow:\n{}", fatal.join("\n"));
+    }
+    Ok(report)
+}
+
+/// `wgmma` serialised, a wait injected: what was written to overlap does not.
+const FATAL_REMARKS: std::ops::RangeInclusive<u32> = 7510..=7519;
+
+fn remark_code(line: &str) -> Option<u32> {
+    let (_, rest) = line.split_once("(C")?;
+    rest.split_once(')')?.0.parse().ok()
+}
+
+fn number_before(line: &str, what: &str) -> u32 {
+    let before = line.split_once(what).map_or("", |(before, _)| before);
+    before.split_whitespace().next_back().and_then(|number| number.parse().ok()).unwrap_or(0)
+}
+
+/// The PTX version to raise to, if nothing but a higher version is wanted.
+pub fn needed_version(output: &str) -> Option<PtxVersion> {
+    let errors = output.lines().filter(|line| line.contains("error   :"));
+    let needs = errors.map(|line| {
+        let (_, rest) = line.split_once("requires PTX ISA .version ")?;
+        rest.split_whitespace().next()?.parse::<PtxVersion>().ok()
+    });
+    needs.collect::<Option<Vec<_>>>()?.into_iter().max()
+}
+
+/// The output with each line of PTX that it refers to.
+pub fn with_source(output: &str, ptx: &str) -> String {
+    let mut shown = String::new();
+    for line in output.lines() {
+        shown.push_str(line);
+        shown.push('\n');
+        let number =
+            line.split_once(", line ").and_then(|(_, rest)| rest.split(';').next()?.trim().parse::<usize>().ok());
+        if let Some(number) = number
+            && let Some(source) = ptx.lines().nth(number.wrapping_sub(1))
+        {
+            shown.push_str(&format!("  {number:>6} | {}\n", source.trim()));
+        }
+    }
+    shown.truncate(shown.trim_end().len());
+    shown
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OUTPUT: &str = "\
+ptxas info    : 0 bytes gmem
+ptxas info    : Compiling entry function 'gemm' for 'sm_90a'
+ptxas info    : Function properties for gemm
+    64 bytes stack frame, 8 bytes spill stores, 12 bytes spill loads
+ptxas info    : Function properties for helper
+    16 bytes stack frame, 4 bytes spill stores, 4 bytes spill loads
+ptxas info    : Used 168 registers, used 2 barriers, 80 bytes cumulative stack size, 1024 bytes smem, 400 bytes cmem[0]
+ptxas info    : Compile time = 13.140 ms
+ptxas info    : Compiling entry function 'copy' for 'sm_90a'
+ptxas info    : Function properties for copy
+    0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads
+ptxas info    : Used 14 registers, used 0 barriers
+";
+
+    #[test]
+    fn reads_each_kernel() {
+        let report = read(OUTPUT).unwrap();
+        let gemm = Usage { registers: 168, barriers: 2, shared: 1024, stack: 80, spill_stores: 12, spill_loads: 16 };
+        let copy = Usage { registers: 14, ..Usage::default() };
+        let usage = BTreeMap::from([("gemm".to_owned(), gemm), ("copy".to_owned(), copy)]);
+        assert_eq!(report, Report { usage, remarks: Vec::new() });
+    }
+
+    #[test]
+    fn a_serialised_wgmma_is_an_error_and_other_remarks_are_kept() {
+        let with = |code| {
+            let loss = "Potential Performance Loss: wgmma.mma_async instructions are serialized due to ...";
+            read(&format!("ptxas info    : ({code}) {loss}\n{OUTPUT}"))
+        };
+        assert!(with("C7510").unwrap_err().to_string().contains("serialized"));
+        assert!(with("C7519").is_err());
+        assert!(with("C7508").unwrap().remarks[0].contains("(C7508)"));
+        assert_eq!(with("C7520").unwrap().usage.len(), 2);
+    }
+
+    #[test]
+    fn raises_the_version_only_if_that_is_all_that_is_wrong() {
+        let version = "ptxas a.ptx, line 7; error   : Feature '.sp::ordered_metadata' requires PTX ISA .version 8.5 or later\n\
+            ptxas a.ptx, line 9; error   : Feature 'mma with FP8' requires PTX ISA .version 8.7 or later\n\
+            ptxas fatal   : Ptx assembly aborted due to errors\n";
+        assert_eq!(needed_version(version), Some("8.7".parse().unwrap()));
+        let target = "ptxas a.ptx, line 8; error   : Feature 'stmatrix' requires .target sm_90 or higher\n";
+        assert_eq!(needed_version(&format!("{version}{target}")), None);
+        assert_eq!(needed_version("ptxas fatal   : out of memory\n"), None);
+    }
+
+    #[test]
+    fn shows_the_line_that_an_error_is_about() {
+        let shown = with_source(
+            "ptxas a.ptx, line 2; error   : Unknown symbol\nptxas fatal   : aborted\n",
+            "one\n\ttwo;\nthree\n",
+        );
+        assert_eq!(shown, "ptxas a.ptx, line 2; error   : Unknown symbol\n       2 | two;\nptxas fatal   : aborted");
+    }
+}

@@ -1,0 +1,77 @@
+//! A sysroot with `core` and `compiler_builtins` for the GPU, which no Rust release brings.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result};
+
+use crate::flags;
+use crate::lock::FolderLock;
+use crate::process;
+use crate::stamp;
+use crate::toolchain::Toolchain;
+
+/// The sysroot under `folder` for this rustc and these flags; compiled if it is not there yet.
+///
+/// One serves all targets: what `core` is compiled for is taken off its IR again.
+pub fn find_or_build(folder: &Path, toolchain: &Toolchain, progress: &dyn Fn(&str)) -> Result<PathBuf> {
+    let rustc = toolchain.rustc();
+    let version = process::stdout(rustc.command().arg("-vV"))?;
+    let recipe = recipe();
+    let words = recipe.iter().flat_map(|step| step.iter().map(String::as_str));
+    let fingerprint = stamp::of(words.chain([version.as_str()]).map(str::as_bytes));
+    let sysroot = folder.join(format!("{}-{}", rustc.version(), &fingerprint[..16]));
+    if sysroot.is_dir() {
+        return Ok(sysroot);
+    }
+    let _lock = FolderLock::acquire(folder, "lock")?;
+    if !sysroot.is_dir() {
+        progress("compiling core for the GPU (once)");
+        let unfinished = folder.join("unfinished");
+        if unfinished.exists() {
+            std::fs::remove_dir_all(&unfinished)?;
+        }
+        build(&unfinished, toolchain, &recipe).context("cannot compile core for the GPU")?;
+        std::fs::rename(&unfinished, &sysroot).with_context(|| format!("cannot make {}", sysroot.display()))?;
+    }
+    Ok(sysroot)
+}
+
+/// The crates in order: source below the library folder, and arguments.
+fn recipe() -> [Vec<String>; 2] {
+    let step = |source: &str, arguments: &[&str]| {
+        let own = [source].into_iter().chain(arguments.iter().copied()).map(str::to_owned);
+        own.chain(common_arguments()).collect()
+    };
+    [
+        step("core/src/lib.rs", &["--crate-name=core"]),
+        step(
+            "compiler-builtins/compiler-builtins/src/lib.rs",
+            &["--crate-name=compiler_builtins", "--cfg=feature=\"compiler-builtins\"", "--cfg=feature=\"mem\""],
+        ),
+    ]
+}
+
+fn common_arguments() -> impl Iterator<Item = String> {
+    let own = [
+        "--edition=2024",
+        "--crate-type=rlib",
+        "--cap-lints=allow",
+        "-Zforce-unstable-if-unmarked",
+        "-Ccodegen-units=1",
+    ];
+    own.into_iter().map(str::to_owned).chain([format!("--target={}", flags::TARGET)]).chain(flags::cured())
+}
+
+fn build(sysroot: &Path, toolchain: &Toolchain, recipe: &[Vec<String>]) -> Result<()> {
+    let libraries = sysroot.join("lib/rustlib").join(flags::TARGET).join("lib");
+    std::fs::create_dir_all(&libraries).with_context(|| format!("cannot make {}", libraries.display()))?;
+    for step in recipe {
+        let (source, arguments) = step.split_first().context("a step without a source")?;
+        let mut rustc: Command = toolchain.rustc().command();
+        rustc.env("RUSTC_BOOTSTRAP", "1").arg(toolchain.library_source().join(source)).args(arguments);
+        rustc.arg("--sysroot").arg(sysroot).arg("--out-dir").arg(&libraries);
+        process::stdout(&mut rustc)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,98 @@
+//! One target's part of a build: from the kernel crate's bitcode to its files.
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, ensure};
+
+use crate::arch::Arch;
+use crate::builder::Artifact;
+use crate::codegen::Codegen;
+use crate::ir::{Kernel, Prepared};
+use crate::kernel_crate::Bitcode;
+use crate::manifest::{KernelManifest, Manifest, ToolVersions};
+use crate::ptxas::{Job, Report};
+use crate::stamp::{self, Stamp};
+use crate::toolchain::Toolchain;
+
+/// What one target is built with and where to.
+pub struct Target<'a> {
+    pub toolchain: &'a Toolchain,
+    pub package: &'a str,
+    pub arch: Arch,
+    pub plain: bool,
+    pub line_info: bool,
+    pub scratch: PathBuf,
+    pub out_dir: PathBuf,
+    pub progress: &'a (dyn Fn(&str) + Send + Sync),
+}
+
+impl Target<'_> {
+    /// Makes the files, unless those that are there were made of the same.
+    pub fn build(self, bitcode: &Bitcode) -> Result<Artifact> {
+        let Self { toolchain, arch, plain, package, .. } = self;
+        let codegen = Codegen { toolchain, arch, plain, scratch: self.scratch.clone() };
+        let prepared = codegen.prepare(bitcode).with_context(|| format!("{package} for {arch}"))?;
+        ensure!(!prepared.kernels.is_empty(), "{package} has no kernel for {arch}");
+
+        std::fs::create_dir_all(&self.out_dir).with_context(|| format!("cannot make {}", self.out_dir.display()))?;
+        let job = Job {
+            ptxas: toolchain.ptxas(),
+            arch,
+            ptx: self.file("ptx"),
+            cubin: self.file("cubin"),
+            line_info: self.line_info,
+        };
+        let manifest_path = self.out_dir.join("manifest.json");
+        let stamp = Stamp { path: self.file("stamp"), inputs: self.inputs(&codegen, &prepared) };
+        let kept = stamp.kept([&job.ptx, &job.cubin]).then(|| Manifest::read(&manifest_path)).flatten();
+        // The folder may have had another crate's build since, and with it that crate's manifest.
+        let manifest = match kept.filter(|manifest| manifest.package == package) {
+            Some(manifest) => manifest,
+            None => {
+                (self.progress)(&format!("compiling {package} for {arch}"));
+                stamp.remove()?;
+                let assembled = job.assemble(codegen.generate(&prepared)?)?;
+                let manifest = Manifest {
+                    package: package.to_owned(),
+                    arch,
+                    ptx_version: assembled.version,
+                    toolchain: ToolVersions::from(toolchain),
+                    kernels: kernels(&prepared.kernels, &assembled.report)?,
+                    remarks: assembled.report.remarks,
+                };
+                for remark in &manifest.remarks {
+                    (self.progress)(remark);
+                }
+                manifest.write(&manifest_path)?;
+                stamp.write()?;
+                manifest
+            }
+        };
+        Ok(Artifact { arch, ptx: job.ptx, cubin: job.cubin, manifest })
+    }
+
+    fn file(&self, extension: &str) -> PathBuf {
+        self.out_dir.join(format!("{}.{extension}", self.package))
+    }
+
+    fn inputs(&self, codegen: &Codegen<'_>, prepared: &Prepared) -> String {
+        let ToolVersions { rustc, llvm, ptxas } = ToolVersions::from(self.toolchain);
+        let own = env!("CARGO_PKG_VERSION");
+        let settings = format!("{own} {rustc} {llvm} {ptxas} {}", self.line_info);
+        let arguments = codegen.arguments(prepared).join("\0");
+        stamp::of([&prepared.text, &settings, &arguments].map(String::as_bytes))
+    }
+}
+
+fn kernels(kernels: &[Kernel], report: &Report) -> Result<Vec<KernelManifest>> {
+    let mut described = kernels
+        .iter()
+        .map(|kernel| {
+            let usage = report.usage.get(&kernel.name);
+            let usage = usage.with_context(|| format!("ptxas said nothing about kernel `{}`", kernel.name))?;
+            Ok(KernelManifest::new(kernel, usage))
+        })
+        .collect::<Result<Vec<_>>>()?;
+    described.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok(described)
+}

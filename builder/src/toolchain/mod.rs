@@ -1,0 +1,178 @@
+//! The programs that a build runs, where they were found, and how to get those that are missing.
+
+mod cuda;
+mod llvm;
+mod rust;
+mod tool;
+
+use std::fmt::{self, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+
+use crate::fetch;
+use crate::lock::FolderLock;
+use crate::package;
+use crate::version::Version;
+
+pub use tool::{Origin, Tool};
+pub(crate) use tool::{joined, library_folders};
+
+/// The oldest rustc whose GPU functions are `convergent`.
+pub const MIN_RUSTC: Version = Version::new(1, 96, 0);
+
+/// The oldest ptxas that knows every supported target.
+pub const MIN_PTXAS: Version = Version::new(12, 9, 0);
+
+/// Everything that turns a kernel crate into PTX and cubin.
+#[derive(Debug, Clone)]
+pub struct Toolchain {
+    rust: rust::RustTools,
+    llvm: llvm::LlvmTools,
+    cuda: cuda::CudaTools,
+}
+
+/// The toolchain is not complete on this machine. Says for each part where it was looked for and what gets it.
+#[derive(Debug, thiserror::Error)]
+pub struct Incomplete {
+    /// Why no Rust and LLVM will do; empty if they were found.
+    pub rust: Vec<String>,
+    /// Why no ptxas will do; empty if it was found.
+    pub ptxas: Vec<String>,
+}
+
+impl Toolchain {
+    /// The folder in which [`Toolchain::find_or_fetch`] keeps what it fetched for the package at `project`.
+    pub fn store(project: &Path) -> Result<PathBuf> {
+        Ok(package::target_directory(project)?.join("ptx-matrix").join("toolchain"))
+    }
+
+    /// Finds a complete toolchain without fetching anything.
+    ///
+    /// Rust comes from rustup's toolchain for `project` if it has `rust-src` and `llvm-tools`, else from the system's
+    /// packages, else from what was fetched into `store` before. ptxas comes from `$PTXAS`, the `PATH` or a CUDA
+    /// toolkit, else from `store`.
+    pub fn find(project: &Path, store: &Path) -> Result<Self, Incomplete> {
+        let rust = rust::find(project, store);
+        let cuda = cuda::find(store);
+        match (rust, cuda) {
+            (Ok((rust, llvm)), Ok(cuda)) => Ok(Self { rust, llvm, cuda }),
+            (rust, cuda) => {
+                Err(Incomplete { rust: rust.err().unwrap_or_default(), ptxas: cuda.err().unwrap_or_default() })
+            }
+        }
+    }
+
+    /// Finds a toolchain as [`Toolchain::find`] does; what is missing is fetched into `store`, without root and without
+    /// touching the system. `progress` is told each step that takes time.
+    pub fn find_or_fetch(project: &Path, store: &Path, progress: &dyn Fn(&str)) -> Result<Self> {
+        if let Ok(found) = Self::find(project, store) {
+            return Ok(found);
+        }
+        let _lock = FolderLock::acquire(store, "lock")?;
+        // Another process may have fetched it while this one waited for the lock.
+        let missing = match Self::find(project, store) {
+            Ok(found) => return Ok(found),
+            Err(missing) => missing,
+        };
+        let parts = fetch::Parts { rust: !missing.rust.is_empty(), ptxas: !missing.ptxas.is_empty() };
+        fetch::fetch(store, parts, progress).context(missing)?;
+        Self::find(project, store).context("what was fetched is not a complete toolchain")
+    }
+
+    /// rustc.
+    #[must_use]
+    pub fn rustc(&self) -> &Tool {
+        &self.rust.rustc
+    }
+
+    /// The cargo that goes with [`Toolchain::rustc`].
+    #[must_use]
+    pub fn cargo(&self) -> &Tool {
+        &self.rust.cargo
+    }
+
+    /// The sources of Rust's standard library: the folder with `core` in it.
+    #[must_use]
+    pub fn library_source(&self) -> &Path {
+        &self.rust.library
+    }
+
+    /// LLVM's linker of IR modules.
+    #[must_use]
+    pub fn llvm_link(&self) -> &Tool {
+        &self.llvm.link
+    }
+
+    /// LLVM's optimiser, of rustc's LLVM version.
+    #[must_use]
+    pub fn opt(&self) -> &Tool {
+        &self.llvm.opt
+    }
+
+    /// LLVM's code generator, of rustc's LLVM version.
+    #[must_use]
+    pub fn llc(&self) -> &Tool {
+        &self.llvm.llc
+    }
+
+    /// NVIDIA's assembler.
+    #[must_use]
+    pub fn ptxas(&self) -> &Tool {
+        &self.cuda.ptxas
+    }
+
+    /// NVIDIA's disassembler; no build needs it.
+    #[must_use]
+    pub fn nvdisasm(&self) -> Option<&Tool> {
+        self.cuda.nvdisasm.as_ref()
+    }
+
+    /// One line for each tool: its version, where it is and where it came from.
+    #[must_use]
+    pub fn describe(&self) -> String {
+        self.to_string()
+    }
+}
+
+impl fmt::Display for Toolchain {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let required = [
+            ("rustc", self.rustc()),
+            ("cargo", self.cargo()),
+            ("opt", self.opt()),
+            ("llc", self.llc()),
+            ("llvm-link", self.llvm_link()),
+            ("ptxas", self.ptxas()),
+        ];
+        let tools = required.into_iter().chain(self.nvdisasm().map(|tool| ("nvdisasm", tool)));
+        for (name, tool) in tools {
+            writeln!(f, "{name:<10} {:<9} {} ({})", tool.version().to_string(), tool.path().display(), tool.origin())?;
+        }
+        write!(f, "{:<10} {:<9} {}", "rust-src", self.rustc().version().to_string(), self.library_source().display())
+    }
+}
+
+impl fmt::Display for Incomplete {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut message = String::new();
+        if !self.rust.is_empty() {
+            writeln!(message, "no Rust toolchain that compiles for NVIDIA GPUs:")?;
+            for reason in &self.rust {
+                writeln!(message, "  - {reason}")?;
+            }
+            writeln!(message, "  To get one: rustup component add rust-src llvm-tools --toolchain nightly")?;
+            writeln!(message, "  or, on Debian: apt-get install rustc-web rust-web-src cargo-web llvm-22")?;
+        }
+        if !self.ptxas.is_empty() {
+            writeln!(message, "no ptxas {MIN_PTXAS} or newer:")?;
+            for reason in &self.ptxas {
+                writeln!(message, "  - {reason}")?;
+            }
+            writeln!(message, "  To get one: install a CUDA toolkit, or name a ptxas in $PTXAS; it is also in")?;
+            let packages = fetch::CUDA_PACKAGES.map(|package| format!("'{package}'"));
+            writeln!(message, "  pip install --no-deps {}", packages.join(" "))?;
+        }
+        f.write_str(message.trim_end())
+    }
+}

@@ -1,0 +1,107 @@
+//! One program of the toolchain.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::process;
+use crate::version::Version;
+
+/// A program, with what it takes to run it.
+#[derive(Debug, Clone)]
+pub struct Tool {
+    path: PathBuf,
+    version: Version,
+    origin: Origin,
+}
+
+/// Where a tool comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Origin {
+    /// A toolchain that rustup manages, by name.
+    Rustup(String),
+    /// Installed on the system, by its packages or by hand.
+    System,
+    /// A CUDA toolkit, or what `$PTXAS` or `$CUDA_HOME` names.
+    CudaToolkit,
+    /// Fetched by this crate into the named folder.
+    Private(PathBuf),
+}
+
+impl Tool {
+    /// The program at `path`, of the version that it prints behind `marker` when it is called with `argument`.
+    pub(crate) fn probe(path: PathBuf, origin: Origin, argument: &str, marker: &str) -> Result<Self, String> {
+        if !path.is_file() {
+            return Err(format!("there is no {}", path.display()));
+        }
+        let mut tool = Self { path, version: Version::new(0, 0, 0), origin };
+        let printed = process::stdout(tool.command().arg(argument)).map_err(|error| format!("{error:#}"))?;
+        tool.version = Version::after(marker, &printed)
+            .ok_or_else(|| format!("{} {argument} names no version", tool.path.display()))?;
+        Ok(tool)
+    }
+
+    /// Where the program is.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Its version, as it says itself.
+    #[must_use]
+    pub fn version(&self) -> Version {
+        self.version
+    }
+
+    /// Where it comes from.
+    #[must_use]
+    pub fn origin(&self) -> &Origin {
+        &self.origin
+    }
+
+    /// A command that runs the program, free of the variables of an outer cargo and with the program's own libraries.
+    #[must_use]
+    pub fn command(&self) -> Command {
+        let mut command = process::clean_command(&self.path);
+        if let Origin::Private(root) = &self.origin {
+            command.env("LD_LIBRARY_PATH", joined(&library_folders(root)));
+        }
+        command
+    }
+}
+
+/// The folders with shared libraries in an unpacked tree of system packages.
+pub fn library_folders(root: &Path) -> Vec<PathBuf> {
+    let subfolders = |folder: PathBuf| {
+        let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+        entries.map(|entry| entry.path()).filter(|path| path.is_dir()).collect::<Vec<_>>()
+    };
+    let named = |path: &Path, part: &str| path.file_name().is_some_and(|name| name.to_string_lossy().contains(part));
+    let usr_lib = subfolders(root.join("usr/lib"));
+    let lib = subfolders(root.join("lib"));
+    let multiarch = usr_lib.iter().chain(&lib).filter(|path| named(path, "-linux-gnu")).cloned();
+    let llvm = usr_lib.iter().filter(|path| named(path, "llvm-")).map(|path| path.join("lib"));
+    multiarch.chain(llvm).collect()
+}
+
+/// The folders as one value of a search-path variable.
+pub fn joined(folders: &[PathBuf]) -> std::ffi::OsString {
+    // A folder's own name cannot hold the separator: they are all ours.
+    std::env::join_paths(folders).unwrap_or_default()
+}
+
+/// The folders that `$PATH` names.
+pub fn search_path() -> Vec<PathBuf> {
+    std::env::var_os("PATH").map(|path| std::env::split_paths(&path).collect()).unwrap_or_default()
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Rustup(name) => write!(f, "rustup {name}"),
+            Self::System => f.write_str("system packages"),
+            Self::CudaToolkit => f.write_str("CUDA toolkit"),
+            Self::Private(folder) => write!(f, "private copy under {}", folder.display()),
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! Whole builds of the fixture crate.
+
+mod common;
+
+use std::sync::{Arc, Mutex};
+
+use ptx_matrix_build::{Arch, Artifact, CompileError, KernelManifest};
+
+fn build(archs: impl IntoIterator<Item = Arch>) -> (tempfile::TempDir, Vec<Artifact>) {
+    let folder = tempfile::tempdir().unwrap();
+    let built = common::fixture(folder.path()).archs(archs).build().unwrap();
+    (folder, built)
+}
+
+fn kernel<'a>(artifact: &'a Artifact, name: &str) -> &'a KernelManifest {
+    artifact.manifest.kernel(name).unwrap_or_else(|| panic!("no kernel {name} for {}", artifact.arch))
+}
+
+#[test]
+fn builds_every_target_with_what_each_can() {
+    let (_folder, artifacts) = build(Arch::supported());
+    assert!(artifacts.iter().map(|artifact| artifact.arch).eq(Arch::supported()));
+    for artifact in &artifacts {
+        assert!(artifact.cubin.metadata().unwrap().len() > 0);
+        let has = |name| artifact.manifest.kernel(name).is_some();
+        assert!(has("ldmatrix_between_branches"), "{}", artifact.arch);
+        let number: u32 = artifact.arch.name()["sm_".len()..].trim_end_matches(['a', 'f']).parse().unwrap();
+        assert_eq!(has("stmatrix_between_branches"), number >= 90, "{}", artifact.arch);
+        assert_eq!(has("fp8"), number >= 89, "{}", artifact.arch);
+        let needed = if has("fp8") { "8.4".parse().unwrap() } else { artifact.arch.ptx_version() };
+        assert_eq!(artifact.manifest.ptx_version, needed.max(artifact.arch.ptx_version()), "{}", artifact.arch);
+    }
+}
+
+#[test]
+fn metadata_reaches_ptx_and_manifest() {
+    let (_folder, artifacts) = build([Arch::SM_80]);
+    let artifact = &artifacts[0];
+
+    let small = kernel(artifact, "small_tile");
+    assert_eq!((small.threads, small.min_blocks, small.max_registers), (Some(128), Some(2), None));
+    assert_eq!((small.static_shared, small.dynamic_shared, small.barriers), (1024, 0, 1));
+    let entry = common::entry(artifact, "small_tile");
+    assert!(entry.contains(".maxntid 128, 1, 1") && entry.contains(".minnctapersm 2"), "{entry}");
+
+    let big = kernel(artifact, "big_tile");
+    assert_eq!((big.threads, big.max_registers), (Some(256), Some(64)));
+    assert_eq!((big.static_shared, big.dynamic_shared), (0, 100_000));
+    assert!(common::entry(artifact, "big_tile").contains(".maxnreg 64"));
+
+    let raw = kernel(artifact, "raw_compare");
+    assert_eq!((raw.threads, raw.static_shared, raw.dynamic_shared), (None, 0, 0));
+    assert!(raw.registers > 0);
+
+    let ptx = std::fs::read_to_string(&artifact.ptx).unwrap();
+    assert!(!ptx.contains("__ptx_matrix_kernel_"), "metadata must not reach the GPU");
+    let manifest = std::fs::read_to_string(artifact.ptx.with_file_name("manifest.json")).unwrap();
+    assert_eq!(serde_json::from_str::<ptx_matrix_build::Manifest>(&manifest).unwrap(), artifact.manifest);
+}
+
+#[test]
+fn what_is_up_to_date_is_not_made_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let steps = || {
+        let said = Arc::new(Mutex::new(Vec::new()));
+        let told = Arc::clone(&said);
+        let builder = common::fixture(folder.path()).archs([Arch::SM_80, Arch::SM_86]);
+        let artifacts = builder.progress(move |step| told.lock().unwrap().push(step.to_owned())).build().unwrap();
+        let said = said.lock().unwrap().iter().filter(|step| step.starts_with("compiling fixture")).count();
+        (said, artifacts)
+    };
+    let (first, artifacts) = steps();
+    assert_eq!(first, 2);
+    assert_eq!(steps().0, 0);
+    std::fs::remove_file(&artifacts[1].cubin).unwrap();
+    assert_eq!(steps().0, 1);
+    assert!(artifacts[1].cubin.is_file());
+}
+
+#[test]
+fn spills_are_refused_by_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let greedy = || common::fixture(folder.path()).archs([Arch::SM_80]).features(["spilling"]);
+    let artifacts = greedy().build().unwrap();
+    let spilled = kernel(&artifacts[0], "greedy").spill_stores;
+    assert!(spilled > 0);
+    let error = greedy().deny_spills(true).build().unwrap_err().to_string();
+    assert!(error.contains(&format!("kernel `greedy` for sm_80: {spilled} bytes stored")), "{error}");
+}
+
+#[test]
+fn a_compile_error_is_rustcs_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let error = common::fixture(folder.path()).archs([Arch::SM_80]).features(["broken"]).build().unwrap_err();
+    let refused = error.downcast_ref::<CompileError>().expect("a compile error");
+    assert!(refused.stderr.contains("this crate is broken on purpose"), "{}", refused.stderr);
+    assert!(!refused.stderr.contains('\x1b'), "colours were not asked for");
+}

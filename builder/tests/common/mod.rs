@@ -1,0 +1,20 @@
+//! What the tests share: the fixture crate and a reader of PTX.
+
+use std::path::{Path, PathBuf};
+
+use ptx_matrix_build::{Artifact, Builder};
+
+/// A build of the fixture crate into a folder of its own.
+pub fn fixture(out_dir: &Path) -> Builder {
+    let crate_dir = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/kernels");
+    let target_dir = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
+    Builder::new(crate_dir).target_dir(target_dir).out_dir(out_dir)
+}
+
+/// The artifact's PTX of one kernel.
+pub fn entry(artifact: &Artifact, kernel: &str) -> String {
+    let ptx = std::fs::read_to_string(&artifact.ptx).unwrap();
+    let start = ptx.find(&format!(".entry {kernel}(")).unwrap_or_else(|| panic!("no kernel {kernel} in {ptx}"));
+    let end = ptx[start..].find("\n}").unwrap();
+    ptx[start..start + end].to_owned()
+}

@@ -1,0 +1,121 @@
+//! What the kernels become in PTX.
+
+use ptx_matrix_build::{Arch, Artifact, Builder};
+use std::fs;
+
+/// The conformance kernels, built for a target, and their PTX.
+fn build(arch: Arch) -> (Artifact, String) {
+    let kernels = concat!(env!("CARGO_MANIFEST_DIR"), "/kernels");
+    let artifact = Builder::new(kernels).archs([arch]).build().unwrap().remove(0);
+    let text = fs::read_to_string(&artifact.ptx).unwrap();
+    (artifact, text)
+}
+
+/// The instructions of one kernel, without labels, directives and comments.
+fn instructions<'ptx>(text: &'ptx str, kernel: &str) -> Vec<&'ptx str> {
+    let start = text.find(&format!(".entry {kernel}(")).unwrap_or_else(|| panic!("no kernel {kernel}"));
+    let end = start + text[start..].find("\n}").unwrap();
+    let lines = text[start..end].lines().map(str::trim);
+    let statements = lines.map(|line| line.split("//").next().unwrap().trim_end());
+    statements.filter(|line| line.ends_with(';') && !line.starts_with('.')).collect()
+}
+
+/// From the first `ldmatrix` to the last `mma`.
+fn main_loop<'ptx>(instructions: &[&'ptx str]) -> Vec<&'ptx str> {
+    let first = instructions.iter().position(|line| line.starts_with("ldmatrix.")).unwrap();
+    let last = instructions.iter().rposition(|line| line.starts_with("mma.")).unwrap();
+    instructions[first..=last].to_vec()
+}
+
+/// `add.s32 %r3, %r2, 4096;` and the like.
+fn adds_a_constant(line: &str) -> bool {
+    let operand = line.trim_end_matches(';').rsplit(", ").next().unwrap();
+    line.starts_with("add.") && operand.parse::<i64>().is_ok()
+}
+
+/// `mov.b32 %r3, 0;` and the like: the accumulators' zero.
+fn is_a_constant(line: &str) -> bool {
+    let operand = line.trim_end_matches(';').rsplit(", ").next().unwrap();
+    line.starts_with("mov.") && operand.parse::<i64>().is_ok()
+}
+
+#[test]
+fn the_product_of_64_is_nothing_but_loads_and_products() {
+    let (artifact, text) = build(Arch::SM_90A);
+    for kernel in ["product_64_unswizzled", "product_64_swizzle_32", "product_64_swizzle_64", "product_64_swizzle_128"]
+    {
+        let all = instructions(&text, kernel);
+        let main_loop = main_loop(&all);
+        let count = |name: &str| main_loop.iter().filter(|line| line.starts_with(name)).count();
+        // Four steps of k; in each a warp loads two A and four B, and multiplies each with each.
+        assert_eq!(count("ldmatrix.sync.aligned.m8n8.x4.shared.b16"), 8, "{kernel}");
+        assert_eq!(count("ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16"), 16, "{kernel}");
+        assert_eq!(count("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32"), 32, "{kernel}");
+        let others: Vec<_> = main_loop
+            .iter()
+            .filter(|line| !line.starts_with("ldmatrix.") && !line.starts_with("mma."))
+            .filter(|line| !adds_a_constant(line) && !is_a_constant(line))
+            .collect();
+        assert!(others.is_empty(), "{kernel} computes in its main loop: {others:#?}");
+        let local: Vec<_> = all.iter().filter(|line| line.contains(".local")).collect();
+        assert!(local.is_empty(), "{kernel} has local memory: {local:#?}");
+        let usage = artifact.manifest.kernel(kernel).unwrap();
+        assert_eq!((usage.stack, usage.spill_loads, usage.spill_stores), (0, 0, 0), "{kernel}");
+    }
+}
+
+#[test]
+fn each_form_becomes_its_instruction_once() {
+    let (_, text) = build(Arch::SM_90A);
+    let forms = [
+        ("ldmatrix_x1", "ldmatrix.sync.aligned.m8n8.x1.shared.b16"),
+        ("ldmatrix_x2", "ldmatrix.sync.aligned.m8n8.x2.shared.b16"),
+        ("ldmatrix_x4", "ldmatrix.sync.aligned.m8n8.x4.shared.b16"),
+        ("ldmatrix_x1_trans", "ldmatrix.sync.aligned.m8n8.x1.trans.shared.b16"),
+        ("ldmatrix_x2_trans", "ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16"),
+        ("ldmatrix_x4_trans", "ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16"),
+        ("stmatrix_x1", "stmatrix.sync.aligned.m8n8.x1.shared.b16"),
+        ("stmatrix_x2", "stmatrix.sync.aligned.m8n8.x2.shared.b16"),
+        ("stmatrix_x4", "stmatrix.sync.aligned.m8n8.x4.shared.b16"),
+        ("stmatrix_x1_trans", "stmatrix.sync.aligned.m8n8.x1.trans.shared.b16"),
+        ("stmatrix_x2_trans", "stmatrix.sync.aligned.m8n8.x2.trans.shared.b16"),
+        ("stmatrix_x4_trans", "stmatrix.sync.aligned.m8n8.x4.trans.shared.b16"),
+        ("movmatrix_trans", "movmatrix.sync.aligned.m8n8.trans.b16"),
+        ("mma_m16n8k8_f16_f16", "mma.sync.aligned.m16n8k8.row.col.f16.f16.f16.f16"),
+        ("mma_m16n8k8_f16_f32", "mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32"),
+        ("mma_m16n8k8_bf16_f32", "mma.sync.aligned.m16n8k8.row.col.f32.bf16.bf16.f32"),
+        ("mma_m16n8k16_f16_f16", "mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16"),
+        ("mma_m16n8k16_f16_f32", "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"),
+        ("mma_m16n8k16_bf16_f32", "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32"),
+    ];
+    for (kernel, form) in forms {
+        let all = instructions(&text, kernel);
+        let matrix: Vec<_> = all.iter().filter(|line| line.contains(".sync.aligned.m")).collect();
+        assert_eq!(matrix.len(), 1, "{kernel}: {matrix:#?}");
+        assert!(matrix[0].starts_with(&format!("{form} ")), "{kernel}: {}", matrix[0]);
+    }
+}
+
+#[test]
+fn each_target_has_the_kernels_that_it_can_run() {
+    for (arch, bf16, stmatrix) in [(Arch::SM_75, false, false), (Arch::SM_80, true, false), (Arch::SM_90A, true, true)]
+    {
+        let (artifact, _) = build(arch);
+        let has = |kernel| artifact.manifest.kernel(kernel).is_some();
+        assert!(has("ldmatrix_x4") && has("mma_m16n8k8_f16_f32"), "{arch}");
+        assert_eq!(has("mma_m16n8k16_bf16_f32"), bf16, "{arch}");
+        assert_eq!(has("stmatrix_x4"), stmatrix, "{arch}");
+    }
+}
+
+#[test]
+fn launch_bounds_and_shared_memory_are_those_of_the_kernel() {
+    let (artifact, text) = build(Arch::SM_80);
+    let product = artifact.manifest.kernel("product_64_swizzle_128").unwrap();
+    assert_eq!((product.threads, product.static_shared, product.dynamic_shared), (Some(128), 16384, 0));
+    // More than 48 KiB is given at launch.
+    let transpose = artifact.manifest.kernel("transpose").unwrap();
+    assert_eq!((transpose.threads, transpose.static_shared, transpose.dynamic_shared), (Some(256), 0, 65536));
+    let entry = &text[text.find(".entry product_64_swizzle_128(").unwrap()..];
+    assert!(entry[..entry.find('{').unwrap()].contains(".maxntid 128"));
+}

@@ -1,0 +1,37 @@
+//! What GPUs returned, as recorded by `cargo xtask conformance --record FILE`, is what the simulator and the
+//! reference compute.
+
+use ptx_matrix::sim::Simulator;
+use ptx_matrix_host::conformance::all;
+use ptx_matrix_host::conformance::record::Recording;
+use std::collections::HashSet;
+use std::fs;
+use std::path::PathBuf;
+
+fn recordings() -> Vec<(PathBuf, Recording)> {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/recorded");
+    let files = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let recordings = files.map(|file| {
+        let text = fs::read_to_string(&file).unwrap();
+        let recording = serde_json::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+        (file, recording)
+    });
+    recordings.collect()
+}
+
+#[test]
+fn the_simulator_returns_what_the_hardware_returned() {
+    for (file, recording) in recordings() {
+        let differences = recording.replay(&Simulator::default());
+        assert!(differences.is_empty(), "{}, of {}:\n{}", file.display(), recording.device, differences.join("\n"));
+    }
+}
+
+#[test]
+fn every_check_was_run_on_hardware() {
+    let recordings = recordings();
+    let recorded: HashSet<&str> = recordings.iter().flat_map(|(_, recording)| recording.recorded()).collect();
+    let missing: Vec<String> = all::<Simulator>().into_iter().map(|check| check.name).collect();
+    let missing: Vec<&String> = missing.iter().filter(|name| !recorded.contains(name.as_str())).collect();
+    assert!(missing.is_empty(), "never run on a GPU: {missing:#?}");
+}

@@ -1,0 +1,32 @@
+use anyhow::Result;
+use ptx_matrix_build::Toolchain;
+use std::process::ExitCode;
+
+#[derive(Debug, clap::Args)]
+pub struct Arguments {
+    /// Fetch what is missing into target/.
+    #[arg(long)]
+    fetch: bool,
+}
+
+pub fn run(arguments: &Arguments) -> Result<ExitCode> {
+    let (project, store) = (crate::kernels(), crate::target().join("ptx-matrix").join("toolchain"));
+    let found = if arguments.fetch {
+        Toolchain::find_or_fetch(&project, &store, &|step| eprintln!("{step}"))
+    } else {
+        Toolchain::find(&project, &store).map_err(Into::into)
+    };
+    match found {
+        Ok(toolchain) => {
+            println!("{toolchain}");
+            Ok(ExitCode::SUCCESS)
+        }
+        Err(missing) => {
+            println!("{missing:#}");
+            if !arguments.fetch {
+                println!("or let this project fetch it into target/: cargo xtask doctor --fetch");
+            }
+            Ok(ExitCode::FAILURE)
+        }
+    }
+}

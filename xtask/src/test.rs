@@ -1,0 +1,64 @@
+use crate::process::{cargo, status};
+use anyhow::{Result, ensure};
+use std::process::ExitCode;
+use std::time::Instant;
+
+#[derive(Debug, clap::Args)]
+pub struct Arguments {
+    /// Only the steps whose name contains this.
+    #[arg(long)]
+    only: Option<String>,
+}
+
+/// One step: its name, and what it does.
+type Step = (&'static str, fn() -> Result<()>);
+
+const STEPS: [Step; 6] = [
+    ("formatting", || run_cargo(&["fmt", "--all", "--", "--check"], &[])),
+    ("kernels for every target", || crate::build::builder().build().map(drop)),
+    ("lints", || {
+        let arguments = ["clippy", "--workspace", "--all-targets", "--all-features", "--quiet", "--", "-Dwarnings"];
+        run_cargo(&arguments, &[])
+    }),
+    ("documentation", || {
+        let arguments = ["doc", "--workspace", "--no-deps", "--all-features", "--quiet"];
+        run_cargo(&arguments, &[("RUSTDOCFLAGS", "-Dwarnings")])
+    }),
+    ("tests", || run_cargo(&["test", "--workspace", "--all-features", "--no-fail-fast"], &[])),
+    ("conformance on the simulator", || {
+        let program = crate::conformance::build_program()?;
+        let passed = status(std::process::Command::new(program).args(["--on", "sim"]))?;
+        ensure!(passed.success(), "the simulator does not compute what the reference does");
+        Ok(())
+    }),
+];
+
+fn run_cargo(arguments: &[&str], environment: &[(&str, &str)]) -> Result<()> {
+    let done = status(cargo().args(arguments).envs(environment.iter().copied()))?;
+    ensure!(done.success(), "`cargo {}` failed", arguments.join(" "));
+    Ok(())
+}
+
+pub fn run(arguments: &Arguments) -> Result<ExitCode> {
+    let only = arguments.only.as_deref().unwrap_or_default();
+    let steps: Vec<&Step> = STEPS.iter().filter(|(name, _)| name.contains(only)).collect();
+    let names = STEPS.map(|(name, _)| name).join(", ");
+    ensure!(!steps.is_empty(), "no step's name contains `{only}`; the steps are: {names}");
+    let mut failures = Vec::new();
+    for (name, step) in &steps {
+        println!("== {name}");
+        let start = Instant::now();
+        match step() {
+            Ok(()) => println!("== {name}: passed in {:.0} s", start.elapsed().as_secs_f64()),
+            Err(error) => {
+                println!("== {name}: FAILED: {error:#}");
+                failures.push(name);
+            }
+        }
+    }
+    for name in &failures {
+        println!("failed: {name}");
+    }
+    println!("test: {} passed, {} failed", steps.len() - failures.len(), failures.len());
+    Ok(if failures.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
