@@ -1,11 +1,12 @@
 //! Element types, and how wide they are.
 
 use crate::lane::LaneCapture;
+use crate::sealed::Sealed;
 use bytemuck::Pod;
 use half::{bf16, f16};
 
 /// The width of an element: which bits it has, and how a lane moves them to and from shared memory.
-pub trait Width: Copy + 'static {
+pub trait Width: Sealed + Copy + 'static {
     /// The unsigned integer of this width.
     type Bits: Pod + LaneCapture;
 
@@ -33,6 +34,7 @@ macro_rules! widths {
         $(#[$doc])*
         #[derive(Debug, Clone, Copy)]
         pub struct $width;
+        impl Sealed for $width {}
         impl Width for $width {
             type Bits = $bits;
 
@@ -78,7 +80,7 @@ widths! {
 
 /// A type that can be an element of a matrix, in memory or in a fragment.
 #[diagnostic::on_unimplemented(message = "`{Self}` is not an element type of matrices")]
-pub trait Element: Pod + LaneCapture + Send + Sync {
+pub trait Element: Sealed + Pod + LaneCapture + Send + Sync {
     /// Its width.
     type Width: Width;
     /// Its name in PTX.
@@ -99,6 +101,7 @@ pub trait Element: Pod + LaneCapture + Send + Sync {
 
 macro_rules! elements {
     ($($element:ty: $width:ident $name:literal;)*) => {$(
+        impl Sealed for $element {}
         impl Element for $element {
             type Width = $width;
             const NAME: &'static str = $name;

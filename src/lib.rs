@@ -20,6 +20,7 @@ mod matrix;
 mod mma;
 mod movmatrix;
 mod scope;
+mod sealed;
 mod shared;
 mod site;
 mod stmatrix;

@@ -4,13 +4,14 @@
 
 use crate::fragment::Registers;
 use crate::ldmatrix::LdMatrixForms;
+use crate::sealed::Sealed;
 use crate::stmatrix::StMatrixForms;
 
 /// How many matrices an instruction moves: [`X1`], [`X2`] or [`X4`].
 pub trait Count: CountRegisters + LdMatrixForms + StMatrixForms {}
 
 /// The registers of a [`Count`] of matrices: one a matrix, in each lane.
-pub trait CountRegisters: Copy + 'static {
+pub trait CountRegisters: Sealed + Copy + 'static {
     /// A lane's registers.
     type Registers: CountOf<Count = Self>;
 }
@@ -26,6 +27,7 @@ macro_rules! counts {
         #[doc = concat!("`", $name, "`")]
         #[derive(Debug, Clone, Copy)]
         pub struct $count;
+        impl Sealed for $count {}
         impl Count for $count {}
         impl CountRegisters for $count {
             type Registers = [u32; $matrices];
@@ -42,7 +44,7 @@ counts! {
 }
 
 /// Whether the matrices are transposed on the way: [`Trans`] or [`NoTrans`].
-pub trait Transposition: Copy + 'static {
+pub trait Transposition: Sealed + Copy + 'static {
     /// Whether they are.
     const TRANSPOSED: bool;
 }
@@ -50,6 +52,7 @@ pub trait Transposition: Copy + 'static {
 /// As they lie in memory: a lane's register holds neighbours of a row.
 #[derive(Debug, Clone, Copy)]
 pub struct NoTrans;
+impl Sealed for NoTrans {}
 impl Transposition for NoTrans {
     const TRANSPOSED: bool = false;
 }
@@ -57,6 +60,7 @@ impl Transposition for NoTrans {
 /// `.trans`: a lane's register holds neighbours of a column.
 #[derive(Debug, Clone, Copy)]
 pub struct Trans;
+impl Sealed for Trans {}
 impl Transposition for Trans {
     const TRANSPOSED: bool = true;
 }

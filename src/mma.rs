@@ -1,6 +1,7 @@
 //! `mma.sync`: the product of two fragments, added to a third (PTX ISA 9.7.14.5.14).
 
 use crate::fragment::{FragmentShape, RoleA, RoleB, RoleC, Shape};
+use crate::sealed::Sealed;
 use crate::target::{AtLeast, BuildTarget, Supports};
 use crate::{Accumulator, Element, FragmentA, FragmentB, M16N8K8, M16N8K16, Warp};
 use core::marker::PhantomData;
@@ -43,7 +44,7 @@ pub struct Mma<S, A, B, C, Target = BuildTarget>(PhantomData<(S, A, B, C, Target
     message = "there is no form `{Self}`",
     note = "`Mma<Shape, A, B, C>` exists for `M16N8K8` and `M16N8K16`: f16 x f16 into f32 or f16, bf16 x bf16 into f32"
 )]
-pub trait MmaForm {
+pub trait MmaForm: Sealed {
     /// The left factor.
     type A;
     /// The right factor.
@@ -66,6 +67,7 @@ pub trait MmaForm {
 /// The forms, a row each: shape, elements of A, B and C, what it needs, its function in `raw`, its PTX.
 macro_rules! forms {
     ($($shape:ident $a:ident $b:ident $c:ident, $sm:literal: $raw:ident $ptx:literal;)*) => {$(
+        impl<Target> Sealed for Mma<$shape, $a, $b, $c, Target> {}
         impl<Target> MmaForm for Mma<$shape, $a, $b, $c, Target> {
             type A = FragmentA<$shape, $a>;
             type B = FragmentB<$shape, $b>;

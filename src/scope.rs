@@ -2,6 +2,7 @@
 
 use crate::lane::{LANES, Lane, LaneCapture, PerLane};
 use crate::launch::Grid;
+use crate::sealed::Sealed;
 #[cfg(not(target_arch = "nvptx64"))]
 use crate::{sim, site::Site};
 use core::marker::PhantomData;
@@ -163,13 +164,14 @@ impl<'b> Warp<'b> {
 }
 
 /// The threads among which work is shared out: a [`Warp`]'s 32, or all of a [`Block`].
-pub trait Threads: Copy {
+pub trait Threads: Sealed + Copy {
     /// How many there are.
     fn count(self) -> usize;
     /// Runs `work(lane, rank)` in each thread, `rank` counting them from 0.
     fn each_thread(self, work: impl Fn(Lane<'_>, usize) + LaneCapture);
 }
 
+impl Sealed for Warp<'_> {}
 impl Threads for Warp<'_> {
     #[inline(always)]
     fn count(self) -> usize {
@@ -182,6 +184,7 @@ impl Threads for Warp<'_> {
     }
 }
 
+impl Sealed for &Block<'_> {}
 impl Threads for &Block<'_> {
     #[inline(always)]
     fn count(self) -> usize {

@@ -5,6 +5,8 @@
 //! [`Simulator`](AnyGpu) on the host, which has every instruction. Its methods ask for
 //! `Target: Supports<AtLeast<90>>` and the like, so an instruction that the GPU lacks does not compile.
 
+use crate::sealed::Sealed;
+
 /// A requirement: compute capability `SM / 10`.`SM % 10` or newer (`AtLeast<75>` is sm_75, Turing).
 #[derive(Debug, Clone, Copy)]
 pub struct AtLeast<const SM: u32>;
@@ -23,7 +25,7 @@ pub trait BuiltFor<R> {}
 impl<T, R> BuiltFor<R> for T where BuildTarget: Supports<R> {}
 
 /// A GPU that kernels are built for.
-pub trait Target: Copy + 'static {
+pub trait Target: Sealed + Copy + 'static {
     /// The compute capability times ten: 90 for sm_90 and sm_90a.
     const SM: u32;
     /// The name that `rustc`, `llc` and `ptxas` use for it.
@@ -34,6 +36,7 @@ pub trait Target: Copy + 'static {
 #[derive(Debug, Clone, Copy)]
 pub struct AnyGpu;
 
+impl Sealed for AnyGpu {}
 impl Target for AnyGpu {
     const SM: u32 = u32::MAX;
     const NAME: &'static str = "simulator";
@@ -46,6 +49,7 @@ macro_rules! targets {
         $(#[$doc])*
         #[derive(Debug, Clone, Copy)]
         pub struct $target;
+        impl Sealed for $target {}
         impl Target for $target {
             const SM: u32 = $sm;
             const NAME: &'static str = $name;

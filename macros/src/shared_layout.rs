@@ -17,7 +17,8 @@ pub fn expand(item: TokenStream) -> Result<TokenStream> {
     let name = &item.ident;
     let (generics, arguments, bounds) = item.generics.split_for_impl();
     Ok(quote! {
-        impl #generics ::ptx_matrix::SharedLayout for #name #arguments #bounds {
+        // SAFETY: the struct's parts are those of a tuple.
+        unsafe impl #generics ::ptx_matrix::SharedLayout for #name #arguments #bounds {
             const BYTES: usize = <#types as ::ptx_matrix::SharedLayout>::BYTES;
             const ALIGN: usize = <#types as ::ptx_matrix::SharedLayout>::ALIGN;
 

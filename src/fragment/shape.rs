@@ -2,9 +2,10 @@
 
 use super::layout::{Bit, Layout};
 use crate::element::{Bits16, Bits32, Width};
+use crate::sealed::Sealed;
 
 /// The shape of a matrix multiplication: A is M x K, B is K x N, C and D are M x N.
-pub trait Shape: Copy + 'static {
+pub trait Shape: Sealed + Copy + 'static {
     /// Rows of A, C and D.
     const M: usize;
     /// Columns of B, C and D.
@@ -18,6 +19,7 @@ macro_rules! shapes {
         #[doc = concat!("`.m", $m, "n", $n, "k", $k, "`")]
         #[derive(Debug, Clone, Copy)]
         pub struct $shape;
+        impl Sealed for $shape {}
         impl Shape for $shape {
             const M: usize = $m;
             const N: usize = $n;
@@ -31,7 +33,7 @@ shapes! {
 }
 
 /// What a matrix is in a multiplication: [`RoleA`], [`RoleB`] or [`RoleC`].
-pub trait Role: Copy + 'static {
+pub trait Role: Sealed + Copy + 'static {
     /// Whether a register's elements are neighbours in a row; else in a column.
     const PACKS_ROWS: bool;
 }
@@ -39,6 +41,7 @@ pub trait Role: Copy + 'static {
 /// The left factor, M x K.
 #[derive(Debug, Clone, Copy)]
 pub struct RoleA;
+impl Sealed for RoleA {}
 impl Role for RoleA {
     const PACKS_ROWS: bool = true;
 }
@@ -46,6 +49,7 @@ impl Role for RoleA {
 /// The right factor, K x N.
 #[derive(Debug, Clone, Copy)]
 pub struct RoleB;
+impl Sealed for RoleB {}
 impl Role for RoleB {
     const PACKS_ROWS: bool = false;
 }
@@ -53,6 +57,7 @@ impl Role for RoleB {
 /// The accumulator, M x N: C and D.
 #[derive(Debug, Clone, Copy)]
 pub struct RoleC;
+impl Sealed for RoleC {}
 impl Role for RoleC {
     const PACKS_ROWS: bool = true;
 }
@@ -67,10 +72,11 @@ pub trait FragmentShape<R: Role, W: Width>: Shape {
 }
 
 /// 32-bit registers of one lane.
-pub trait Registers: bytemuck::Pod + crate::LaneCapture + AsRef<[u32]> + AsMut<[u32]> {
+pub trait Registers: Sealed + bytemuck::Pod + crate::LaneCapture + AsRef<[u32]> + AsMut<[u32]> {
     /// How many.
     const COUNT: usize;
 }
+impl<const N: usize> Sealed for [u32; N] {}
 impl<const N: usize> Registers for [u32; N]
 where
     [u32; N]: bytemuck::Pod,

@@ -4,7 +4,7 @@ use super::{Fragment, FragmentShape, Registers, Role, put, take};
 use crate::element::{Bits16, Width};
 use crate::ldmatrix::LdMatrix;
 use crate::matrix::{B16, CountOf, NoTrans, Trans};
-use crate::shared::{Coordinate, Order, SharedTile, Swizzle, Window};
+use crate::shared::{Coordinate, Order, SharedTile, Swizzle, Window, check_known};
 use crate::site::Site;
 use crate::stmatrix::StMatrix;
 use crate::target::{AtLeast, BuiltFor};
@@ -64,11 +64,12 @@ where
     /// contiguous side it is a multiple of 8.
     #[inline(always)]
     #[track_caller]
-    pub fn load<const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>(
+    pub fn load<C: Coordinate, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>(
         warp: Warp<'_>,
         tile: &SharedTile<T, ROWS, COLS, S, O>,
-        at: impl Coordinate,
+        at: C,
     ) -> Self {
+        const { check_known::<C, In<Self, SharedTile<T, ROWS, COLS, S, O>>>() };
         Self::load_rows(warp, Self::rows(warp, tile, at))
     }
 
@@ -76,14 +77,15 @@ where
     /// [`load`](Self::load).
     #[inline(always)]
     #[track_caller]
-    pub fn store_matrix<const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>(
+    pub fn store_matrix<C: Coordinate, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>(
         &self,
         warp: Warp<'_>,
         tile: &SharedTile<T, ROWS, COLS, S, O>,
-        at: impl Coordinate,
+        at: C,
     ) where
         Self: BuiltFor<AtLeast<90>>,
     {
+        const { check_known::<C, In<Self, SharedTile<T, ROWS, COLS, S, O>>>() };
         self.store_rows(warp, Self::rows(warp, tile, at));
     }
 
@@ -91,11 +93,12 @@ where
     /// them out of their main loop. `at` as for [`load`](Self::load).
     #[inline(always)]
     #[track_caller]
-    pub fn rows<const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>(
+    pub fn rows<C: Coordinate, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>(
         warp: Warp<'_>,
         tile: &SharedTile<T, ROWS, COLS, S, O>,
-        at: impl Coordinate,
+        at: C,
     ) -> FragmentRows<Self, O> {
+        const { check_known::<C, In<Self, SharedTile<T, ROWS, COLS, S, O>>>() };
         let (row, col) = at.resolve::<In<Self, SharedTile<T, ROWS, COLS, S, O>>>(Site::here());
         let tile = *tile;
         // Eight lanes to a matrix. Where there are fewer than four, the other lanes repeat them: sm_75 wants a valid
@@ -143,12 +146,13 @@ impl<R: Role, F: FragmentShape<R, T::Width>, T: Element> Fragment<R, F, T> {
     /// `load`.
     #[inline(always)]
     #[track_caller]
-    pub fn store<const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>(
+    pub fn store<C: Coordinate, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>(
         &self,
         warp: Warp<'_>,
         tile: &SharedTile<T, ROWS, COLS, S, O>,
-        at: impl Coordinate,
+        at: C,
     ) {
+        const { check_known::<C, In<Self, SharedTile<T, ROWS, COLS, S, O>>>() };
         let site = Site::here();
         let (row, col) = at.resolve::<In<Self, SharedTile<T, ROWS, COLS, S, O>>>(site);
         let (tile, registers) = (*tile, &self.registers);
@@ -165,11 +169,12 @@ impl<R: Role, F: FragmentShape<R, T::Width>, T: Element> Fragment<R, F, T> {
     /// Loads the matrix at `at` of a tile, element by element: for any element type. `at` as for `load`.
     #[inline(always)]
     #[track_caller]
-    pub fn load_elements<const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>(
+    pub fn load_elements<C: Coordinate, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>(
         warp: Warp<'_>,
         tile: &SharedTile<T, ROWS, COLS, S, O>,
-        at: impl Coordinate,
+        at: C,
     ) -> Self {
+        const { check_known::<C, In<Self, SharedTile<T, ROWS, COLS, S, O>>>() };
         let site = Site::here();
         let (row, col) = at.resolve::<In<Self, SharedTile<T, ROWS, COLS, S, O>>>(site);
         let tile = *tile;

@@ -10,7 +10,7 @@ mod device;
 #[cfg(not(target_arch = "nvptx64"))]
 pub use device::{Device, Launch};
 pub use grid::Grid;
-pub use param::{KernelParam, Scalar};
+pub use param::KernelParam;
 #[cfg(not(target_arch = "nvptx64"))]
 pub use param::{ParamValue, Params};
 

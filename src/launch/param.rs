@@ -11,7 +11,10 @@ use {super::Device, std::vec::Vec};
     label = "not a kernel parameter",
     note = "kernels take `Global<T>`, `GlobalMut<T>`, numbers, and, marked `#[shared]`, their shared memory"
 )]
-pub trait KernelParam {
+///
+/// # Safety
+/// `values` appends what `enter` takes: the bytes of `Head`, then, unless it is `()`, of `Tail`.
+pub unsafe trait KernelParam {
     /// The parameter for a kernel that runs during `'k`.
     type In<'k>: Copy + Send + Sync;
     /// The first PTX parameter that it becomes.
@@ -64,14 +67,11 @@ impl ParamValue {
 #[cfg(not(target_arch = "nvptx64"))]
 pub type Params = Vec<ParamValue>;
 
-/// A number that a kernel takes by value.
-pub trait Scalar: Pod + Send + Sync {}
-
+/// Numbers go by value.
 macro_rules! scalars {
     ($($scalar:ty)*) => {$(
-        impl Scalar for $scalar {}
-
-        impl KernelParam for $scalar {
+        // SAFETY: one parameter, of its own type.
+        unsafe impl KernelParam for $scalar {
             type In<'k> = $scalar;
             type Head = $scalar;
             type Tail = ();
@@ -99,7 +99,8 @@ scalars!(u8 i8 u16 i16 u32 i32 u64 i64 usize isize f32 f64);
 /// A slice becomes its pointer (typed, so that LLVM sees it point to global memory) and its length.
 macro_rules! slices {
     ($($slice:ident $method:ident [$($borrow:tt)+];)*) => {$(
-        impl<T: Element> KernelParam for $slice<'_, T> {
+        // SAFETY: a pointer and a length, each of 64 bits on a GPU.
+        unsafe impl<T: Element> KernelParam for $slice<'_, T> {
             type In<'k> = $slice<'k, T>;
             type Head = *mut T;
             type Tail = usize;

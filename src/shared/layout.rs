@@ -11,7 +11,11 @@ pub const MAX_STATIC_BYTES: usize = 48 * 1024;
 /// parts with `#[derive(SharedLayout)]`.
 ///
 /// A kernel takes it as the parameter marked `#[shared]`. Parts are handles: copying one copies no memory.
-pub trait SharedLayout: Sized {
+///
+/// # Safety
+/// Parts made by [`at`](Self::at) lie within `BYTES` bytes of the address and are aligned if it is a multiple of
+/// `ALIGN`.
+pub unsafe trait SharedLayout: Sized {
     /// Its size in bytes.
     const BYTES: usize;
     /// Its alignment in bytes, a power of two.
@@ -30,7 +34,8 @@ pub const fn align_up(end: usize, align: usize) -> usize {
     end.next_multiple_of(align)
 }
 
-impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order> SharedLayout
+// SAFETY: the tile's own size and alignment.
+unsafe impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order> SharedLayout
     for SharedTile<T, ROWS, COLS, S, O>
 {
     const BYTES: usize = Self::TILE_BYTES;
@@ -43,7 +48,8 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order> Sha
     }
 }
 
-impl<P: SharedLayout, const N: usize> SharedLayout for [P; N] {
+// SAFETY: parts lie one stride apart, a multiple of their alignment.
+unsafe impl<P: SharedLayout, const N: usize> SharedLayout for [P; N] {
     const BYTES: usize = if N == 0 { 0 } else { align_up(P::BYTES, P::ALIGN) * (N - 1) + P::BYTES };
     const ALIGN: usize = P::ALIGN;
 
@@ -54,7 +60,8 @@ impl<P: SharedLayout, const N: usize> SharedLayout for [P; N] {
     }
 }
 
-impl SharedLayout for () {
+// SAFETY: there are no parts.
+unsafe impl SharedLayout for () {
     const BYTES: usize = 0;
     const ALIGN: usize = 1;
 
@@ -65,7 +72,8 @@ impl SharedLayout for () {
 /// A tuple is its first part, and then the tuple of the others.
 macro_rules! tuples {
     ($($first:ident $($rest:ident)*;)*) => {$(
-        impl<$first: SharedLayout, $($rest: SharedLayout),*> SharedLayout for ($first, $($rest,)*) {
+        // SAFETY: each part starts where the one before it ends, or behind, at a multiple of its alignment.
+        unsafe impl<$first: SharedLayout, $($rest: SharedLayout),*> SharedLayout for ($first, $($rest,)*) {
             const BYTES: usize = {
                 let end = $first::BYTES;
                 $(let end = align_up(end, $rest::ALIGN) + $rest::BYTES;)*

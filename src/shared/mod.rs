@@ -7,6 +7,7 @@ mod row;
 mod swizzle;
 mod tile;
 
+pub(crate) use coordinate::check_known;
 pub use coordinate::{At, Coordinate, Window};
 pub use layout::{MAX_STATIC_BYTES, SharedLayout};
 pub use row::RowAddr;

@@ -1,8 +1,10 @@
 //! Swizzles: which 16-byte chunk of shared memory an element goes to, so that the eight rows of a matrix lie in
 //! different banks.
 
+use crate::sealed::Sealed;
+
 /// How a tile's bytes are permuted in shared memory.
-pub trait Swizzle: Copy + 'static {
+pub trait Swizzle: Sealed + Copy + 'static {
     /// How many of the address bits 4, 5, 6 are exchanged (by XOR with bits 7, 8, 9).
     const BITS: u32;
     /// The bytes within which chunks move: a tile's size is a multiple of it.
@@ -27,6 +29,7 @@ macro_rules! swizzles {
         $(#[$doc])*
         #[derive(Debug, Clone, Copy)]
         pub struct $swizzle;
+        impl Sealed for $swizzle {}
         impl Swizzle for $swizzle {
             const BITS: u32 = $bits;
         }

@@ -1,13 +1,14 @@
 use super::swizzle::swizzled;
-use super::{Coordinate, RowAddr, Swizzle, Unswizzled, Window};
+use super::{Coordinate, RowAddr, Swizzle, Unswizzled, Window, check_known};
 use crate::element::Width;
 use crate::scope::Threads;
+use crate::sealed::Sealed;
 use crate::site::Site;
 use crate::{Element, Lane, LaneCapture};
 use core::marker::PhantomData;
 
 /// Which elements of a tile are neighbours in memory.
-pub trait Order: Copy + 'static {
+pub trait Order: Sealed + Copy + 'static {
     /// Whether the elements of a row are; else those of a column.
     const ROW_MAJOR: bool;
 }
@@ -15,6 +16,7 @@ pub trait Order: Copy + 'static {
 /// The elements of a row are neighbours.
 #[derive(Debug, Clone, Copy)]
 pub struct RowMajor;
+impl Sealed for RowMajor {}
 impl Order for RowMajor {
     const ROW_MAJOR: bool = true;
 }
@@ -22,6 +24,7 @@ impl Order for RowMajor {
 /// The elements of a column are neighbours.
 #[derive(Debug, Clone, Copy)]
 pub struct ColMajor;
+impl Sealed for ColMajor {}
 impl Order for ColMajor {
     const ROW_MAJOR: bool = false;
 }
@@ -133,7 +136,8 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order> Sha
     /// The coordinate along the contiguous side is a multiple of 16 bytes (8 elements of 16 bits).
     #[inline(always)]
     #[track_caller]
-    pub fn row(self, at: impl Coordinate) -> RowAddr {
+    pub fn row<C: Coordinate>(self, at: C) -> RowAddr {
+        const { check_known::<C, MatrixRow<Self>>() };
         let (row, col) = at.resolve::<MatrixRow<Self>>(Site::here());
         // SAFETY: in bounds and aligned, as resolved.
         unsafe { self.row_unchecked(row, col) }
@@ -152,7 +156,8 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order> Sha
     /// Writes one element.
     #[inline(always)]
     #[track_caller]
-    pub fn set(self, at: impl Coordinate, value: T) {
+    pub fn set<C: Coordinate>(self, at: C, value: T) {
+        const { check_known::<C, Single<Self>>() };
         let site = Site::here();
         let (row, col) = at.resolve::<Single<Self>>(site);
         // SAFETY: in bounds, as resolved.
@@ -163,7 +168,8 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order> Sha
     /// a lane closure.
     #[inline(always)]
     #[track_caller]
-    pub fn get(self, lane: Lane<'_>, at: impl Coordinate) -> T {
+    pub fn get<C: Coordinate>(self, lane: Lane<'_>, at: C) -> T {
+        const { check_known::<C, Single<Self>>() };
         let site = Site::here();
         let (row, col) = at.resolve::<Single<Self>>(site);
         // SAFETY: in bounds, as resolved.

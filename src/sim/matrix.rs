@@ -33,6 +33,15 @@ fn aligned(row: RowAddr) -> Result<u32, Misuse> {
     if address.is_multiple_of(RowAddr::BYTES) { Ok(address) } else { Err(Misuse::RowMisaligned { address }) }
 }
 
+/// The rows of lanes that an instruction with fewer than four matrices does not use: sm_75 wants them valid too.
+fn check_spare_rows(site: Site, rows: &PerLane<RowAddr>, matrices: usize) {
+    for (lane, &row) in rows.array().iter().enumerate().skip(matrices * 8) {
+        let checked = aligned(row)
+            .and_then(|address| with_block(|block| block.shared.check("read", address, RowAddr::BYTES as usize)));
+        checked.unwrap_or_else(|misuse| fail_in_lane(site, Some(lane), misuse));
+    }
+}
+
 pub(crate) fn load_matrices<R: Registers>(site: Site, rows: &PerLane<RowAddr>, transpose: bool) -> PerLane<R> {
     let mut registers = [R::zeroed(); LANES];
     for index in 0..R::COUNT {
@@ -48,6 +57,7 @@ pub(crate) fn load_matrices<R: Registers>(site: Site, rows: &PerLane<RowAddr>, t
             registers.as_mut()[index] = register;
         }
     }
+    check_spare_rows(site, rows, R::COUNT);
     PerLane::from_array(registers)
 }
 

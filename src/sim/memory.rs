@@ -4,6 +4,7 @@ use super::context::{fail, with_block};
 use super::error::Misuse;
 use crate::site::Site;
 use std::cell::RefCell;
+use std::ops::Range;
 use std::vec;
 use std::vec::Vec;
 
@@ -22,32 +23,28 @@ impl SharedMemory {
         SharedMemory { bytes: RefCell::new(vec![0xa5; size]), written: RefCell::new(vec![false; size]) }
     }
 
-    /// Where `len` bytes at `address` lie, if they are part of the block's memory.
-    fn range(&self, address: u32, len: usize) -> Result<std::ops::Range<usize>, usize> {
+    /// Where `bytes` bytes at `address` lie, if they are part of the block's memory.
+    fn range(&self, access: &'static str, address: u32, bytes: usize) -> Result<Range<usize>, Misuse> {
         let size = self.bytes.borrow().len();
         let start = address.checked_sub(SHARED_BASE).map(|start| start as usize);
-        start.filter(|start| start + len <= size).map(|start| start..start + len).ok_or(size)
+        let range = start.filter(|start| start + bytes <= size).map(|start| start..start + bytes);
+        range.ok_or(Misuse::SharedOutOfBounds { access, address, bytes, size })
+    }
+
+    /// Whether an access would be in bounds.
+    pub(super) fn check(&self, access: &'static str, address: u32, bytes: usize) -> Result<(), Misuse> {
+        self.range(access, address, bytes).map(drop)
     }
 
     pub(super) fn store(&self, address: u32, from: &[u8]) -> Result<(), Misuse> {
-        let range = self.range(address, from.len()).map_err(|size| Misuse::SharedOutOfBounds {
-            access: "write",
-            address,
-            bytes: from.len(),
-            size,
-        })?;
+        let range = self.range("write", address, from.len())?;
         self.bytes.borrow_mut()[range.clone()].copy_from_slice(from);
         self.written.borrow_mut()[range].fill(true);
         Ok(())
     }
 
     pub(super) fn load(&self, address: u32, into: &mut [u8]) -> Result<(), Misuse> {
-        let range = self.range(address, into.len()).map_err(|size| Misuse::SharedOutOfBounds {
-            access: "read",
-            address,
-            bytes: into.len(),
-            size,
-        })?;
+        let range = self.range("read", address, into.len())?;
         if !self.written.borrow()[range.clone()].iter().all(|&written| written) {
             return Err(Misuse::SharedUnwritten { address, bytes: into.len() });
         }

@@ -31,12 +31,12 @@ struct Arguments {
     /// Write the outcome of each check to this file, as JSON.
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
-    /// Write what the GPU returned for the first seeds of each check to this file, to be replayed by the tests.
+    /// Write what the GPU returned to this file, to be replayed by the tests.
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
-    /// Seeds of each check to record.
-    #[arg(long, default_value_t = 1, requires = "record")]
-    record_seeds: u64,
+    /// How much of each check to record: launches up to so many bytes, and at least one.
+    #[arg(long, default_value_t = 4096, requires = "record", value_name = "BYTES")]
+    record_bytes: usize,
     /// The folder with the kernels' PTX, one folder in it for each target. Without it: `ptx` beside this program.
     #[arg(long, value_name = "FOLDER")]
     ptx: Option<PathBuf>,
@@ -84,7 +84,7 @@ fn conformance(arguments: &Arguments) -> Result<Summary> {
         filter: arguments.filter.clone(),
         seed: arguments.seed,
         capability: u32::MAX,
-        keep: if arguments.record.is_some() { arguments.record_seeds } else { 0 },
+        keep: arguments.record.as_ref().map(|_| arguments.record_bytes),
     };
     let summary = match gpu {
         None => run(&Simulator::new(arguments.seed), &options)?,

@@ -18,8 +18,8 @@ pub struct Options {
     pub seed: u64,
     /// The device's compute capability (75, 80, ...): checks that need more are skipped.
     pub capability: u32,
-    /// Keep what the device returned for the first seeds of each check.
-    pub keep: u64,
+    /// Keep what the device returned, of each check launches up to so many bytes, and at least one.
+    pub keep: Option<usize>,
 }
 
 /// No check's name contains the filter.
@@ -133,7 +133,7 @@ fn run_check<D: Device + 'static>(
         let (needs, has) = (check.needs, options.capability);
         return outcome(Status::Skipped(format!("it needs sm_{needs}, and this is sm_{has}")), 0);
     }
-    let mut failure = None;
+    let mut kept = 0;
     for round in 0..check.rounds {
         let seed = options.seed.wrapping_add(round);
         let inputs = (check.inputs)(&mut Rng::seed_from_u64(seed));
@@ -142,21 +142,17 @@ fn run_check<D: Device + 'static>(
             Err(error) => return outcome(Status::Failed(format!("seed {seed}: {error}")), round + 1),
         };
         let difference = difference(&(check.reference)(&inputs), &output, check.element);
-        if round < options.keep {
+        // What is recorded is what the device returned, right or wrong.
+        let bytes = inputs.iter().map(Vec::len).sum::<usize>() + output.len();
+        if options.keep.is_some_and(|budget| kept == 0 || kept + bytes <= budget) {
+            kept += bytes;
             records.push(Record { check: check.name.clone(), inputs, output });
         }
-        // What is recorded is what the device returned, right or wrong.
-        if let (Some(why), None) = (difference, &failure) {
-            failure = Some((format!("seed {seed}: {why}"), round + 1));
-            if round >= options.keep {
-                break;
-            }
+        if let Some(why) = difference {
+            return outcome(Status::Failed(format!("seed {seed}: {why}")), round + 1);
         }
     }
-    match failure {
-        Some((why, rounds)) => outcome(Status::Failed(why), rounds),
-        None => outcome(Status::Passed, check.rounds),
-    }
+    outcome(Status::Passed, check.rounds)
 }
 
 /// The first element that is not as expected, and how many are not.

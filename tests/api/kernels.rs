@@ -1,0 +1,107 @@
+//! Where kernels can stand, and what they can be called.
+
+use ptx_matrix::*;
+
+mod inner {
+    use ptx_matrix::*;
+
+    const TERM: u32 = 1;
+
+    fn add(value: u32) -> u32 {
+        value + TERM
+    }
+
+    #[kernel(threads = 32)]
+    pub fn next(_: &Block, a: Global<u32>, d: GlobalMut<u32>) {
+        d.set(0, add(a.get(0)));
+    }
+}
+
+#[test]
+fn a_kernel_in_a_module_sees_what_is_private_there() {
+    let mut d = [0];
+    inner::next::simulate(1, &[6], &mut d).unwrap();
+    assert_eq!(d, [7]);
+}
+
+#[test]
+fn a_kernel_in_a_function_sees_its_items() {
+    const TERM: u32 = 5;
+    type Tile = SharedTile<u32, 1, 4>;
+
+    #[kernel(threads = 32)]
+    fn sum(block: &Block, #[shared] tile: Tile, d: GlobalMut<u32>) {
+        tile.fill(block, |_, col| col as u32 + TERM);
+        block.sync();
+        block.warp().each(|lane| {
+            if lane.id() < 4 {
+                d.set(lane.id(), tile.get(lane, (0, lane.id())));
+            }
+        });
+    }
+
+    let mut d = [0; 4];
+    sum::simulate(1, &mut d).unwrap();
+    assert_eq!(d, [5, 6, 7, 8]);
+}
+
+#[kernel(threads = 32)]
+fn called_by_a_kernel(_: &Block, d: GlobalMut<u32>, value: u32) {
+    d.set(0, value);
+}
+
+#[kernel(threads = 32)]
+fn calls_a_kernel(block: &Block, d: GlobalMut<u32>) {
+    called_by_a_kernel(block, d, 3);
+}
+
+#[test]
+fn a_kernel_is_still_a_function() {
+    let mut d = [0];
+    calls_a_kernel::simulate(1, &mut d).unwrap();
+    assert_eq!(d, [3]);
+}
+
+#[kernel(threads = 1024, min_blocks = 2, max_registers = 32, target = "sm_90")]
+fn described(_: &Block, #[shared] _tile: SharedTile<u8, 3, 16>) {}
+
+#[test]
+fn what_is_known_of_a_kernel() {
+    let launch::KernelInfo { name, threads, min_blocks, max_registers, shared_bytes, shared_align } = described::INFO;
+    assert_eq!((name, threads, min_blocks, max_registers), ("described", 1024, 2, 32));
+    assert_eq!((shared_bytes, shared_align), (48, 16));
+    assert_eq!(described::simulate(2).unwrap().warps, 64);
+}
+
+#[kernel(threads = 32)]
+fn per_lane(block: &Block, d: GlobalMut<u32>) {
+    let warp = block.warp();
+    let mut values = warp.each(|lane| lane.id() as u32);
+    warp.update(&mut values, |lane, value| *value = *value * 10 + lane.id() as u32 % 10);
+    let offset = PerLane::splat(1000);
+    warp.each(|lane| d.set(lane.id(), lane.get(&values) + lane.get(&offset)));
+}
+
+#[test]
+fn each_lane_keeps_its_own_value() {
+    let mut d = [0; 32];
+    per_lane::simulate(1, &mut d).unwrap();
+    assert_eq!(d, std::array::from_fn(|lane| 1000 + lane as u32 * 10 + lane as u32 % 10));
+}
+
+/// Kernels whose parameters have the names that `#[kernel]` itself uses, or the kernel's own.
+mod names {
+    use ptx_matrix::*;
+
+    #[kernel(threads = 32)]
+    pub fn scale(b: &Block, scale: u32, block: u32, grid: u32, device: u32, params: u32, d: GlobalMut<u32>) {
+        d.set(b.index().x as usize, scale + block + grid + device + params);
+    }
+}
+
+#[test]
+fn a_parameter_may_have_any_name() {
+    let mut d = [0; 2];
+    names::scale::simulate(2, 1, 10, 100, 1000, 10000, &mut d).unwrap();
+    assert_eq!(d, [11111; 2]);
+}

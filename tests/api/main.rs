@@ -1,0 +1,7 @@
+//! What the API does, run on the simulator.
+
+mod fill;
+mod fragments;
+mod kernels;
+mod parameters;
+mod shared_layout;

@@ -1,0 +1,139 @@
+//! Shared memory: structs, arrays and tuples of tiles, and several `#[shared]` parameters, overlap nowhere and are
+//! aligned as their swizzles need.
+
+use ptx_matrix::sim::SHARED_BASE;
+use ptx_matrix::*;
+
+/// 48 bytes: what comes behind it is out of step.
+type Odd = SharedTile<u16, 3, 8>;
+type Swizzled = SharedTile<u16, 8, 64, Swizzle128>;
+type Wide = SharedTile<f64, 5, 2>;
+
+/// Writes `value` to all of a tile.
+fn put<T: Element, const R: usize, const C: usize, S: Swizzle>(block: &Block, tile: SharedTile<T, R, C, S>, value: T) {
+    tile.fill(block, |_, _| value);
+}
+
+/// All of a tile is `value` still.
+fn check<T: Element + PartialEq, const R: usize, const C: usize, S: Swizzle>(
+    block: &Block,
+    tile: SharedTile<T, R, C, S>,
+    value: T,
+) {
+    assert!(tile.address().is_multiple_of(S::ALIGN as u32));
+    tile.for_each(block, |_, _, found| assert!(found == value, "overwritten by another part"));
+}
+
+#[derive(SharedLayout)]
+struct Stage<S: Swizzle> {
+    a: Odd,
+    b: SharedTile<u16, 8, 64, S>,
+}
+
+#[derive(SharedLayout)]
+struct Parts {
+    first: Odd,
+    stages: [Stage<Swizzle128>; 2],
+    mixed: (Odd, Wide, Odd),
+    none: (),
+    last: [Odd; 3],
+}
+
+#[kernel(threads = 64)]
+fn a_struct(block: &Block, #[shared] parts: Parts) {
+    let Parts { first, stages, mixed, none: (), last } = parts;
+    put(block, first, 1);
+    for (i, stage) in (0..).zip(&stages) {
+        put(block, stage.a, 10 + i);
+        put(block, stage.b, 20 + i);
+    }
+    put(block, mixed.0, 30);
+    put(block, mixed.1, 31.0);
+    put(block, mixed.2, 32);
+    for (i, tile) in (0..).zip(last) {
+        put(block, tile, 40 + i);
+    }
+    block.sync();
+    check(block, first, 1);
+    for (i, stage) in (0..).zip(&stages) {
+        check(block, stage.a, 10 + i);
+        check(block, stage.b, 20 + i);
+    }
+    check(block, mixed.0, 30);
+    check(block, mixed.1, 31.0);
+    check(block, mixed.2, 32);
+    for (i, tile) in (0..).zip(last) {
+        check(block, tile, 40 + i);
+    }
+}
+
+#[test]
+fn the_parts_of_a_struct() {
+    a_struct::simulate(1).unwrap();
+    assert_eq!(a_struct::INFO.shared_align as usize, Swizzle128::ALIGN);
+}
+
+#[kernel(threads = 64)]
+fn several(
+    block: &Block,
+    #[shared] first: Odd,
+    a: Global<u16>,
+    #[shared] stage: Stage<Swizzle64>,
+    #[shared] tiles: [Odd; 2],
+    b: Global<u16>,
+    #[shared] (left, right): (Odd, Swizzled),
+) {
+    put(block, first, a.get(0));
+    put(block, stage.a, a.get(1));
+    put(block, stage.b, a.get(2));
+    put(block, tiles[0], b.get(0));
+    put(block, tiles[1], b.get(1));
+    put(block, left, b.get(2));
+    put(block, right, b.get(3));
+    block.sync();
+    check(block, first, a.get(0));
+    check(block, stage.a, a.get(1));
+    check(block, stage.b, a.get(2));
+    check(block, tiles[0], b.get(0));
+    check(block, tiles[1], b.get(1));
+    check(block, left, b.get(2));
+    check(block, right, b.get(3));
+}
+
+#[test]
+fn several_shared_parameters() {
+    several::simulate(1, &[1, 2, 3], &[4, 5, 6, 7]).unwrap();
+}
+
+#[kernel(threads = 32)]
+fn addresses(_: &Block, #[shared] first: Odd, #[shared] stages: [Stage<Swizzle32>; 2], d: GlobalMut<u32>) {
+    let [one, two] = stages;
+    let of_all = [first.address(), one.a.address(), one.b.address(), two.a.address(), two.b.address()];
+    for (index, address) in of_all.into_iter().enumerate() {
+        d.set(index, address);
+    }
+}
+
+/// A struct starts at a multiple of its own alignment, which is the strictest of its parts.
+#[test]
+fn the_parts_lie_as_close_as_their_alignments_let_them() {
+    let mut d = [0; 5];
+    addresses::simulate(1, &mut d).unwrap();
+    let from_start = d.map(|address| address - SHARED_BASE);
+    let (stage, b) = (256, 256);
+    let two = (stage + b + 1024_u32).next_multiple_of(stage);
+    assert_eq!(from_start, [0, stage, stage + b, two, two + b]);
+    assert_eq!(addresses::INFO.shared_bytes, two + b + 1024);
+    assert_eq!(addresses::INFO.shared_align, 256);
+}
+
+#[test]
+fn sizes() {
+    assert_eq!((<() as SharedLayout>::BYTES, <() as SharedLayout>::ALIGN), (0, 1));
+    assert_eq!(<[Odd; 0] as SharedLayout>::BYTES, 0);
+    assert_eq!(<[Odd; 3] as SharedLayout>::BYTES, 3 * 48);
+    assert_eq!(<(Odd, Odd, Odd, Odd, Odd, Wide) as SharedLayout>::BYTES, 5 * 48 + 80);
+    // Chunks move within the span of the swizzle, so the tile takes all of it.
+    assert_eq!(<SharedTile<u16, 3, 8, Swizzle128> as SharedLayout>::BYTES, 128);
+    assert_eq!(<SharedTile<u16, 8, 9, Swizzle32, ColMajor> as SharedLayout>::ALIGN, 256);
+}

@@ -1,0 +1,147 @@
+//! Each program in `compile_fail/` is refused, with the message that its comments promise:
+//!
+//! - `//~^ ERROR text`: the line above (a line up for each `^`) has an error whose message contains `text`;
+//! - `//~? ERROR text`: there is such an error at no line of the program, as the compiler finds it in generic code;
+//! - `//~| text`: what the compiler prints about the error named before contains `text`.
+//!
+//! A program has no other errors. What else the compiler prints changes from nightly to nightly, and is not compared.
+
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+const ROOT: &str = env!("CARGO_MANIFEST_DIR");
+
+/// An error that a program's comments promise.
+struct Promise {
+    line: Option<u64>,
+    message: String,
+    printed: Vec<String>,
+}
+
+/// An error that the compiler reported.
+struct Reported {
+    line: Option<u64>,
+    message: String,
+    printed: String,
+}
+
+#[test]
+fn every_misuse_is_refused_with_a_readable_message() {
+    let programs: BTreeMap<String, PathBuf> = fs::read_dir(Path::new(ROOT).join("tests/compile_fail"))
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .map(|path| (path.file_stem().unwrap().to_str().unwrap().to_owned(), path))
+        .collect();
+    let reported = build(&programs);
+
+    let mut complaints = String::new();
+    for (name, path) in &programs {
+        let promises = promises(&fs::read_to_string(path).unwrap());
+        assert!(!promises.is_empty(), "{name}.rs promises no error");
+        let reported = reported.get(name).map_or(&[][..], Vec::as_slice);
+        for complaint in compare(&promises, reported) {
+            writeln!(complaints, "{name}.rs: {complaint}\n").unwrap();
+        }
+    }
+    assert!(complaints.is_empty(), "\n{complaints}");
+}
+
+/// What is wrong with what was reported.
+fn compare(promises: &[Promise], reported: &[Reported]) -> Vec<String> {
+    let keeps = |reported: &Reported, promise: &Promise| {
+        reported.line == promise.line && reported.message.contains(&promise.message)
+    };
+    let mut complaints = Vec::new();
+    for promise in promises {
+        let Some(error) = reported.iter().find(|error| keeps(error, promise)) else {
+            complaints.push(format!("no error {:?} at line {:?}", promise.message, promise.line));
+            continue;
+        };
+        for text in promise.printed.iter().filter(|text| !error.printed.contains(*text)) {
+            complaints.push(format!("{text:?} is missing in\n{}", error.printed));
+        }
+    }
+    for error in reported.iter().filter(|error| !promises.iter().any(|promise| keeps(error, promise))) {
+        complaints.push(format!("an error that is not promised:\n{}", error.printed));
+    }
+    complaints
+}
+
+fn promises(source: &str) -> Vec<Promise> {
+    let mut promises: Vec<Promise> = Vec::new();
+    for (line, text) in (1..).zip(source.lines()) {
+        let Some(promise) = text.trim_start().strip_prefix("//~") else { continue };
+        if let Some(printed) = promise.strip_prefix("| ") {
+            promises.last_mut().expect("`//~|` is about an error named before").printed.push(printed.to_owned());
+            continue;
+        }
+        let (place, message) = promise.split_once(" ERROR ").expect("`//~^ ERROR text` or `//~? ERROR text`");
+        let line = if place == "?" { None } else { Some(line - place.len() as u64) };
+        promises.push(Promise { line, message: message.to_owned(), printed: Vec::new() });
+    }
+    promises
+}
+
+/// Builds all programs (checking them is not enough: `At` is checked where generic code is instantiated), as the
+/// binaries of one package. Returns the errors of each.
+fn build(programs: &BTreeMap<String, PathBuf>) -> BTreeMap<String, Vec<Reported>> {
+    let package = Path::new(env!("CARGO_TARGET_TMPDIR")).join("compile_fail");
+    let mut manifest = format!(
+        "[package]\nname = \"compile-fail\"\nedition = \"2024\"\n\n[workspace]\n\n\
+         [dependencies]\nptx-matrix = {{ path = {ROOT:?} }}\n"
+    );
+    for (name, path) in programs {
+        write!(manifest, "\n[[bin]]\nname = {name:?}\npath = {path:?}\n").unwrap();
+    }
+    fs::create_dir_all(&package).unwrap();
+    fs::write(package.join("Cargo.toml"), manifest).unwrap();
+    // The versions that are here already, so that nothing is downloaded.
+    fs::copy(Path::new(ROOT).join("Cargo.lock"), package.join("Cargo.lock")).unwrap();
+
+    let output = Command::new(env!("CARGO"))
+        .args(["build", "--bins", "--keep-going", "--quiet", "--message-format=json", "--target-dir"])
+        .arg(package.join("target"))
+        .current_dir(&package)
+        // `-D warnings` would add errors.
+        .env_remove("RUSTFLAGS")
+        .env_remove("CARGO_ENCODED_RUSTFLAGS")
+        .output()
+        .expect("cargo");
+
+    let mut errors: BTreeMap<String, Vec<Reported>> = BTreeMap::new();
+    for line in String::from_utf8(output.stdout).unwrap().lines() {
+        let message: Value = serde_json::from_str(line).unwrap();
+        let name = message["target"]["name"].as_str().unwrap_or_default();
+        let Some(path) = programs.get(name) else { continue };
+        let (errors, message) = (errors.entry(name.to_owned()).or_default(), &message["message"]);
+        errors.extend(error(message, path));
+        // Where generic code was instantiated stands in a note of its own, behind the error.
+        if let (Some(last), "note", Some(note)) =
+            (errors.last_mut(), message["level"].as_str().unwrap_or_default(), message["rendered"].as_str())
+        {
+            last.printed.push_str(note);
+        }
+    }
+    assert!(!errors.is_empty(), "no program was compiled:\n{}", String::from_utf8_lossy(&output.stderr));
+    errors
+}
+
+/// The error of a message, unless it is a warning, or only the sum of the errors before it.
+fn error(message: &Value, program: &Path) -> Option<Reported> {
+    let text = message["message"].as_str()?;
+    if message["level"] != "error" || text.starts_with("aborting due to") {
+        return None;
+    }
+    let line = message["spans"].as_array()?.iter().find(|span| span["is_primary"] == true).and_then(|span| {
+        let mut span = span;
+        while !span["expansion"].is_null() {
+            span = &span["expansion"]["span"];
+        }
+        span["line_start"].as_u64().filter(|_| Path::new(span["file_name"].as_str().unwrap()) == program)
+    });
+    Some(Reported { line, message: text.to_owned(), printed: message["rendered"].as_str()?.to_owned() })
+}

@@ -1,0 +1,18 @@
+//! Only some lanes would reach the load.
+use ptx_matrix::*;
+
+#[kernel(threads = 32)]
+fn load(block: &Block, #[shared] tile: SharedTile<u16, 8, 8>) {
+    let warp = block.warp();
+    let rows = warp.each(|lane| tile.row((lane.id() % 8, 0)));
+    warp.each(|lane| {
+        //~^ ERROR a lane closure must not capture `Warp<'_>`
+        //~| this lane closure captures `Warp<'_>`
+        //~| collectives (`sync`, `load`, `accumulate`, ...) belong outside of it
+        if lane.id() < 16 {
+            LdMatrix::<X1, NoTrans, B16>::load(warp, rows);
+        }
+    });
+}
+
+fn main() {}

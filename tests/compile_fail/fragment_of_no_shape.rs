@@ -1,0 +1,10 @@
+use ptx_matrix::*;
+
+#[kernel(threads = 32)]
+fn make(_: &Block) {
+    let _ = FragmentA::<M16N8K16, f64>::zero();
+    //~^ ERROR M16N8K16` has no fragments of role `RoleA` with elements of width `Bits64`
+    //~^^ ERROR its trait bounds were not satisfied
+}
+
+fn main() {}

@@ -1,0 +1,7 @@
+use ptx_matrix::*;
+
+#[kernel(threads = 2048)]
+//~^ ERROR a block has whole warps: a multiple of 32 threads from 32 to 1024, not 2048
+fn nothing(_: &Block) {}
+
+fn main() {}

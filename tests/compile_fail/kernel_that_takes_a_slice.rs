@@ -1,0 +1,10 @@
+use ptx_matrix::*;
+
+#[kernel(threads = 32)]
+//~^ ERROR a kernel cannot take a parameter of type `&[f32]`
+fn sum(_: &Block, _a: &[f32]) {}
+//~^ ERROR a kernel cannot take a parameter of type `&[f32]`
+//~| not a kernel parameter
+//~| kernels take `Global<T>`, `GlobalMut<T>`, numbers, and, marked `#[shared]`, their shared memory
+
+fn main() {}

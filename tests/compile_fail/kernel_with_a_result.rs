@@ -1,0 +1,9 @@
+use ptx_matrix::*;
+
+#[kernel(threads = 32)]
+fn sum(_: &Block, _a: Global<f32>) -> f32 {
+    //~^ ERROR a kernel returns nothing: it writes to a `GlobalMut`
+    0.0
+}
+
+fn main() {}

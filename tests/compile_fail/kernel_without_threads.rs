@@ -1,0 +1,7 @@
+use ptx_matrix::*;
+
+#[kernel]
+//~^ ERROR say how many threads a block has: `#[kernel(threads = 128)]`
+fn nothing(_: &Block) {}
+
+fn main() {}

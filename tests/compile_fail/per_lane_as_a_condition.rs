@@ -1,0 +1,13 @@
+use ptx_matrix::*;
+
+#[kernel(threads = 32)]
+fn branch(block: &Block) {
+    let low = block.warp().each(|lane| lane.id() < 16);
+    if low {
+        //~^ ERROR mismatched types
+        //~| expected `bool`, found `PerLane<bool>`
+        block.sync();
+    }
+}
+
+fn main() {}

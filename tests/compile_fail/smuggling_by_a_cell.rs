@@ -1,0 +1,17 @@
+//! A value of one lane would pass for a uniform one.
+use core::cell::Cell;
+use ptx_matrix::*;
+
+#[kernel(threads = 32)]
+fn smuggle(block: &Block) {
+    let found = Cell::new(0);
+    block.warp().each(|lane| found.set(lane.id()));
+    //~^ ERROR a lane closure must not capture `UnsafeCell<usize>`
+    //~| it appears within the type `Cell<usize>`
+    //~| a value leaves it only as its result, a `PerLane`
+    if found.get() == 3 {
+        block.sync();
+    }
+}
+
+fn main() {}

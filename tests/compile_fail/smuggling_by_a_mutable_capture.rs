@@ -1,0 +1,14 @@
+//! A value of one lane would pass for a uniform one.
+use ptx_matrix::*;
+
+#[kernel(threads = 32)]
+fn smuggle(block: &Block) {
+    let mut found = 0;
+    block.warp().each(|lane| found = lane.id());
+    //~^ ERROR cannot assign to `found`, as it is a captured variable in a `Fn` closure
+    if found == 3 {
+        block.sync();
+    }
+}
+
+fn main() {}

@@ -1,0 +1,13 @@
+//! A value of one lane would pass for a uniform one.
+use ptx_matrix::*;
+
+#[kernel(threads = 32)]
+fn smuggle(block: &Block) {
+    let mut found = 0;
+    let pointer = &raw mut found;
+    block.warp().each(|lane| unsafe { *pointer = lane.id() });
+    //~^ ERROR a lane closure must not capture `*mut usize`
+    //~| a value leaves it only as its result, a `PerLane`
+}
+
+fn main() {}

@@ -1,0 +1,10 @@
+//! A lane that outlived its closure would read `PerLane`s at warp scope.
+use ptx_matrix::*;
+
+#[kernel(threads = 32)]
+fn smuggle(block: &Block) {
+    let _: PerLane<Lane> = block.warp().each(|lane| lane);
+    //~^ ERROR lifetime may not live long enough
+}
+
+fn main() {}

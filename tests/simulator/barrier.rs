@@ -1,0 +1,82 @@
+//! `sync`s that not all warps of a block reach are reported, and end the run.
+
+use crate::{assert_at, line_of};
+use ptx_matrix::sim::{Misuse, Place, SimError, Simulator};
+use ptx_matrix::*;
+
+/// The warps that wait, each with its line, and the warps that have ended.
+#[track_caller]
+fn deadlock(error: &SimError) -> (Vec<(usize, u32)>, Vec<usize>) {
+    let Misuse::Deadlock { waiting, ended } = &error.misuse else { panic!("{error}") };
+    (waiting.iter().map(|(warp, Place { line, .. })| (*warp, *line)).collect(), ended.clone())
+}
+
+#[kernel(threads = 128)]
+fn leave_early(block: &Block, last_warp: usize) {
+    if block.warp().index() > last_warp {
+        return;
+    }
+    block.sync(); // <- left
+}
+
+#[test]
+fn a_warp_that_ends_before() {
+    for seed in 0..8 {
+        let error = leave_early::launch(&Simulator::new(seed), 1, 2).unwrap_err();
+        let line = line_of("left").1;
+        assert_eq!(deadlock(&error), (vec![(0, line), (1, line), (2, line)], vec![3]));
+        assert_at(&error, "left", (0, 0, 0), None, None);
+    }
+    leave_early::simulate(1, 3).unwrap();
+}
+
+#[kernel(threads = 96)]
+fn sync_as_often_as(block: &Block, a: Global<u32>) {
+    for _ in 0..a.get(block.warp().index()) {
+        block.sync(); // <- repeated
+    }
+}
+
+#[test]
+fn a_different_number_of_syncs() {
+    let line = line_of("repeated").1;
+    let error = sync_as_often_as::simulate(1, &[2, 3, 2]).unwrap_err();
+    assert_eq!(deadlock(&error), (vec![(1, line)], vec![0, 2]));
+    let error = sync_as_often_as::simulate(1, &[0, 1, 1]).unwrap_err();
+    assert_eq!(deadlock(&error), (vec![(1, line), (2, line)], vec![0]));
+    sync_as_often_as::simulate(1, &[3, 3, 3]).unwrap();
+    sync_as_often_as::simulate(1, &[0, 0, 0]).unwrap();
+}
+
+#[kernel(threads = 64)]
+#[allow(clippy::if_same_then_else, reason = "two places to wait at")]
+fn sync_here_or_there(block: &Block) {
+    if block.warp().index() == 0 {
+        block.sync();
+    } else {
+        block.sync();
+    }
+}
+
+/// `bar.sync 0` is one barrier, wherever it stands.
+#[test]
+fn a_sync_in_each_branch() {
+    sync_here_or_there::simulate(1).unwrap();
+}
+
+#[kernel(threads = 64)]
+fn fail_while_others_wait(block: &Block) {
+    if block.warp().index() == 0 {
+        block.sync();
+    }
+    panic!("warp {} fails", block.warp().index()); // <- fails
+}
+
+#[test]
+fn a_warp_that_fails_while_others_wait() {
+    for seed in 0..8 {
+        let error = fail_while_others_wait::launch(&Simulator::new(seed), 1).unwrap_err();
+        assert_eq!(error.misuse, Misuse::Panic { message: "warp 1 fails".into() });
+        assert_at(&error, "fails", (0, 0, 0), 1, None);
+    }
+}

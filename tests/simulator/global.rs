@@ -1,0 +1,79 @@
+//! Slices in global memory.
+
+use crate::assert_at;
+use ptx_matrix::sim::Misuse;
+use ptx_matrix::*;
+
+#[kernel(threads = 64)]
+fn copy(block: &Block, a: Global<u32>, d: GlobalMut<u32>) {
+    let first = block.index().x as usize * 64 + block.warp().index() * 32;
+    block.warp().each(|lane| {
+        let value = a.get(first + lane.id()); // <- read
+        d.set(first + lane.id(), value); // <- write
+    });
+}
+
+#[test]
+fn a_read_beyond_a_slice() {
+    let error = copy::simulate(2, &[1; 127], &mut [0; 128]).unwrap_err();
+    assert_eq!(error.misuse, Misuse::GlobalOutOfBounds { access: "read", name: "a", index: 127, len: 127 });
+    assert_at(&error, "read", (1, 0, 0), 1, Some(31));
+}
+
+#[test]
+fn a_write_beyond_a_slice() {
+    let error = copy::simulate(2, &[1; 128], &mut [0; 100]).unwrap_err();
+    assert_eq!(error.misuse, Misuse::GlobalOutOfBounds { access: "write", name: "d", index: 100, len: 100 });
+    assert_at(&error, "write", (1, 0, 0), 1, Some(4));
+}
+
+#[test]
+fn the_whole_of_a_slice() {
+    let mut d = [0; 128];
+    copy::simulate(2, &[1; 128], &mut d).unwrap();
+    assert_eq!(d, [1; 128]);
+}
+
+#[kernel(threads = 32)]
+fn read_at_warp_scope(_: &Block, a: Global<u32>) {
+    a.get(a.len()); // <- uniform read
+}
+
+#[test]
+fn at_warp_scope_no_lane_is_to_blame() {
+    let error = read_at_warp_scope::simulate(1, &[1, 2]).unwrap_err();
+    assert_eq!(error.misuse, Misuse::GlobalOutOfBounds { access: "read", name: "a", index: 2, len: 2 });
+    assert_at(&error, "uniform read", (0, 0, 0), 0, None);
+}
+
+#[kernel(threads = 32)]
+fn read_back(block: &Block, d: GlobalMut<u32>) {
+    block.warp().each(|lane| d.get(lane, lane.id())); // <- read back
+}
+
+#[test]
+fn a_read_of_what_the_kernel_writes() {
+    let error = read_back::simulate(1, &mut [0; 20]).unwrap_err();
+    assert_eq!(error.misuse, Misuse::GlobalOutOfBounds { access: "read", name: "d", index: 20, len: 20 });
+    assert_at(&error, "read back", (0, 0, 0), 0, Some(20));
+    read_back::simulate(1, &mut [0; 32]).unwrap();
+}
+
+#[kernel(threads = 32)]
+fn unchecked(block: &Block, a: Global<u32>, d: GlobalMut<u32>) {
+    block.warp().each(|lane| {
+        // SAFETY: as the test says.
+        let value = unsafe { a.get_unchecked(lane.id()) }; // <- unchecked read
+        // SAFETY: as the test says.
+        unsafe { d.set_unchecked(lane.id(), value) } // <- unchecked write
+    });
+}
+
+#[test]
+fn an_unchecked_access_is_checked_here() {
+    let error = unchecked::simulate(1, &[1; 31], &mut [0; 32]).unwrap_err();
+    assert_at(&error, "unchecked read", (0, 0, 0), 0, Some(31));
+    let error = unchecked::simulate(1, &[1; 32], &mut [0; 31]).unwrap_err();
+    assert_at(&error, "unchecked write", (0, 0, 0), 0, Some(31));
+    unchecked::simulate(1, &[1; 32], &mut [0; 32]).unwrap();
+}

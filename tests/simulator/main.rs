@@ -1,0 +1,43 @@
+//! The simulator ends a kernel that misuses the machine with the misuse, the line, the block, the warp and the lane;
+//! and it lets pass what comes close to a misuse and is none.
+
+mod barrier;
+mod determinism;
+mod global;
+mod launch;
+mod message;
+mod panic;
+mod raw_rows;
+mod tile;
+mod unwritten;
+
+use ptx_matrix::Grid;
+use ptx_matrix::sim::{Place, SimError};
+use std::panic::Location;
+use std::path::Path;
+
+/// The line of the test's own file that ends with the comment `// <- marker`.
+#[track_caller]
+fn line_of(marker: &str) -> (String, u32) {
+    let file = Location::caller().file();
+    let source = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(file)).unwrap();
+    let comment = format!("// <- {marker}");
+    let lines: Vec<u32> =
+        (1..).zip(source.lines()).filter(|(_, line)| line.ends_with(&comment)).map(|(number, _)| number).collect();
+    let [line] = lines[..] else { panic!("`{comment}` must end one line, not lines {lines:?}") };
+    (file.to_owned(), line)
+}
+
+/// The error is that of the marked line, in this block, warp and lane.
+#[track_caller]
+fn assert_at(
+    error: &SimError,
+    marker: &str,
+    block: impl Into<Grid>,
+    warp: impl Into<Option<usize>>,
+    lane: Option<usize>,
+) {
+    let expected = (Some(line_of(marker)), Some(block.into()), warp.into(), lane);
+    let Place { file, line, .. } = error.place.clone().expect("a place");
+    assert_eq!((Some((file, line)), error.block, error.warp, error.lane), expected, "{error}");
+}

@@ -1,0 +1,99 @@
+//! Panics in kernels: assertions, indices, overflows.
+
+use crate::assert_at;
+use ptx_matrix::sim::{Misuse, SimError};
+use ptx_matrix::*;
+
+#[track_caller]
+fn message(error: &SimError) -> &str {
+    let Misuse::Panic { message } = &error.misuse else { panic!("{error}") };
+    message
+}
+
+#[kernel(threads = 64)]
+fn assert_uniform(block: &Block, limit: u32) {
+    assert!(block.index().x < limit, "block {} is one too many", block.index().x); // <- assertion
+}
+
+#[test]
+fn an_assertion_at_warp_scope() {
+    let error = assert_uniform::simulate(4, 3).unwrap_err();
+    assert_eq!(message(&error), "block 3 is one too many");
+    let warp = error.warp.expect("a warp");
+    assert_at(&error, "assertion", (3, 0, 0), warp, None);
+    assert_uniform::simulate(4, 4).unwrap();
+}
+
+#[kernel(threads = 64)]
+fn assert_in_lanes(block: &Block, limit: usize) {
+    block.warp().each(|lane| assert_ne!(lane.id(), limit)); // <- lane's assertion
+}
+
+#[test]
+fn an_assertion_in_a_lane_closure() {
+    let error = assert_in_lanes::simulate(1, 17).unwrap_err();
+    assert!(message(&error).starts_with("assertion `left != right` failed"), "{error}");
+    let warp = error.warp.expect("a warp");
+    assert_at(&error, "lane's assertion", (0, 0, 0), warp, Some(17));
+    assert_in_lanes::simulate(1, 32).unwrap();
+}
+
+#[kernel(threads = 32)]
+fn index(block: &Block, bound: usize) {
+    let table = [0u8; 8];
+    block.warp().each(|lane| table[lane.id() % bound]); // <- index
+}
+
+#[test]
+fn an_index_in_a_lane_closure() {
+    let error = index::simulate(1, 10).unwrap_err();
+    assert_eq!(message(&error), "index out of bounds: the len is 8 but the index is 8");
+    assert_at(&error, "index", (0, 0, 0), 0, Some(8));
+    index::simulate(1, 8).unwrap();
+}
+
+#[kernel(threads = 32)]
+fn subtract(block: &Block, from: usize) {
+    block.warp().each(|lane| from - lane.id()); // <- subtraction
+}
+
+#[test]
+fn an_overflow_in_a_lane_closure() {
+    let error = subtract::simulate(1, 30).unwrap_err();
+    assert_eq!(message(&error), "attempt to subtract with overflow");
+    assert_at(&error, "subtraction", (0, 0, 0), 0, Some(31));
+    subtract::simulate(1, 31).unwrap();
+}
+
+#[kernel(threads = 32)]
+fn in_an_update(block: &Block) {
+    let warp = block.warp();
+    let mut ids = warp.each(|lane| lane.id());
+    warp.update(&mut ids, |_, id| *id = 31 / (9 - *id)); // <- update
+}
+
+#[test]
+fn a_division_in_an_update() {
+    let error = in_an_update::simulate(1).unwrap_err();
+    assert_eq!(message(&error), "attempt to divide by zero");
+    assert_at(&error, "update", (0, 0, 0), 0, Some(9));
+}
+
+#[kernel(threads = 32)]
+fn after_lanes(block: &Block, zero: u32) {
+    block.warp().each(|lane| lane.id());
+    let _ = 1 / zero; // <- after lanes
+}
+
+#[test]
+fn after_a_lane_closure_no_lane_is_to_blame() {
+    let error = after_lanes::simulate(1, 0).unwrap_err();
+    assert_at(&error, "after lanes", (0, 0, 0), 0, None);
+}
+
+#[test]
+fn after_a_run_that_failed_in_a_lane_no_lane_is_to_blame() {
+    index::simulate(1, 32).unwrap_err();
+    let error = after_lanes::simulate(1, 0).unwrap_err();
+    assert_at(&error, "after lanes", (0, 0, 0), 0, None);
+}

@@ -1,0 +1,78 @@
+//! Row addresses of the kernel's own making.
+
+use crate::assert_at;
+use ptx_matrix::sim::{Misuse, SHARED_BASE};
+use ptx_matrix::*;
+
+/// 128 bytes of shared memory.
+type Tile = SharedTile<u16, 8, 8>;
+
+#[kernel(threads = 32)]
+fn load(block: &Block, #[shared] tile: Tile, of_lane_3: u32) {
+    let warp = block.warp();
+    tile.fill(warp, |_, _| 1);
+    let rows = warp.each(|lane| {
+        let address = if lane.id() == 3 { of_lane_3 } else { tile.address() };
+        // SAFETY: as the test says.
+        unsafe { RowAddr::from_address(address) }
+    });
+    LdMatrix::<X1, NoTrans, B16>::load(warp, rows); // <- load
+}
+
+#[kernel(threads = 32)]
+fn store(block: &Block, #[shared] tile: Tile, of_lane_13: u32) {
+    let warp = block.warp();
+    let rows = warp.each(|lane| {
+        let address = if lane.id() == 13 { of_lane_13 } else { tile.address() };
+        // SAFETY: as the test says.
+        unsafe { RowAddr::from_address(address) }
+    });
+    StMatrix::<X2, Trans, B16>::store(warp, rows, PerLane::splat([0, 0])); // <- store
+}
+
+#[test]
+fn a_misaligned_row() {
+    let address = SHARED_BASE + 8;
+    let error = load::simulate(1, address).unwrap_err();
+    assert_eq!(error.misuse, Misuse::RowMisaligned { address });
+    assert_at(&error, "load", (0, 0, 0), 0, Some(3));
+    let error = store::simulate(1, address).unwrap_err();
+    assert_eq!(error.misuse, Misuse::RowMisaligned { address });
+    assert_at(&error, "store", (0, 0, 0), 0, Some(13));
+}
+
+#[test]
+fn a_row_outside_of_shared_memory() {
+    for address in [0, SHARED_BASE - 16, SHARED_BASE + 128, u32::MAX - 15] {
+        let misuse = |access| Misuse::SharedOutOfBounds { access, address, bytes: 16, size: 128 };
+        let error = load::simulate(1, address).unwrap_err();
+        assert_eq!(error.misuse, misuse("read"));
+        assert_at(&error, "load", (0, 0, 0), 0, Some(3));
+        let error = store::simulate(1, address).unwrap_err();
+        assert_eq!(error.misuse, misuse("write"));
+        assert_at(&error, "store", (0, 0, 0), 0, Some(13));
+    }
+}
+
+#[test]
+fn the_last_row_of_shared_memory() {
+    load::simulate(1, SHARED_BASE + 112).unwrap();
+    store::simulate(1, SHARED_BASE + 112).unwrap();
+}
+
+#[kernel(threads = 32)]
+fn load_what_lane_8_names(block: &Block, #[shared] tile: Tile, of_lane_8: u32) {
+    let warp = block.warp();
+    tile.fill(warp, |_, _| 1);
+    // SAFETY: as the test says.
+    let rows =
+        warp.each(|lane| unsafe { RowAddr::from_address(if lane.id() < 8 { tile.address() } else { of_lane_8 }) });
+    LdMatrix::<X1, NoTrans, B16>::load(warp, rows); // <- x1
+}
+
+/// sm_75 wants a valid address in every lane, also in those whose rows are not loaded.
+#[test]
+fn a_row_that_is_not_loaded_is_valid_all_the_same() {
+    let error = load_what_lane_8_names::simulate(1, SHARED_BASE + 8).unwrap_err();
+    assert_at(&error, "x1", (0, 0, 0), 0, Some(8));
+}

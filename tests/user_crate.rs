@@ -1,0 +1,32 @@
+//! A kernel crate of a user's, built as the README says: in a workspace of its own, without a line for the build.
+
+use ptx_matrix_build::{Arch, Artifact, Builder, CompileError};
+
+fn build(arch: Arch) -> anyhow::Result<Artifact> {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/user_crate");
+    // Its target folder is a part of this workspace's, which has the toolchain already.
+    let target = std::env::var_os("CARGO_TARGET_DIR")
+        .map_or_else(|| concat!(env!("CARGO_MANIFEST_DIR"), "/target").into(), std::path::PathBuf::from);
+    let out = target.join("ptx-of-the-user-crate");
+    let mut artifacts = Builder::new(folder).target_dir(target).out_dir(out).archs([arch]).build()?;
+    Ok(artifacts.remove(0))
+}
+
+#[test]
+fn it_builds_for_a_gpu_that_has_its_instructions() {
+    let artifact = build(Arch::SM_90A).unwrap();
+    let kernel = artifact.manifest.kernel("double").unwrap();
+    assert_eq!((kernel.threads, kernel.static_shared, kernel.spill_stores), (Some(32), 256, 0));
+}
+
+#[test]
+fn for_a_gpu_that_lacks_one_rustc_says_which_and_where() {
+    let error = build(Arch::SM_80).unwrap_err();
+    let CompileError { stderr, .. } = error.downcast_ref().unwrap_or_else(|| panic!("{error:?}"));
+    assert!(
+        stderr.contains("this instruction needs a GPU that is `AtLeast<90>`; this build is for `Sm80`"),
+        "{stderr}"
+    );
+    assert!(stderr.contains("src/lib.rs:11"), "{stderr}");
+    assert!(stderr.contains("#[kernel(.., target = \"sm_..\")]"), "{stderr}");
+}

@@ -1,0 +1,14 @@
+#![no_std]
+
+use ptx_matrix::*;
+
+/// Doubles a 16x8 matrix of f16, by way of `stmatrix`, in any build: one for a GPU without it does not compile.
+#[kernel(threads = 32)]
+pub fn double(block: &Block, #[shared] tile: SharedTile<f16, 16, 8>, a: Global<f16>, d: GlobalMut<f16>) {
+    let warp = block.warp();
+    let acc = Accumulator::<M16N8K16, f16>::from_fn(warp, |row, col| a.get(row * 8 + col));
+    let doubled = acc.map(warp, |_, _, value| f16::from_f32(value.to_f32() * 2.0));
+    doubled.store_matrix(warp, &tile, At::<0, 0>);
+    warp.sync();
+    tile.for_each(warp, |row, col, value| d.set(row * 8 + col, value));
+}
