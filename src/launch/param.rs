@@ -6,14 +6,14 @@ use bytemuck::Pod;
 use {super::Device, std::vec::Vec};
 
 /// A type that a kernel can take: [`Global`], [`GlobalMut`], and the numbers.
+///
+/// # Safety
+/// `values` appends what `enter` takes: the bytes of `Head`, then, unless it is `()`, of `Tail`.
 #[diagnostic::on_unimplemented(
     message = "a kernel cannot take a parameter of type `{Self}`",
     label = "not a kernel parameter",
     note = "kernels take `Global<T>`, `GlobalMut<T>`, numbers, and, marked `#[shared]`, their shared memory"
 )]
-///
-/// # Safety
-/// `values` appends what `enter` takes: the bytes of `Head`, then, unless it is `()`, of `Tail`.
 pub unsafe trait KernelParam {
     /// The parameter for a kernel that runs during `'k`.
     type In<'k>: Copy + Send + Sync;
