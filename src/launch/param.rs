@@ -1,9 +1,8 @@
 //! The parameters of kernels: how each is handed over by the host, and how it arrives in the PTX entry.
 
 use crate::{Element, Global, GlobalMut};
-use bytemuck::Pod;
 #[cfg(not(target_arch = "nvptx64"))]
-use {super::Device, std::vec::Vec};
+use {super::Device, bytemuck::Pod, std::vec::Vec};
 
 /// A type that a kernel can take: [`Global`], [`GlobalMut`], and the numbers.
 ///

@@ -1,6 +1,8 @@
 use crate::process::{cargo, status};
 use anyhow::{Result, ensure};
 use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 #[derive(Debug, clap::Args)]
@@ -15,7 +17,7 @@ type Step = (&'static str, fn() -> Result<()>);
 
 const STEPS: [Step; 6] = [
     ("formatting", || run_cargo(&["fmt", "--all", "--", "--check"], &[])),
-    ("kernels for every target", || crate::build::builder().build().map(drop)),
+    ("kernels for every target", build_kernels),
     ("lints", || {
         let arguments = ["clippy", "--workspace", "--all-targets", "--all-features", "--quiet", "--", "-Dwarnings"];
         run_cargo(&arguments, &[])
@@ -32,6 +34,20 @@ const STEPS: [Step; 6] = [
         Ok(())
     }),
 ];
+
+/// What only the device's build compiles, clippy does not see: there, rustc's warnings count.
+fn build_kernels() -> Result<()> {
+    let warnings = Arc::new(AtomicUsize::new(0));
+    let counter = warnings.clone();
+    let progress = move |step: &str| {
+        counter.fetch_add(step.lines().filter(|line| line.starts_with("warning: ")).count(), Ordering::Relaxed);
+        eprintln!("{step}");
+    };
+    crate::build::builder().progress(progress).build()?;
+    let warnings = warnings.load(Ordering::Relaxed);
+    ensure!(warnings == 0, "{warnings} warnings in the kernels' build for the device");
+    Ok(())
+}
 
 fn run_cargo(arguments: &[&str], environment: &[(&str, &str)]) -> Result<()> {
     let done = status(cargo().args(arguments).envs(environment.iter().copied()))?;

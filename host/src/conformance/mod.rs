@@ -1,7 +1,7 @@
 //! The conformance run: every form of every instruction, and whole tiles, on random data, compared bit for bit with a
 //! reference that is written from the matrices' definition.
 //!
-//! A [`Check`] is a kernel with its data and its reference. It runs the same on any [`Device`]: a GPU, or the simulator.
+//! A [`Check`] is a kernel with its data and its reference. It runs the same on any [`Device`](ptx_matrix::launch::Device): a GPU, or the simulator.
 
 mod checks;
 mod data;
