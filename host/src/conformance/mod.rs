@@ -4,6 +4,7 @@
 //! A [`Check`] is a kernel with its data and its reference. It runs the same on any [`Device`](ptx_matrix::launch::Device): a GPU, or the simulator.
 
 mod checks;
+mod compare;
 mod data;
 pub mod record;
 mod reference;

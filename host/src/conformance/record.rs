@@ -2,7 +2,7 @@
 
 use super::Buffers;
 use super::checks::all;
-use super::run::difference;
+use super::compare::difference;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use ptx_matrix::launch::Device;
