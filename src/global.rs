@@ -143,7 +143,10 @@ impl<T: Element> GlobalMut<'_, T> {
     #[track_caller]
     pub fn get(self, lane: Lane<'_>, index: usize) -> T {
         let _ = lane;
-        let element = self.slice.element(index, "read", Site::here());
+        let site = Site::here();
+        let element = self.slice.element(index, "read", site);
+        #[cfg(not(target_arch = "nvptx64"))]
+        crate::sim::read_global(site, element.addr(), self.slice.name, index);
         // SAFETY: an element of the slice. Volatile: another thread may have written it since.
         unsafe { element.read_volatile() }
     }
@@ -152,7 +155,10 @@ impl<T: Element> GlobalMut<'_, T> {
     #[inline(always)]
     #[track_caller]
     pub fn set(self, index: usize, value: T) {
-        let element = self.slice.element(index, "write", Site::here());
+        let site = Site::here();
+        let element = self.slice.element(index, "write", site);
+        #[cfg(not(target_arch = "nvptx64"))]
+        crate::sim::write_global(site, element.addr(), self.slice.name, index);
         // SAFETY: an element of the slice.
         unsafe { element.write(value) }
     }

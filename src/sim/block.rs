@@ -2,7 +2,9 @@
 
 use super::context::{Failure, current_lane, in_block, take_panic};
 use super::error::{Finding, Misuse, Place, SimError};
-use super::memory::SharedMemory;
+use super::global::GlobalAccesses;
+use super::race::Access;
+use super::shared::SharedMemory;
 use crate::lane::LANES;
 use crate::launch::Launch;
 use crate::site::Site;
@@ -10,6 +12,7 @@ use crate::{Block, Grid};
 use core::panic::Location;
 use corosensei::stack::DefaultStack;
 use corosensei::{Coroutine, CoroutineResult, Yielder};
+use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 use std::vec::Vec;
@@ -21,9 +24,21 @@ const STACK_BYTES: usize = 16 << 20;
 /// What the warps of a block have in common.
 pub(super) struct BlockState {
     pub(super) shared: SharedMemory,
+    pub(super) global: RefCell<GlobalAccesses>,
+    /// The warp that is running.
+    running: Cell<usize>,
+    /// Barriers that the block has passed.
+    epoch: Cell<u32>,
     index: Grid,
     grid: Grid,
     threads: usize,
+}
+
+impl BlockState {
+    /// An access by the running warp.
+    pub(super) fn access(&self, site: Site) -> Access {
+        Access { agent: self.running.get(), epoch: self.epoch.get(), location: site.location }
+    }
 }
 
 /// Where a warp waits.
@@ -67,11 +82,14 @@ enum Progress {
     Ended,
 }
 
-/// Runs one block to its end.
-pub(super) fn run(launch: &Launch<'_>, index: Grid, seed: u64) -> Result<(), SimError> {
+/// Runs one block to its end; returns what it accessed in global memory.
+pub(super) fn run(launch: &Launch<'_>, index: Grid, seed: u64) -> Result<GlobalAccesses, SimError> {
     let threads = launch.kernel.threads as usize;
     let state = Rc::new(BlockState {
         shared: SharedMemory::new(launch.kernel.shared_bytes as usize),
+        global: RefCell::default(),
+        running: Cell::new(0),
+        epoch: Cell::new(0),
         index,
         grid: launch.grid,
         threads,
@@ -99,6 +117,7 @@ pub(super) fn run(launch: &Launch<'_>, index: Grid, seed: u64) -> Result<(), Sim
     loop {
         let ready: Vec<usize> = (0..warps.len()).filter(|&warp| matches!(progress[warp], Progress::Ready)).collect();
         if let Some(&warp) = random.choice(&ready) {
+            state.running.set(warp);
             let resumed = in_block(&state, || {
                 catch_unwind(AssertUnwindSafe(|| warps[warp].resume(()))).map_err(|payload| (payload, current_lane()))
             });
@@ -125,12 +144,13 @@ pub(super) fn run(launch: &Launch<'_>, index: Grid, seed: u64) -> Result<(), Sim
                 }
             }
             if waiting.is_empty() {
-                return Ok(());
+                return Ok(state.global.take());
             }
             if !ended.is_empty() {
                 let place = waiting.first().map(|(_, place)| place.clone());
                 return Err(error(Misuse::Deadlock { waiting, ended }, place, None, None));
             }
+            state.epoch.update(|epoch| epoch + 1);
             progress.fill_with(|| Progress::Ready);
         }
     }

@@ -28,6 +28,50 @@ impl fmt::Display for Place {
     }
 }
 
+/// A piece of memory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Memory {
+    /// A byte of the block's shared memory.
+    Shared {
+        /// Its address.
+        address: u32,
+    },
+    /// An element of a slice in global memory.
+    Global {
+        /// The kernel's parameter.
+        name: &'static str,
+        /// The element.
+        index: usize,
+    },
+}
+
+impl fmt::Display for Memory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Memory::Shared { address } => write!(f, "shared address {address:#x}"),
+            Memory::Global { name, index } => write!(f, "element {index} of `{name}`"),
+        }
+    }
+}
+
+/// Who else accessed the memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Agent {
+    /// Another warp of the same block.
+    WarpOfBlock(usize),
+    /// Another block.
+    OtherBlock(Grid),
+}
+
+impl fmt::Display for Agent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Agent::WarpOfBlock(warp) => write!(f, "warp {warp}"),
+            Agent::OtherBlock(block) => write!(f, "block {block}"),
+        }
+    }
+}
+
 /// What a kernel did that no GPU would do as meant.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Misuse {
@@ -80,6 +124,19 @@ pub enum Misuse {
         address: u32,
         /// Bytes that were read.
         bytes: usize,
+    },
+    /// Two warps, or two blocks, access the same memory, one of them writes, and nothing says in which order.
+    Race {
+        /// `read` or `write`: this access.
+        access: &'static str,
+        /// What is accessed.
+        memory: Memory,
+        /// `read` or `write`: the other access.
+        other_access: &'static str,
+        /// The other access's line.
+        other_place: Place,
+        /// Who made the other access.
+        other: Agent,
     },
     /// Warps wait for others that do not come.
     Deadlock {
@@ -175,6 +232,9 @@ impl fmt::Display for Misuse {
             Misuse::SharedUnwritten { address, bytes } => {
                 write!(f, "read of shared memory that nothing wrote: {bytes} bytes at shared address {address:#x}")
             }
+            Misuse::Race { access, memory, other_access, other, .. } => {
+                write!(f, "race: {access} of {memory}, with a {other_access} by {other} and nothing to order them")
+            }
             Misuse::Deadlock { waiting, .. } => {
                 write!(f, "deadlock: {} wait at a `sync` that not all warps reach", warps(waiting.iter().map(|w| w.0)))
             }
@@ -195,6 +255,10 @@ impl Misuse {
             Misuse::RowMisaligned { .. } => "`ldmatrix` and `stmatrix` take addresses that are multiples of 16".into(),
             Misuse::SharedUnwritten { .. } => {
                 "write it before, and put a `sync` between where another warp or lane writes it".into()
+            }
+            Misuse::Race { other: Agent::WarpOfBlock(_), .. } => "put a `sync` between the two".into(),
+            Misuse::Race { other: Agent::OtherBlock(_), .. } => {
+                "blocks run in any order: what one writes, no other may touch in the same launch".into()
             }
             Misuse::Deadlock { .. } => "every warp of a block must come to `sync` equally often".into(),
             _ => return None,
@@ -225,6 +289,9 @@ impl fmt::Display for SimError {
         }
         if let Some(lane) = self.lane {
             write!(f, ", lane {lane}")?;
+        }
+        if let Misuse::Race { other_access, other_place, other, .. } = &self.misuse {
+            write!(f, "\n   = the {other_access} by {other} is at {other_place}")?;
         }
         if let Misuse::Deadlock { waiting, ended } = &self.misuse {
             for (warp, place) in waiting {

@@ -48,8 +48,9 @@ pub(crate) fn load_matrices<R: Registers>(site: Site, rows: &PerLane<RowAddr>, t
         let mut matrix = Matrix::default();
         for (line, elements) in matrix.iter_mut().enumerate() {
             let lane = index * 8 + line;
-            let loaded = aligned(rows.array()[lane])
-                .and_then(|address| with_block(|block| block.shared.load(address, bytemuck::cast_slice_mut(elements))));
+            let loaded = aligned(rows.array()[lane]).and_then(|address| {
+                with_block(|block| block.shared.load(block.access(site), address, bytemuck::cast_slice_mut(elements)))
+            });
             loaded.unwrap_or_else(|misuse| fail_in_lane(site, Some(lane), misuse));
         }
         let matrix = if transpose { transposed(&matrix) } else { matrix };
@@ -72,8 +73,9 @@ pub(crate) fn store_matrices<R: Registers>(
         let matrix = if transpose { transposed(&matrix) } else { matrix };
         for (line, elements) in matrix.iter().enumerate() {
             let lane = index * 8 + line;
-            let stored = aligned(rows.array()[lane])
-                .and_then(|address| with_block(|block| block.shared.store(address, bytemuck::cast_slice(elements))));
+            let stored = aligned(rows.array()[lane]).and_then(|address| {
+                with_block(|block| block.shared.store(block.access(site), address, bytemuck::cast_slice(elements)))
+            });
             stored.unwrap_or_else(|misuse| fail_in_lane(site, Some(lane), misuse));
         }
     }

@@ -12,16 +12,19 @@ mod arithmetic;
 mod block;
 mod context;
 mod error;
+mod global;
 mod matrix;
-mod memory;
+mod race;
+mod shared;
 mod simulator;
 
 pub use block::WarpOfBlock;
-pub use error::{Finding, Misuse, Place, SimError};
-pub use memory::SHARED_BASE;
+pub use error::{Agent, Finding, Memory, Misuse, Place, SimError};
+pub use shared::SHARED_BASE;
 pub use simulator::{Report, Simulator};
 
 pub(crate) use arithmetic::multiply_accumulate;
 pub(crate) use context::{fail, in_lane};
+pub(crate) use global::{read_global, write_global};
 pub(crate) use matrix::{load_matrices, store_matrices, transpose_matrix};
-pub(crate) use memory::{load_shared, store_shared};
+pub(crate) use shared::{load_shared, store_shared};

@@ -1,5 +1,6 @@
 use super::block;
-use super::error::{Finding, Misuse, SimError};
+use super::error::{Finding, Misuse, Place, SimError};
+use super::global::{BlockRace, LaunchAccesses};
 use crate::Grid;
 use crate::launch::{Device, KernelInfo, Launch};
 use bytemuck::Pod;
@@ -52,6 +53,11 @@ impl Simulator {
         Simulator { seed }
     }
 
+    /// What is found in a launch as a whole, or a block as a whole.
+    fn finding(&self, kernel: &KernelInfo, misuse: Misuse, place: Option<Place>, block: Option<Grid>) -> SimError {
+        Finding { misuse, kernel: kernel.name, place, block, warp: None, lane: None, seed: self.seed }.into()
+    }
+
     /// What must hold before anything runs.
     fn check(kernel: &KernelInfo, grid: Grid) -> Result<(), String> {
         if grid.blocks() == 0 {
@@ -88,20 +94,19 @@ impl Device for Simulator {
     }
 
     unsafe fn launch(&self, launch: Launch<'_>) -> Result<Report, SimError> {
-        Self::check(launch.kernel, launch.grid).map_err(|message| Finding {
-            misuse: Misuse::Launch { message },
-            kernel: launch.kernel.name,
-            place: None,
-            block: None,
-            warp: None,
-            lane: None,
-            seed: self.seed,
-        })?;
+        Self::check(launch.kernel, launch.grid)
+            .map_err(|message| self.finding(launch.kernel, Misuse::Launch { message }, None, None))?;
+        let mut accesses = LaunchAccesses::default();
         let Grid { x, y, z } = launch.grid;
         for z in 0..z {
             for y in 0..y {
                 for x in 0..x {
-                    block::run(&launch, Grid { x, y, z }, self.seed)?;
+                    let index = Grid { x, y, z };
+                    let accessed = block::run(&launch, index, self.seed)?;
+                    if let Some(BlockRace { misuse, location }) = accesses.add(index, accessed) {
+                        let (place, block) = (Some(location.into()), Some(index));
+                        return Err(self.finding(launch.kernel, misuse, place, block));
+                    }
                 }
             }
         }

@@ -7,6 +7,7 @@ mod global;
 mod launch;
 mod message;
 mod panic;
+mod race;
 mod raw_rows;
 mod tile;
 mod unwritten;

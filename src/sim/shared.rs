@@ -1,7 +1,8 @@
-//! A block's shared memory, and which of its bytes were written.
+//! A block's shared memory, and who accessed which of its bytes.
 
 use super::context::{fail, with_block};
-use super::error::Misuse;
+use super::error::{Agent, Memory, Misuse};
+use super::race::{Access, History};
 use crate::site::Site;
 use std::cell::RefCell;
 use std::ops::Range;
@@ -14,13 +15,13 @@ pub const SHARED_BASE: u32 = 1024;
 
 pub(super) struct SharedMemory {
     bytes: RefCell<Vec<u8>>,
-    written: RefCell<Vec<bool>>,
+    history: RefCell<Vec<History>>,
 }
 
 impl SharedMemory {
     pub(super) fn new(size: usize) -> Self {
         // What was never written is not zero on a GPU either.
-        SharedMemory { bytes: RefCell::new(vec![0xa5; size]), written: RefCell::new(vec![false; size]) }
+        SharedMemory { bytes: RefCell::new(vec![0xa5; size]), history: RefCell::new(vec![History::default(); size]) }
     }
 
     /// Where `bytes` bytes at `address` lie, if they are part of the block's memory.
@@ -36,31 +37,48 @@ impl SharedMemory {
         self.range(access, address, bytes).map(drop)
     }
 
-    pub(super) fn store(&self, address: u32, from: &[u8]) -> Result<(), Misuse> {
+    pub(super) fn store(&self, by: Access, address: u32, from: &[u8]) -> Result<(), Misuse> {
         let range = self.range("write", address, from.len())?;
         self.bytes.borrow_mut()[range.clone()].copy_from_slice(from);
-        self.written.borrow_mut()[range].fill(true);
+        for (byte, history) in (address..).zip(&mut self.history.borrow_mut()[range]) {
+            if let Some((earlier, wrote)) = history.write(by) {
+                let other_access = if wrote { "write" } else { "read" };
+                return Err(race("write", byte, other_access, earlier));
+            }
+        }
         Ok(())
     }
 
-    pub(super) fn load(&self, address: u32, into: &mut [u8]) -> Result<(), Misuse> {
+    pub(super) fn load(&self, by: Access, address: u32, into: &mut [u8]) -> Result<(), Misuse> {
         let range = self.range("read", address, into.len())?;
-        if !self.written.borrow()[range.clone()].iter().all(|&written| written) {
-            return Err(Misuse::SharedUnwritten { address, bytes: into.len() });
+        for (byte, history) in (address..).zip(&mut self.history.borrow_mut()[range.clone()]) {
+            if !history.is_written() {
+                return Err(Misuse::SharedUnwritten { address, bytes: into.len() });
+            }
+            if let Some(earlier) = history.read(by) {
+                return Err(race("read", byte, "write", earlier));
+            }
         }
         into.copy_from_slice(&self.bytes.borrow()[range]);
         Ok(())
     }
 }
 
+/// The race of an access with an earlier one, by another warp.
+fn race(access: &'static str, address: u32, other_access: &'static str, earlier: Access) -> Misuse {
+    let other_place = earlier.location.into();
+    let memory = Memory::Shared { address };
+    Misuse::Race { access, memory, other_access, other_place, other: Agent::WarpOfBlock(earlier.agent) }
+}
+
 /// One lane's store.
 pub(crate) fn store_shared(site: Site, address: u32, from: &[u8]) {
-    let stored = with_block(|block| block.shared.store(address, from));
+    let stored = with_block(|block| block.shared.store(block.access(site), address, from));
     stored.unwrap_or_else(|misuse| fail(site, misuse));
 }
 
 /// One lane's load.
 pub(crate) fn load_shared(site: Site, address: u32, into: &mut [u8]) {
-    let loaded = with_block(|block| block.shared.load(address, into));
+    let loaded = with_block(|block| block.shared.load(block.access(site), address, into));
     loaded.unwrap_or_else(|misuse| fail(site, misuse));
 }

@@ -1,0 +1,98 @@
+//! Who accessed which element of the slices in global memory that a kernel writes.
+
+use super::context::{fail, with_block};
+use super::error::{Agent, Memory, Misuse};
+use super::race::{Access, History};
+use crate::Grid;
+use crate::site::Site;
+use core::panic::Location;
+use std::collections::HashMap;
+use std::vec::Vec;
+
+/// The accesses of one block, by the elements' addresses.
+#[derive(Default)]
+pub(super) struct GlobalAccesses(HashMap<usize, Element>);
+
+struct Element {
+    name: &'static str,
+    index: usize,
+    history: History,
+}
+
+/// The accesses of all blocks so far.
+#[derive(Default)]
+pub(super) struct LaunchAccesses {
+    elements: HashMap<usize, Element>,
+    /// The blocks that have run, by which accesses here name them.
+    blocks: Vec<Grid>,
+}
+
+/// A race between two blocks, and the line of the later one.
+pub(super) struct BlockRace {
+    pub(super) misuse: Misuse,
+    pub(super) location: &'static Location<'static>,
+}
+
+impl GlobalAccesses {
+    fn element(&mut self, address: usize, name: &'static str, index: usize) -> &mut History {
+        &mut self.0.entry(address).or_insert(Element { name, index, history: History::default() }).history
+    }
+}
+
+impl LaunchAccesses {
+    /// Adds a block's accesses; returns a race of it with an earlier block: that of the first element, so that it
+    /// is the same one every time.
+    pub(super) fn add(&mut self, block: Grid, accesses: GlobalAccesses) -> Option<BlockRace> {
+        let agent = self.blocks.len();
+        self.blocks.push(block);
+        let mut races = Vec::new();
+        for (address, Element { name, index, history }) in accesses.0 {
+            let known = self.elements.entry(address).or_insert(Element { name, index, history: History::default() });
+            let memory = || Memory::Global { name, index };
+            for read in history.reads() {
+                if let Some(earlier) = known.history.read(Access { agent, epoch: 0, ..read }) {
+                    races.push((address, "read", memory(), read.location, "write", earlier));
+                }
+            }
+            let Some(write) = history.last_write() else { continue };
+            if let Some((earlier, wrote)) = known.history.write(Access { agent, epoch: 0, ..write }) {
+                let other_access = if wrote { "write" } else { "read" };
+                races.push((address, "write", memory(), write.location, other_access, earlier));
+            }
+        }
+        let (_, access, memory, location, other_access, earlier) =
+            races.into_iter().min_by_key(|(address, access, ..)| (*address, *access != "write"))?;
+        let other = Agent::OtherBlock(self.blocks[earlier.agent]);
+        let misuse = Misuse::Race { access, memory, other_access, other_place: earlier.location.into(), other };
+        Some(BlockRace { misuse, location })
+    }
+}
+
+/// Notes that the running warp reads an element.
+pub(crate) fn read_global(site: Site, address: usize, name: &'static str, index: usize) {
+    let raced = with_block(|block| {
+        let access = block.access(site);
+        block.global.borrow_mut().element(address, name, index).read(access)
+    });
+    if let Some(earlier) = raced {
+        fail(site, race("read", name, index, "write", earlier));
+    }
+}
+
+/// Notes that the running warp writes an element.
+pub(crate) fn write_global(site: Site, address: usize, name: &'static str, index: usize) {
+    let raced = with_block(|block| {
+        let access = block.access(site);
+        block.global.borrow_mut().element(address, name, index).write(access)
+    });
+    if let Some((earlier, wrote)) = raced {
+        fail(site, race("write", name, index, if wrote { "write" } else { "read" }, earlier));
+    }
+}
+
+/// The race of an access with an earlier one, by another warp of the block.
+fn race(access: &'static str, name: &'static str, index: usize, other_access: &'static str, earlier: Access) -> Misuse {
+    let memory = Memory::Global { name, index };
+    let other_place = earlier.location.into();
+    Misuse::Race { access, memory, other_access, other_place, other: Agent::WarpOfBlock(earlier.agent) }
+}

@@ -1,0 +1,145 @@
+//! Races between the warps of a block, and between blocks.
+
+use crate::{assert_at, line_of};
+use ptx_matrix::sim::{Agent, Memory, Misuse, Place, SHARED_BASE, SimError, Simulator};
+use ptx_matrix::*;
+
+type Tile = SharedTile<u16, 64, 8>;
+
+/// The error is a race of these accesses, the other one at the marked line.
+#[track_caller]
+fn assert_race(error: &SimError, accesses: (&str, &str), memory: Memory, other_marker: &str) {
+    let Misuse::Race { access, memory: raced, other_access, other_place: Place { file, line, .. }, .. } = &error.misuse
+    else {
+        panic!("{error}")
+    };
+    assert_eq!((*access, *other_access), accesses, "{error}");
+    assert_eq!(*raced, memory, "{error}");
+    assert_eq!((file.clone(), *line), line_of(other_marker), "{error}");
+}
+
+/// Each warp writes a row of its own, and reads one; the other warp's if `rows_apart` is 1.
+#[kernel(threads = 64)]
+fn read_a_row(block: &Block, #[shared] tile: Tile, rows_apart: usize, sync: u32) {
+    let warp = block.warp();
+    let mine = warp.index();
+    warp.each(|lane| {
+        if lane.id() < 8 {
+            tile.set((mine, lane.id()), 1); // <- row written
+        }
+    });
+    if sync == 1 {
+        block.sync();
+    }
+    warp.each(|lane| {
+        if lane.id() < 8 {
+            tile.get(lane, ((mine + rows_apart) % 2, lane.id())); // <- row read
+        }
+    });
+}
+
+#[test]
+fn a_read_of_what_another_warp_writes_needs_a_sync_between() {
+    for seed in 0..20 {
+        let simulator = Simulator::new(seed);
+        read_a_row::launch(&simulator, 1, 1, 1).unwrap();
+        read_a_row::launch(&simulator, 1, 0, 0).unwrap();
+        let error = read_a_row::launch(&simulator, 1, 1, 0).unwrap_err();
+        // The warp that goes first reads what is not written yet; with a row written before, it would race.
+        assert!(matches!(error.misuse, Misuse::SharedUnwritten { .. } | Misuse::Race { .. }), "{error}");
+    }
+}
+
+#[kernel(threads = 64)]
+fn write_the_same(block: &Block, #[shared] tile: Tile, apart: usize) {
+    let row = block.warp().index() * apart;
+    block.warp().each(|lane| tile.set((row + lane.id() / 8, lane.id() % 8), 1)); // <- written by both
+}
+
+#[test]
+fn two_warps_write_the_same_element() {
+    let error = write_the_same::simulate(1, 3).unwrap_err();
+    let memory = Memory::Shared { address: SHARED_BASE + 3 * 16 };
+    assert_race(&error, ("write", "write"), memory, "written by both");
+    write_the_same::simulate(1, 4).unwrap();
+}
+
+/// A pipeline's mistake: the tile is filled again while another warp may still read it.
+#[kernel(threads = 64)]
+fn fill_again(block: &Block, #[shared] tile: SharedTile<u16, 16, 16>, sync: u32) {
+    for _ in 0..2 {
+        tile.fill(block, |_, _| 1); // <- filled again
+        block.sync();
+        FragmentA::<M16N8K16, u16>::load(block.warp(), &tile, At::<0, 0>); // <- loaded
+        if sync == 1 {
+            block.sync();
+        }
+    }
+}
+
+#[test]
+fn a_tile_is_overwritten_while_another_warp_may_read_it() {
+    for seed in 0..20 {
+        fill_again::launch(&Simulator::new(seed), 1, 1).unwrap();
+        let error = fill_again::launch(&Simulator::new(seed), 1, 0).unwrap_err();
+        // Which of the two comes first is the seed's choice.
+        let Misuse::Race { access, other, memory, .. } = &error.misuse else { panic!("{error}") };
+        let (accesses, here, there) = match *access {
+            "write" => (("write", "read"), "filled again", "loaded"),
+            _ => (("read", "write"), "loaded", "filled again"),
+        };
+        assert_race(&error, accesses, memory.clone(), there);
+        let Agent::WarpOfBlock(other) = *other else { panic!("{error}") };
+        assert_at(&error, here, (0, 0, 0), 1 - other, error.lane);
+    }
+}
+
+#[kernel(threads = 64)]
+fn global(block: &Block, d: GlobalMut<u32>, apart: usize, sync: u32) {
+    let (warp, first) = (block.warp(), block.warp().index() * apart);
+    warp.each(|lane| d.set(first + lane.id(), 1)); // <- global written
+    if sync == 1 {
+        block.sync();
+    }
+    warp.each(|lane| d.get(lane, (first + lane.id() + 32) % 64)); // <- global read
+}
+
+#[test]
+fn warps_race_in_global_memory() {
+    let mut d = [0; 64];
+    global::simulate(1, &mut d, 32, 1).unwrap();
+    let error = global::simulate(1, &mut d, 32, 0).unwrap_err();
+    assert_race(&error, ("write", "read"), Memory::Global { name: "d", index: 0 }, "global read");
+    let error = global::simulate(1, &mut d, 31, 1).unwrap_err();
+    assert_race(&error, ("write", "write"), Memory::Global { name: "d", index: 31 }, "global written");
+}
+
+#[kernel(threads = 32)]
+fn by_blocks(block: &Block, d: GlobalMut<u32>, apart: usize, read_from: usize) {
+    let first = block.index().y as usize * apart;
+    block.warp().each(|lane| {
+        d.set(first + lane.id(), 1); // <- written by a block
+        d.get(lane, (first + lane.id() + read_from) % 96); // <- read by a block
+    });
+}
+
+#[test]
+fn blocks_race_in_global_memory() {
+    let mut d = [0; 96];
+    by_blocks::simulate((1, 3), &mut d, 32, 0).unwrap();
+    let error = by_blocks::simulate((1, 3), &mut d, 16, 0).unwrap_err();
+    assert_race(&error, ("write", "write"), Memory::Global { name: "d", index: 16 }, "written by a block");
+    assert_at(&error, "written by a block", (0, 1, 0), None, None);
+    let Misuse::Race { other, .. } = &error.misuse else { panic!("{error}") };
+    assert_eq!(*other, Agent::OtherBlock(Grid { x: 0, y: 0, z: 0 }));
+    let error = by_blocks::simulate((1, 2), &mut d, 32, 32).unwrap_err();
+    assert_race(&error, ("write", "read"), Memory::Global { name: "d", index: 32 }, "read by a block");
+}
+
+#[test]
+fn the_report_names_both_lines() {
+    let error = write_the_same::simulate(1, 3).unwrap_err().to_string();
+    assert!(error.starts_with("error: race: write of shared address 0x430, with a write by warp "), "{error}");
+    assert!(error.contains("\n   = the write by warp "), "{error}");
+    assert!(error.contains("\n   = help: put a `sync` between the two"), "{error}");
+}
