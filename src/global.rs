@@ -81,6 +81,12 @@ macro_rules! handle {
                 self.slice.len == 0
             }
 
+            /// The kernel's parameter, for reports.
+            #[cfg(not(target_arch = "nvptx64"))]
+            pub(crate) const fn name(self) -> &'static str {
+                self.slice.name
+            }
+
             /// Where the slice starts, as the threads of the kernel see it.
             #[inline(always)]
             pub const fn as_ptr(self) -> *mut T {

@@ -11,6 +11,7 @@ extern crate std;
 // `#[kernel]` names this crate; so do the tests within it.
 extern crate self as ptx_matrix;
 
+mod cp_async;
 mod element;
 mod fragment;
 mod global;
@@ -33,6 +34,7 @@ pub mod sim;
 pub mod target;
 
 pub use bytemuck::Zeroable;
+pub use cp_async::{CpAsync, CpAsyncForm};
 pub use element::{Bits8, Bits16, Bits32, Bits64, Element, Width};
 pub use fragment::{
     Accumulator, Bit, Fragment, FragmentA, FragmentB, FragmentRows, FragmentShape, Layout, M16N8K8, M16N8K16,

@@ -6,6 +6,7 @@
 //!
 //! No form is `pure`: LLVM would be free to move it under a branch. Those that touch no memory are `nomem`.
 
+mod cp_async;
 pub mod index;
 mod ldmatrix;
 mod memory;
@@ -14,6 +15,7 @@ mod movmatrix;
 mod stmatrix;
 mod sync;
 
+pub use cp_async::*;
 pub use ldmatrix::*;
 pub use memory::*;
 pub use mma::*;

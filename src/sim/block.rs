@@ -1,6 +1,7 @@
 //! One block: its warps as coroutines, and the barrier at which they wait for each other.
 
 use super::context::{Failure, current_lane, in_block, take_panic};
+use super::copies::WarpCopies;
 use super::error::{Finding, Misuse, Place, SimError};
 use super::global::GlobalAccesses;
 use super::race::Access;
@@ -25,6 +26,8 @@ const STACK_BYTES: usize = 16 << 20;
 pub(super) struct BlockState {
     pub(super) shared: SharedMemory,
     pub(super) global: RefCell<GlobalAccesses>,
+    /// Each warp's copies that are in flight.
+    pub(super) copies: RefCell<Vec<WarpCopies>>,
     /// The warp that is running.
     running: Cell<usize>,
     /// Barriers that the block has passed.
@@ -35,6 +38,11 @@ pub(super) struct BlockState {
 }
 
 impl BlockState {
+    /// The warp that is running.
+    pub(super) fn running(&self) -> usize {
+        self.running.get()
+    }
+
     /// An access by the running warp.
     pub(super) fn access(&self, site: Site) -> Access {
         Access { agent: self.running.get(), epoch: self.epoch.get(), location: site.location }
@@ -88,6 +96,7 @@ pub(super) fn run(launch: &Launch<'_>, index: Grid, seed: u64) -> Result<GlobalA
     let state = Rc::new(BlockState {
         shared: SharedMemory::new(launch.kernel.shared_bytes as usize),
         global: RefCell::default(),
+        copies: RefCell::new((0..threads / LANES).map(|_| WarpCopies::default()).collect()),
         running: Cell::new(0),
         epoch: Cell::new(0),
         index,

@@ -138,6 +138,26 @@ pub enum Misuse {
         /// Who made the other access.
         other: Agent,
     },
+    /// Shared memory is touched while an asynchronous copy to it is in flight.
+    CopyInFlight {
+        /// `read`, `write`, or `copy`: a second copy.
+        access: &'static str,
+        /// The first such byte.
+        address: u32,
+        /// The line that started the copy.
+        place: Place,
+        /// The warp that did.
+        warp: usize,
+    },
+    /// An asynchronous copy from an address that is no multiple of its size.
+    CopyMisaligned {
+        /// The kernel's parameter.
+        name: &'static str,
+        /// The first element.
+        index: usize,
+        /// Bytes that are copied.
+        bytes: usize,
+    },
     /// Warps wait for others that do not come.
     Deadlock {
         /// The warps that wait, and where.
@@ -235,6 +255,13 @@ impl fmt::Display for Misuse {
             Misuse::Race { access, memory, other_access, other, .. } => {
                 write!(f, "race: {access} of {memory}, with a {other_access} by {other} and nothing to order them")
             }
+            Misuse::CopyInFlight { access, address, warp, .. } => write!(
+                f,
+                "{access} of shared address {address:#x} while a copy to it, started by warp {warp}, is in flight"
+            ),
+            Misuse::CopyMisaligned { name, index, bytes } => {
+                write!(f, "misaligned: a copy of {bytes} bytes from element {index} of `{name}`")
+            }
             Misuse::Deadlock { waiting, .. } => {
                 write!(f, "deadlock: {} wait at a `sync` that not all warps reach", warps(waiting.iter().map(|w| w.0)))
             }
@@ -259,6 +286,13 @@ impl Misuse {
             Misuse::Race { other: Agent::WarpOfBlock(_), .. } => "put a `sync` between the two".into(),
             Misuse::Race { other: Agent::OtherBlock(_), .. } => {
                 "blocks run in any order: what one writes, no other may touch in the same launch".into()
+            }
+            Misuse::CopyInFlight { .. } => {
+                "the warp that started the copy must commit it and wait for its group; others, behind a `sync` after that"
+                    .into()
+            }
+            Misuse::CopyMisaligned { bytes, .. } => {
+                std::format!("the address must be a multiple of {bytes}: rows of the matrix too")
             }
             Misuse::Deadlock { .. } => "every warp of a block must come to `sync` equally often".into(),
             _ => return None,
@@ -292,6 +326,9 @@ impl fmt::Display for SimError {
         }
         if let Misuse::Race { other_access, other_place, other, .. } = &self.misuse {
             write!(f, "\n   = the {other_access} by {other} is at {other_place}")?;
+        }
+        if let Misuse::CopyInFlight { place, .. } = &self.misuse {
+            write!(f, "\n   = the copy is started at {place}")?;
         }
         if let Misuse::Deadlock { waiting, ended } = &self.misuse {
             for (warp, place) in waiting {

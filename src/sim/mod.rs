@@ -5,12 +5,15 @@
 //! and so on: a breakpoint in it stops with that lane's values. Collectives compute on all 32 lanes' values at once, and
 //! return the bits that the hardware returns.
 //!
-//! What would be undefined or never end on a GPU ends the run with a [`SimError`], which names the misuse, the line of the kernel's
-//! source, the block, the warp and the lane.
+//! What would be undefined, left to chance, or never end on a GPU ends the run with a [`SimError`], which names the
+//! misuse, the line of the kernel's source, the block, the warp and the lane: accesses out of bounds, matrix rows that
+//! are not aligned, reads of shared memory that nothing wrote or that a copy is on its way to, races between warps and between blocks (in whatever
+//! order they ran), a `sync` that not all warps reach, panics.
 
 mod arithmetic;
 mod block;
 mod context;
+mod copies;
 mod error;
 mod global;
 mod matrix;
@@ -25,6 +28,7 @@ pub use simulator::{Report, Simulator};
 
 pub(crate) use arithmetic::multiply_accumulate;
 pub(crate) use context::{fail, in_lane};
+pub(crate) use copies::{commit_copies, start_copy, wait_for_copies};
 pub(crate) use global::{read_global, write_global};
 pub(crate) use matrix::{load_matrices, store_matrices, transpose_matrix};
 pub(crate) use shared::{load_shared, store_shared};

@@ -16,12 +16,18 @@ pub const SHARED_BASE: u32 = 1024;
 pub(super) struct SharedMemory {
     bytes: RefCell<Vec<u8>>,
     history: RefCell<Vec<History>>,
+    /// Who copies to each byte, while a copy to it is in flight.
+    copying: RefCell<Vec<Option<Access>>>,
 }
 
 impl SharedMemory {
     pub(super) fn new(size: usize) -> Self {
         // What was never written is not zero on a GPU either.
-        SharedMemory { bytes: RefCell::new(vec![0xa5; size]), history: RefCell::new(vec![History::default(); size]) }
+        SharedMemory {
+            bytes: RefCell::new(vec![0xa5; size]),
+            history: RefCell::new(vec![History::default(); size]),
+            copying: RefCell::new(vec![None; size]),
+        }
     }
 
     /// Where `bytes` bytes at `address` lie, if they are part of the block's memory.
@@ -39,7 +45,12 @@ impl SharedMemory {
 
     pub(super) fn store(&self, by: Access, address: u32, from: &[u8]) -> Result<(), Misuse> {
         let range = self.range("write", address, from.len())?;
+        self.check_in_flight("write", address, range.clone())?;
         self.bytes.borrow_mut()[range.clone()].copy_from_slice(from);
+        self.note_write(by, address, range)
+    }
+
+    fn note_write(&self, by: Access, address: u32, range: Range<usize>) -> Result<(), Misuse> {
         for (byte, history) in (address..).zip(&mut self.history.borrow_mut()[range]) {
             if let Some((earlier, wrote)) = history.write(by) {
                 let other_access = if wrote { "write" } else { "read" };
@@ -49,8 +60,34 @@ impl SharedMemory {
         Ok(())
     }
 
+    /// Nobody but the copy may touch the bytes that it goes to.
+    fn check_in_flight(&self, access: &'static str, address: u32, range: Range<usize>) -> Result<(), Misuse> {
+        let copying = self.copying.borrow();
+        let in_flight = (address..).zip(&copying[range]).find_map(|(byte, by)| by.map(|by| (byte, by)));
+        in_flight.map_or(Ok(()), |(address, by)| {
+            Err(Misuse::CopyInFlight { access, address, place: by.location.into(), warp: by.agent })
+        })
+    }
+
+    /// A copy starts: its bytes are written some time from now on.
+    pub(super) fn start_copy(&self, by: Access, address: u32, bytes: usize) -> Result<(), Misuse> {
+        let range = self.range("copy", address, bytes)?;
+        self.check_in_flight("copy", address, range.clone())?;
+        self.copying.borrow_mut()[range.clone()].fill(Some(by));
+        self.note_write(by, address, range)
+    }
+
+    /// A copy has landed, by the wait of the warp that started it.
+    pub(super) fn land(&self, by: Access, address: u32, from: &[u8]) -> Result<(), Misuse> {
+        let range = self.range("copy", address, from.len())?;
+        self.copying.borrow_mut()[range.clone()].fill(None);
+        self.bytes.borrow_mut()[range.clone()].copy_from_slice(from);
+        self.note_write(by, address, range)
+    }
+
     pub(super) fn load(&self, by: Access, address: u32, into: &mut [u8]) -> Result<(), Misuse> {
         let range = self.range("read", address, into.len())?;
+        self.check_in_flight("read", address, range.clone())?;
         for (byte, history) in (address..).zip(&mut self.history.borrow_mut()[range.clone()]) {
             if !history.is_written() {
                 return Err(Misuse::SharedUnwritten { address, bytes: into.len() });
