@@ -3,7 +3,6 @@
 use crate::lane::LaneCapture;
 use crate::site::{Site, check};
 use crate::{Element, Lane};
-use bytemuck::Pod;
 use core::marker::PhantomData;
 
 /// A slice in global memory that no thread writes while the kernel runs.
@@ -42,10 +41,6 @@ macro_rules! handle {
         impl<T> Copy for $handle<'_, T> {}
         // SAFETY: elements go in and out by value; what differs by lane is read with a `Lane` only.
         unsafe impl<T: Element> LaneCapture for $handle<'_, T> {}
-        // SAFETY: the memory outlives `'k`, and elements are plain data.
-        unsafe impl<T: Pod + Send> Send for $handle<'_, T> {}
-        // SAFETY: likewise.
-        unsafe impl<T: Pod + Sync> Sync for $handle<'_, T> {}
 
         impl<T> $handle<'_, T> {
             /// The slice of `len` elements from `start` on, for the kernel parameter `name`.
@@ -81,12 +76,6 @@ macro_rules! handle {
                 self.slice.len == 0
             }
 
-            /// The kernel's parameter, for reports.
-            #[cfg(not(target_arch = "nvptx64"))]
-            pub(crate) const fn name(self) -> &'static str {
-                self.slice.name
-            }
-
             /// Where the slice starts, as the threads of the kernel see it.
             #[inline(always)]
             pub const fn as_ptr(self) -> *mut T {
@@ -105,7 +94,7 @@ impl<T> Clone for RawSlice<T> {
 }
 impl<T> Copy for RawSlice<T> {}
 
-impl<T: Pod> RawSlice<T> {
+impl<T: Element> RawSlice<T> {
     #[inline(always)]
     fn element(self, index: usize, access: &'static str, site: Site) -> *mut T {
         #[cfg(target_arch = "nvptx64")]
@@ -117,6 +106,12 @@ impl<T: Pod> RawSlice<T> {
 }
 
 impl<T: Element> Global<'_, T> {
+    /// The kernel's parameter, for reports.
+    #[cfg(not(target_arch = "nvptx64"))]
+    pub(crate) const fn name(self) -> &'static str {
+        self.slice.name
+    }
+
     /// Element `index`. Beyond the slice, the kernel stops.
     #[inline(always)]
     #[track_caller]

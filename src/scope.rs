@@ -135,10 +135,11 @@ impl<'b> Warp<'b> {
         PerLane::from_lanes(value)
     }
 
-    /// Runs the lane closure in each lane, with that lane's value to change.
+    /// Runs the lane closure in each lane, with that lane's value to change. (The closure is handed the value as if it had
+    /// captured it, so the value must be one that it may capture.)
     #[inline(always)]
     #[track_caller]
-    pub fn update<T>(self, values: &mut PerLane<T>, change: impl Fn(Lane<'_>, &mut T) + LaneCapture) {
+    pub fn update<T: LaneCapture>(self, values: &mut PerLane<T>, change: impl Fn(Lane<'_>, &mut T) + LaneCapture) {
         #[cfg(target_arch = "nvptx64")]
         {
             let lane = Lane::current();

@@ -1,8 +1,8 @@
 //! Which instructions the GPU that a build is for has.
 //!
 //! Every instruction type (`StMatrix`, `Mma`, ...) has a last type parameter, the target, which is
-//! [`BuildTarget`] unless it is written out: the GPU of this build on the device, and
-//! [`Simulator`](AnyGpu) on the host, which has every instruction. Its methods ask for
+//! [`BuildTarget`] unless it is written out: the GPU of this build on the device, and `AnyGpu`, which has every
+//! instruction, on the host. Its methods ask for
 //! `Target: Supports<AtLeast<90>>` and the like, so an instruction that the GPU lacks does not compile.
 
 use crate::sealed::Sealed;
@@ -33,14 +33,18 @@ pub trait Target: Sealed + Copy + 'static {
 }
 
 /// The simulated GPU of the host: it has every instruction of every GPU.
+#[cfg(not(target_arch = "nvptx64"))]
 #[derive(Debug, Clone, Copy)]
 pub struct AnyGpu;
 
+#[cfg(not(target_arch = "nvptx64"))]
 impl Sealed for AnyGpu {}
+#[cfg(not(target_arch = "nvptx64"))]
 impl Target for AnyGpu {
     const SM: u32 = u32::MAX;
     const NAME: &'static str = "simulator";
 }
+#[cfg(not(target_arch = "nvptx64"))]
 impl<R> Supports<R> for AnyGpu {}
 
 /// One GPU target: its type, its name, its number, and the requirements that it fulfils.

@@ -2,26 +2,27 @@
 
 use ptx_matrix_build::{Arch, Artifact, Builder, CompileError};
 
-fn build(arch: Arch) -> anyhow::Result<Artifact> {
+fn build(arch: Arch, features: &[&str]) -> anyhow::Result<Artifact> {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/user_crate");
     // Its target folder is a part of this workspace's, which has the toolchain already.
     let target = std::env::var_os("CARGO_TARGET_DIR")
         .map_or_else(|| concat!(env!("CARGO_MANIFEST_DIR"), "/target").into(), std::path::PathBuf::from);
     let out = target.join("ptx-of-the-user-crate");
-    let mut artifacts = Builder::new(folder).target_dir(target).out_dir(out).archs([arch]).build()?;
+    let builder = Builder::new(folder).target_dir(target).out_dir(out).features(features.iter().copied());
+    let mut artifacts = builder.archs([arch]).build()?;
     Ok(artifacts.remove(0))
 }
 
 #[test]
 fn it_builds_for_a_gpu_that_has_its_instructions() {
-    let artifact = build(Arch::SM_90A).unwrap();
+    let artifact = build(Arch::SM_90A, &[]).unwrap();
     let kernel = artifact.manifest.kernel("double").unwrap();
     assert_eq!((kernel.threads, kernel.static_shared, kernel.spill_stores), (Some(32), 256, 0));
 }
 
 #[test]
 fn for_a_gpu_that_lacks_one_rustc_says_which_and_where() {
-    let error = build(Arch::SM_80).unwrap_err();
+    let error = build(Arch::SM_80, &[]).unwrap_err();
     let CompileError { stderr, .. } = error.downcast_ref().unwrap_or_else(|| panic!("{error:?}"));
     assert!(
         stderr.contains("this instruction needs a GPU that is `AtLeast<90>`; this build is for `Sm80`"),
@@ -29,4 +30,10 @@ fn for_a_gpu_that_lacks_one_rustc_says_which_and_where() {
     );
     assert!(stderr.contains("src/lib.rs:11"), "{stderr}");
     assert!(stderr.contains("#[kernel(.., target = \"sm_..\")]"), "{stderr}");
+}
+
+#[test]
+fn a_kernel_that_uses_a_mutable_static_is_refused_by_its_name() {
+    let error = format!("{:#}", build(Arch::SM_90A, &["mutable-static"]).unwrap_err());
+    assert!(error.contains("uses the mutable static `user_kernels::take_a_number::NEXT`"), "{error}");
 }

@@ -26,6 +26,8 @@ use crate::toolchain::Toolchain;
 pub struct Builder {
     manifest_dir: PathBuf,
     archs: Vec<Arch>,
+    /// Whether the caller named the targets: then each must have a kernel.
+    archs_named: bool,
     target_dir: Option<PathBuf>,
     out_dir: Option<PathBuf>,
     features: Vec<String>,
@@ -52,11 +54,12 @@ pub struct Artifact {
 }
 
 impl Builder {
-    /// A build of the crate whose manifest is in `manifest_dir`, for [`Arch::ALL`].
+    /// A build of the crate whose manifest is in `manifest_dir`, for those of [`Arch::ALL`] that it has kernels for.
     pub fn new(manifest_dir: impl Into<PathBuf>) -> Self {
         Self {
             manifest_dir: manifest_dir.into(),
             archs: Arch::ALL.to_vec(),
+            archs_named: false,
             target_dir: None,
             out_dir: None,
             features: Vec::new(),
@@ -70,10 +73,11 @@ impl Builder {
         }
     }
 
-    /// The targets, each once.
+    /// The targets, each once; the crate must have a kernel for each.
     #[must_use]
     pub fn archs(mut self, archs: impl IntoIterator<Item = Arch>) -> Self {
         self.archs.clear();
+        self.archs_named = true;
         for arch in archs {
             if !self.archs.contains(&arch) {
                 self.archs.push(arch);
@@ -207,10 +211,26 @@ impl Builder {
             });
             joined.collect::<Result<Vec<_>>>()
         })?;
+        let artifacts = self.with_kernels(&package.name, artifacts)?;
         if self.deny_spills {
             refuse_spills(&artifacts)?;
         }
         Ok(artifacts)
+    }
+
+    /// The targets that have kernels; those without are left out, unless they were asked for.
+    fn with_kernels(&self, package: &str, built: Vec<Option<Artifact>>) -> Result<Vec<Artifact>> {
+        let missing: Vec<_> = self.archs.iter().zip(&built).filter(|(_, built)| built.is_none()).collect();
+        let names: Vec<_> = missing.iter().map(|(arch, _)| arch.name()).collect();
+        let names = names.join(", ");
+        ensure!(
+            missing.is_empty() || !self.archs_named && missing.len() < built.len(),
+            "{package} has no kernel for {names}"
+        );
+        if !missing.is_empty() {
+            (self.progress)(&format!("{package} has no kernel for {names}"));
+        }
+        Ok(built.into_iter().flatten().collect())
     }
 
     fn find_toolchain(&self, store: &Path) -> Result<Toolchain> {

@@ -36,8 +36,9 @@ pub fn target_directory(project: &Path) -> Result<PathBuf> {
 
 /// The package whose manifest lies in `folder`.
 pub fn read(folder: &Path) -> Result<Package> {
-    let metadata = metadata(folder)?;
+    // Before cargo is run in it: "cannot run cargo" would be no help.
     let manifest = canonical(&folder.join("Cargo.toml"))?;
+    let metadata = metadata(folder)?;
     let package = metadata
         .packages
         .into_iter()

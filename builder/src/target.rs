@@ -2,12 +2,12 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail};
 
 use crate::arch::Arch;
 use crate::builder::Artifact;
 use crate::codegen::Codegen;
-use crate::ir::{Kernel, Prepared};
+use crate::ir::{Kernel, Prepared, statics};
 use crate::kernel_crate::Bitcode;
 use crate::manifest::{KernelManifest, Manifest, ToolVersions};
 use crate::ptxas::{Job, Report};
@@ -27,12 +27,15 @@ pub struct Target<'a> {
 }
 
 impl Target<'_> {
-    /// Makes the files, unless those that are there were made of the same.
-    pub fn build(self, bitcode: &Bitcode) -> Result<Artifact> {
+    /// Makes the files, unless those that are there were made of the same. There are none where the crate has no kernel for
+    /// the target.
+    pub fn build(self, bitcode: &Bitcode) -> Result<Option<Artifact>> {
         let Self { toolchain, arch, plain, package, .. } = self;
         let codegen = Codegen { toolchain, arch, plain, scratch: self.scratch.clone() };
         let prepared = codegen.prepare(bitcode).with_context(|| format!("{package} for {arch}"))?;
-        ensure!(!prepared.kernels.is_empty(), "{package} has no kernel for {arch}");
+        if prepared.kernels.is_empty() {
+            return Ok(None);
+        }
 
         std::fs::create_dir_all(&self.out_dir).with_context(|| format!("cannot make {}", self.out_dir.display()))?;
         let job = Job {
@@ -51,7 +54,9 @@ impl Target<'_> {
             None => {
                 (self.progress)(&format!("compiling {package} for {arch}"));
                 stamp.remove()?;
-                let assembled = job.assemble(codegen.generate(&prepared)?)?;
+                let ptx = codegen.generate(&prepared)?;
+                refuse_mutable_statics(package, &prepared, &ptx)?;
+                let assembled = job.assemble(ptx)?;
                 let manifest = Manifest {
                     package: package.to_owned(),
                     arch,
@@ -68,7 +73,7 @@ impl Target<'_> {
                 manifest
             }
         };
-        Ok(Artifact { arch, ptx: job.ptx, cubin: job.cubin, manifest })
+        Ok(Some(Artifact { arch, ptx: job.ptx, cubin: job.cubin, manifest }))
     }
 
     fn file(&self, extension: &str) -> PathBuf {
@@ -82,6 +87,20 @@ impl Target<'_> {
         let arguments = codegen.arguments(prepared).join("\0");
         stamp::of([&prepared.text, &settings, &arguments].map(String::as_bytes))
     }
+}
+
+/// Kernels by `#[kernel]` rely on types to keep what differs by lane from what is uniform; a static goes around them.
+fn refuse_mutable_statics(package: &str, prepared: &Prepared, ptx: &str) -> Result<()> {
+    let relies_on_types = prepared.kernels.iter().any(|kernel| kernel.metadata.is_some());
+    let used = prepared.mutable_statics.iter().find(|name| statics::is_in_ptx(ptx, name));
+    if let (true, Some(name)) = (relies_on_types, used) {
+        bail!(
+            "{package} has a kernel that uses the mutable static `{:#}`: through it, a value of one lane could pass for one \
+             of all; use a `GlobalMut`",
+            rustc_demangle::demangle(name)
+        );
+    }
+    Ok(())
 }
 
 fn kernels(kernels: &[Kernel], report: &Report) -> Result<Vec<KernelManifest>> {

@@ -34,7 +34,8 @@ impl GpuDevice {
     }
 }
 
-impl Device for GpuDevice {
+// SAFETY: buffers are memory of the GPU, which the kernel, on the GPU, reaches as they are.
+unsafe impl Device for GpuDevice {
     type Buffer<T: Pod> = DeviceBuffer<T>;
     type Owned<T: Pod> = DeviceBuffer<T>;
     type Report = LaunchReport;

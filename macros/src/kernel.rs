@@ -1,54 +1,8 @@
+use crate::arguments::Arguments;
 use proc_macro2::{Span, TokenStream};
 use quote::{format_ident, quote};
-use syn::parse::{Parse, ParseStream};
-use syn::{Error, FnArg, Ident, ItemFn, LitInt, LitStr, Pat, Result, ReturnType, Token, Type, parse2};
-
-/// The attribute's arguments.
-struct Arguments {
-    threads: u32,
-    min_blocks: u32,
-    max_registers: u32,
-    target: Option<LitStr>,
-}
-
-impl Parse for Arguments {
-    fn parse(input: ParseStream) -> Result<Self> {
-        let (mut threads, mut min_blocks, mut max_registers, mut target) = (None, None, None, None);
-        while !input.is_empty() {
-            let name: Ident = input.parse()?;
-            input.parse::<Token![=]>()?;
-            match name.to_string().as_str() {
-                "threads" => threads = Some(block_size(input.parse()?)?),
-                "min_blocks" => min_blocks = Some(input.parse::<LitInt>()?.base10_parse()?),
-                "max_registers" => max_registers = Some(input.parse::<LitInt>()?.base10_parse()?),
-                "target" => target = Some(input.parse()?),
-                _ => {
-                    let message = "expected `threads`, `min_blocks`, `max_registers` or `target`";
-                    return Err(Error::new_spanned(name, message));
-                }
-            }
-            if !input.is_empty() {
-                input.parse::<Token![,]>()?;
-            }
-        }
-        let message = "say how many threads a block has: `#[kernel(threads = 128)]`";
-        Ok(Arguments {
-            threads: threads.ok_or_else(|| Error::new(Span::call_site(), message))?,
-            min_blocks: min_blocks.unwrap_or(0),
-            max_registers: max_registers.unwrap_or(0),
-            target,
-        })
-    }
-}
-
-fn block_size(literal: LitInt) -> Result<u32> {
-    let threads: u32 = literal.base10_parse()?;
-    if threads == 0 || threads > 1024 || !threads.is_multiple_of(32) {
-        let message = format!("a block has whole warps: a multiple of 32 threads from 32 to 1024, not {threads}");
-        return Err(Error::new_spanned(literal, message));
-    }
-    Ok(threads)
-}
+use syn::ext::IdentExt;
+use syn::{Error, FnArg, Ident, ItemFn, Pat, Result, ReturnType, Type, parse2};
 
 /// A parameter after the block.
 struct Parameter {
@@ -64,7 +18,7 @@ pub fn expand(arguments: TokenStream, function: TokenStream) -> Result<TokenStre
     let parameters = take_parameters(&mut function)?;
 
     let name = &function.sig.ident;
-    let name_text = name.to_string();
+    let name_text = name.unraw().to_string();
     let visibility = &function.vis;
     let shared_types: Vec<&Type> = parameters.iter().filter(|p| p.shared).map(|p| &p.ty).collect();
     // The parts lie behind each other, as the fields of a nested pair.
@@ -89,14 +43,8 @@ pub fn expand(arguments: TokenStream, function: TokenStream) -> Result<TokenStre
         #built
         impl #name {
             /// What is known of the kernel.
-            pub const INFO: ::ptx_matrix::launch::KernelInfo = ::ptx_matrix::launch::KernelInfo {
-                name: #name_text,
-                threads: #threads,
-                min_blocks: #min_blocks,
-                max_registers: #max_registers,
-                shared_bytes: <#shared as ::ptx_matrix::SharedLayout>::BYTES as u32,
-                shared_align: <#shared as ::ptx_matrix::SharedLayout>::ALIGN as u32,
-            };
+            pub const INFO: ::ptx_matrix::launch::KernelInfo =
+                ::ptx_matrix::launch::KernelInfo::new::<#shared>(#name_text, #threads, #min_blocks, #max_registers);
 
             #host
         }
@@ -119,9 +67,16 @@ fn check_signature(function: &ItemFn) -> Result<()> {
     if signature.asyncness.is_some() || signature.unsafety.is_some() || signature.abi.is_some() {
         return Err(Error::new_spanned(&signature.ident, "a kernel is a plain `fn`"));
     }
+    let is_block = |ty: &Type| match ty {
+        Type::Reference(reference) if reference.mutability.is_none() => match &*reference.elem {
+            Type::Path(path) => path.path.segments.last().is_some_and(|segment| segment.ident == "Block"),
+            _ => false,
+        },
+        _ => false,
+    };
     let block = "a kernel's first parameter is its block: `block: &Block`";
     match signature.inputs.first() {
-        Some(FnArg::Typed(first)) if matches!(&*first.ty, Type::Reference(_)) => Ok(()),
+        Some(FnArg::Typed(first)) if is_block(&first.ty) => Ok(()),
         Some(other) => Err(Error::new_spanned(other, block)),
         None => Err(Error::new_spanned(&signature.ident, block)),
     }
@@ -132,12 +87,17 @@ fn take_parameters(function: &mut ItemFn) -> Result<Vec<Parameter>> {
     let mut parameters = Vec::new();
     for (index, input) in function.sig.inputs.iter_mut().enumerate().skip(1) {
         let FnArg::Typed(input) = input else { unreachable!("`self` can only come first, and was refused") };
+        if let Some(cfg) = input.attrs.iter().find(|attribute| attribute.path().is_ident("cfg")) {
+            let message = "a kernel's parameters are the same in every build: put the `cfg` on the kernel";
+            return Err(Error::new_spanned(cfg, message));
+        }
         let attributes = input.attrs.len();
         input.attrs.retain(|attribute| !attribute.path().is_ident("shared"));
         let shared = input.attrs.len() < attributes;
         let mut name = match &*input.pat {
             Pat::Ident(pattern) => pattern.ident.clone(),
             _ if shared => format_ident!("shared_{index}"),
+            Pat::Wild(_) => format_ident!("parameter_{index}"),
             pattern => return Err(Error::new_spanned(pattern, "a kernel's parameter needs a plain name")),
         };
         // A name of its own in the launch functions, so that it may be `grid`, or the kernel's.
@@ -160,7 +120,7 @@ fn shared_parts(parameters: &[Parameter], shared: &TokenStream, address: TokenSt
 
 fn device_entry(function: &ItemFn, parameters: &[Parameter], shared: &TokenStream) -> TokenStream {
     let name = &function.sig.ident;
-    let name_text = name.to_string();
+    let name_text = name.unraw().to_string();
     let metadata = format!("__ptx_matrix_kernel_{name}");
     let symbol = format!("mov.u32 {{0}}, __ptx_matrix_shared_{name};");
     let has_shared = parameters.iter().any(|p| p.shared);
@@ -218,11 +178,11 @@ fn host_launch(function: &ItemFn, parameters: &[Parameter], shared: &TokenStream
         /// Runs the kernel on a device: its arguments behind the grid, buffers by reference.
         #[cfg(not(target_arch = "nvptx64"))]
         #[allow(clippy::too_many_arguments)]
-        pub fn launch<'h, D: ::ptx_matrix::launch::Device + 'h>(
-            device: &D,
+        pub fn launch<'h, PtxMatrixDevice: ::ptx_matrix::launch::Device + 'h>(
+            device: &PtxMatrixDevice,
             grid: impl ::core::convert::Into<::ptx_matrix::Grid>,
-            #(#names: <#types as ::ptx_matrix::launch::KernelParam>::Host<'h, D>,)*
-        ) -> ::core::result::Result<D::Report, D::Error> {
+            #(#names: <#types as ::ptx_matrix::launch::KernelParam>::Host<'h, PtxMatrixDevice>,)*
+        ) -> ::core::result::Result<PtxMatrixDevice::Report, PtxMatrixDevice::Error> {
             #(let #names = <#types as ::ptx_matrix::launch::KernelParam>::bind(device, #names, #texts);)*
             #[allow(unused_mut)]
             let mut params = ::ptx_matrix::launch::Params::new();

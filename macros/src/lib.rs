@@ -1,5 +1,6 @@
 //! The macros of `ptx-matrix`; its documentation describes them.
 
+mod arguments;
 mod kernel;
 mod shared_layout;
 

@@ -129,7 +129,9 @@ impl<R: Role, S: FragmentShape<R, T::Width>, T: Element> Fragment<R, S, T> {
 
     /// Element `index` of the lane: that at [`position`](Self::position)`(lane.id(), index)`.
     #[inline(always)]
+    #[track_caller]
     pub fn get(&self, lane: Lane<'_>, index: usize) -> T {
+        assert!(index < S::LAYOUT.elements(), "a lane of this fragment holds {} elements", S::LAYOUT.elements());
         take::<T>(self.registers.lane_ref(lane).as_ref(), index)
     }
 

@@ -13,11 +13,16 @@ pub struct Launch<'a> {
     /// The parameters of the PTX entry, for a GPU.
     pub params: &'a [ParamValue],
     /// The kernel itself with its arguments, for the simulator: each warp of each block calls it.
-    pub body: &'a (dyn Fn(&Block<'_>) + Sync),
+    pub body: &'a dyn Fn(&Block<'_>),
 }
 
 /// Something that runs kernels: the simulator, or a GPU with the kernels' PTX loaded.
-pub trait Device {
+///
+/// # Safety
+/// `slice` and `slice_mut` give a buffer's own memory, which is there, in that length, as long as the buffer is borrowed.
+/// `launch` runs the kernel with the parameters that it is given, and calls the body, if at all, with the block
+/// that it is run for and while it runs.
+pub unsafe trait Device {
     /// Elements in the device's memory, as launch functions take them.
     type Buffer<T: Pod>: ?Sized;
     /// What `upload` gives.

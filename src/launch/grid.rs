@@ -18,7 +18,7 @@ pub struct Grid {
 impl Grid {
     /// How many blocks the grid has.
     pub const fn blocks(self) -> u64 {
-        self.x as u64 * self.y as u64 * self.z as u64
+        (self.x as u64).saturating_mul(self.y as u64).saturating_mul(self.z as u64)
     }
 }
 

@@ -14,7 +14,7 @@ pub use param::KernelParam;
 #[cfg(not(target_arch = "nvptx64"))]
 pub use param::{ParamValue, Params};
 
-use crate::shared::MAX_STATIC_BYTES;
+use crate::shared::{MAX_SHARED_BYTES, MAX_STATIC_BYTES, SharedLayout};
 
 /// What is known of a kernel before it runs.
 #[derive(Debug, Clone, Copy)]
@@ -34,6 +34,23 @@ pub struct KernelInfo {
 }
 
 impl KernelInfo {
+    /// The description of a kernel whose shared memory is `S`; a kernel with more than any GPU has does not compile.
+    #[doc(hidden)]
+    pub const fn new<S: SharedLayout>(name: &'static str, threads: u32, min_blocks: u32, max_registers: u32) -> Self {
+        assert!(
+            S::BYTES <= MAX_SHARED_BYTES,
+            "the kernel's shared memory is more than any GPU has for a block: 227 KiB"
+        );
+        KernelInfo {
+            name,
+            threads,
+            min_blocks,
+            max_registers,
+            shared_bytes: S::BYTES as u32,
+            shared_align: S::ALIGN as u32,
+        }
+    }
+
     /// Bytes of shared memory that the launch must ask for: all of it, if it is more than a kernel has by itself.
     pub const fn dynamic_shared_bytes(&self) -> u32 {
         if self.shared_bytes as usize > MAX_STATIC_BYTES { self.shared_bytes } else { 0 }

@@ -1,6 +1,6 @@
 //! The parameters of kernels: how each is handed over by the host, and how it arrives in the PTX entry.
 
-use crate::{Element, Global, GlobalMut};
+use crate::{Element, Global, GlobalMut, bf16, f16};
 #[cfg(not(target_arch = "nvptx64"))]
 use {super::Device, bytemuck::Pod, std::vec::Vec};
 
@@ -15,7 +15,7 @@ use {super::Device, bytemuck::Pod, std::vec::Vec};
 )]
 pub unsafe trait KernelParam {
     /// The parameter for a kernel that runs during `'k`.
-    type In<'k>: Copy + Send + Sync;
+    type In<'k>: Copy;
     /// The first PTX parameter that it becomes.
     type Head: Copy;
     /// The second, or `()`.
@@ -93,7 +93,7 @@ macro_rules! scalars {
         }
     )*};
 }
-scalars!(u8 i8 u16 i16 u32 i32 u64 i64 usize isize f32 f64);
+scalars!(u8 i8 u16 i16 u32 i32 u64 i64 usize isize f16 bf16 f32 f64);
 
 /// A slice becomes its pointer (typed, so that LLVM sees it point to global memory) and its length.
 macro_rules! slices {

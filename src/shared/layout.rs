@@ -7,6 +7,9 @@ use crate::Element;
 /// A kernel with more uses dynamic shared memory, which the launch asks for.
 pub const MAX_STATIC_BYTES: usize = 48 * 1024;
 
+/// The most shared memory that a block has on any GPU (sm_90, sm_100): 227 KiB.
+pub const MAX_SHARED_BYTES: usize = 227 * 1024;
+
 /// A kernel's shared memory, or a part of it: a [`SharedTile`], an array or tuple of parts, or a struct of
 /// parts with `#[derive(SharedLayout)]`.
 ///

@@ -1,5 +1,5 @@
 use super::swizzle::swizzled;
-use super::{Coordinate, RowAddr, Swizzle, Unswizzled, Window, check_known};
+use super::{Coordinate, MAX_SHARED_BYTES, RowAddr, Swizzle, Unswizzled, Window, check_known};
 use crate::element::Width;
 use crate::scope::Threads;
 use crate::sealed::Sealed;
@@ -91,6 +91,11 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order> Sha
 
     /// Bytes that the tile takes.
     pub(super) const TILE_BYTES: usize = {
+        assert!(ROWS > 0 && COLS > 0, "a shared tile has at least one row and one column");
+        assert!(
+            ROWS.saturating_mul(COLS).saturating_mul(T::Width::BYTES) <= MAX_SHARED_BYTES,
+            "a shared tile is larger than the shared memory of any GPU's block: 227 KiB"
+        );
         assert!(
             (Self::PITCH * T::Width::BYTES).is_multiple_of(RowAddr::BYTES as usize),
             "the contiguous side of a shared tile must be a multiple of 16 bytes"

@@ -13,6 +13,7 @@ use crate::{Block, Grid};
 use core::panic::Location;
 use corosensei::stack::DefaultStack;
 use corosensei::{Coroutine, CoroutineResult, Yielder};
+use std::boxed::Box;
 use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
@@ -49,6 +50,9 @@ impl BlockState {
     }
 }
 
+/// A warp that is being simulated; it yields where it waits.
+type WarpCoroutine = Coroutine<(), Waiting, ()>;
+
 /// Where a warp waits.
 type Waiting = &'static Location<'static>;
 
@@ -79,6 +83,10 @@ impl WarpOfBlock<'_> {
 
     /// Waits until all warps of the block do.
     pub(crate) fn sync(self, site: Site) {
+        // A destructor, while a run that failed is unwound: nobody will come.
+        if std::thread::panicking() {
+            return;
+        }
         self.yielder.suspend(site.location);
     }
 }
@@ -103,11 +111,7 @@ pub(super) fn run(launch: &Launch<'_>, index: Grid, seed: u64) -> Result<GlobalA
         grid: launch.grid,
         threads,
     });
-    let error = |misuse, place, warp, lane| {
-        SimError::from(Finding { misuse, kernel: launch.kernel.name, place, block: Some(index), warp, lane, seed })
-    };
-
-    let mut warps: Vec<_> = (0..threads / LANES)
+    let mut warps: Vec<WarpCoroutine> = (0..threads / LANES)
         .map(|warp| {
             let (state, body) = (&*state, launch.body);
             let stack = DefaultStack::new(STACK_BYTES).expect("address space for the stacks of a block's warps");
@@ -119,28 +123,56 @@ pub(super) fn run(launch: &Launch<'_>, index: Grid, seed: u64) -> Result<GlobalA
             }
         })
         .collect();
-    let mut progress: Vec<_> = warps.iter().map(|_| Progress::Ready).collect();
-    let mut random =
+    let random =
         fastrand::Rng::with_seed(seed ^ (u64::from(index.x) << 32 | u64::from(index.y) << 16 | u64::from(index.z)));
+    let ran = take_turns(&state, &mut warps, random);
+    // Warps that have not ended are unwound, and what they hold is dropped, as part of the block.
+    in_block(&state, || drop(warps));
+    ran.map_err(|stopped| {
+        let Stopped { misuse, place, warp, lane } = *stopped;
+        SimError::from(Finding { misuse, kernel: launch.kernel.name, place, block: Some(index), warp, lane, seed })
+    })?;
+    Ok(state.global.take())
+}
 
+/// Why the warps of a block did not all end.
+struct Stopped {
+    misuse: Misuse,
+    place: Option<Place>,
+    warp: Option<usize>,
+    lane: Option<usize>,
+}
+
+/// Resumes the warps, one at a time and in a random order, until all have ended.
+fn take_turns(
+    state: &Rc<BlockState>,
+    warps: &mut [WarpCoroutine],
+    mut random: fastrand::Rng,
+) -> Result<(), Box<Stopped>> {
+    let mut progress: Vec<_> = warps.iter().map(|_| Progress::Ready).collect();
     loop {
         let ready: Vec<usize> = (0..warps.len()).filter(|&warp| matches!(progress[warp], Progress::Ready)).collect();
         if let Some(&warp) = random.choice(&ready) {
             state.running.set(warp);
-            let resumed = in_block(&state, || {
+            let resumed = in_block(state, || {
                 catch_unwind(AssertUnwindSafe(|| warps[warp].resume(()))).map_err(|payload| (payload, current_lane()))
             });
             progress[warp] = match resumed {
                 Ok(CoroutineResult::Yield(location)) => Progress::Waiting(location),
                 Ok(CoroutineResult::Return(())) => Progress::Ended,
                 Err((payload, lane)) => {
-                    return Err(match payload.downcast::<Failure>() {
-                        Ok(failure) => error(failure.misuse, Some(failure.location.into()), Some(warp), failure.lane),
+                    return Err(Box::new(match payload.downcast::<Failure>() {
+                        Ok(failure) => Stopped {
+                            misuse: failure.misuse,
+                            place: Some(failure.location.into()),
+                            warp: Some(warp),
+                            lane: failure.lane,
+                        },
                         Err(_) => {
                             let (message, place) = take_panic().unwrap_or_default();
-                            error(Misuse::Panic { message }, place, Some(warp), lane)
+                            Stopped { misuse: Misuse::Panic { message }, place, warp: Some(warp), lane }
                         }
-                    });
+                    }));
                 }
             };
         } else {
@@ -153,11 +185,12 @@ pub(super) fn run(launch: &Launch<'_>, index: Grid, seed: u64) -> Result<GlobalA
                 }
             }
             if waiting.is_empty() {
-                return Ok(state.global.take());
+                return Ok(());
             }
             if !ended.is_empty() {
                 let place = waiting.first().map(|(_, place)| place.clone());
-                return Err(error(Misuse::Deadlock { waiting, ended }, place, None, None));
+                let misuse = Misuse::Deadlock { waiting, ended };
+                return Err(Box::new(Stopped { misuse, place, warp: None, lane: None }));
             }
             state.epoch.update(|epoch| epoch + 1);
             progress.fill_with(|| Progress::Ready);

@@ -68,6 +68,9 @@ pub(crate) fn fail(site: Site, misuse: Misuse) -> ! {
 
 /// Ends the run with a misuse that a collective found in a lane's operand.
 pub(super) fn fail_in_lane(site: Site, lane: Option<usize>, misuse: Misuse) -> ! {
+    if cfg!(panic = "abort") {
+        std::eprintln!("error: {misuse}\n  --> {}", site.location);
+    }
     panic::resume_unwind(Box::new(Failure { misuse, location: site.location, lane }))
 }
 

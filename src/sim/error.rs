@@ -263,7 +263,12 @@ impl fmt::Display for Misuse {
                 write!(f, "misaligned: a copy of {bytes} bytes from element {index} of `{name}`")
             }
             Misuse::Deadlock { waiting, .. } => {
-                write!(f, "deadlock: {} wait at a `sync` that not all warps reach", warps(waiting.iter().map(|w| w.0)))
+                let waits = if waiting.len() == 1 { "waits" } else { "wait" };
+                write!(
+                    f,
+                    "deadlock: {} {waits} at a `sync` that not all warps reach",
+                    warps(waiting.iter().map(|w| w.0))
+                )
             }
             Misuse::Panic { message } => write!(f, "the kernel panicked: {message}"),
             Misuse::Launch { message } => f.write_str(message),

@@ -1,8 +1,7 @@
 use ptx_matrix::*;
 
 #[kernel(threads = 32)]
-//~^ ERROR mismatched types
-//~| expected `&Warp<'_>`, found `&Block<'_>`
 fn nothing(_: &Warp) {}
+//~^ ERROR a kernel's first parameter is its block: `block: &Block`
 
 fn main() {}

@@ -6,6 +6,7 @@ mod line_info;
 mod metadata;
 mod scan;
 mod shared;
+pub mod statics;
 
 use std::collections::BTreeMap;
 
@@ -19,6 +20,8 @@ pub use shared::STATIC_SHARED_LIMIT;
 pub struct Prepared {
     pub text: String,
     pub kernels: Vec<Kernel>,
+    /// The statics that are no constants.
+    pub mutable_statics: Vec<String>,
 }
 
 /// A kernel, and what its crate says about it; raw `extern "ptx-kernel"` functions say nothing.
@@ -46,6 +49,7 @@ pub fn prepare(ir: &str, asm_calls: AsmCalls) -> Result<Prepared> {
 
     let mut text = String::with_capacity(ir.len() + ir.len() / 16);
     let mut kernels = Vec::new();
+    let mutable_statics = ir.lines().filter_map(statics::mutable).map(str::to_owned).collect();
     for line in ir.lines() {
         if let Some(name) = attributes::kernel_name(line) {
             let metadata = metadata.remove(name);
@@ -70,7 +74,7 @@ pub fn prepare(ir: &str, asm_calls: AsmCalls) -> Result<Prepared> {
             text.push_str(&declaration);
         }
     }
-    Ok(Prepared { text, kernels })
+    Ok(Prepared { text, kernels, mutable_statics })
 }
 
 #[cfg(test)]
@@ -91,7 +95,7 @@ attributes #0 = { convergent nounwind "target-cpu"="sm_90a" }
 
     #[test]
     fn prepares_a_whole_module() {
-        let Prepared { text, kernels } = prepare(MODULE, AsmCalls::MarkConvergent).unwrap();
+        let Prepared { text, kernels, .. } = prepare(MODULE, AsmCalls::MarkConvergent).unwrap();
         assert!(text.contains(r#"(i32 %a, i32 %b) convergent, !srcloc !7"#), "{text}");
         assert!(text.contains(r#"#0 "nvvm.maxntid"="128,1,1" "nvvm.minctasm"="2" {"#), "{text}");
         assert!(text.contains("attributes #0 = { convergent nounwind }"), "{text}");

@@ -12,3 +12,12 @@ pub fn double(block: &Block, #[shared] tile: SharedTile<f16, 16, 8>, a: Global<f
     warp.sync();
     tile.for_each(warp, |row, col, value| d.set(row * 8 + col, value));
 }
+
+/// Each lane gets a number of its own, and takes it for the block's.
+#[cfg(feature = "mutable-static")]
+#[kernel(threads = 32)]
+pub fn take_a_number(_: &Block, d: GlobalMut<u32>) {
+    use core::sync::atomic::{AtomicU32, Ordering};
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    d.set(0, NEXT.fetch_add(1, Ordering::Relaxed));
+}

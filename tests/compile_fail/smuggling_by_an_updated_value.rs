@@ -1,0 +1,22 @@
+//! What `update` hands to the closure is no capture, and could carry as much.
+
+use ptx_matrix::*;
+use std::cell::Cell;
+
+#[kernel(threads = 32)]
+fn by_a_cell(block: &Block) {
+    let cell = Cell::new(0);
+    let mut cells = PerLane::splat(&cell);
+    block.warp().update(&mut cells, |lane, cell| cell.set(lane.id()));
+    //~^ ERROR a lane closure must not capture `UnsafeCell<{integer}>`
+}
+
+#[kernel(threads = 32)]
+fn by_the_warp(block: &Block) {
+    let warp = block.warp();
+    let mut warps = PerLane::splat(warp);
+    warp.update(&mut warps, |_, warp| warp.sync());
+    //~^ ERROR a lane closure must not capture `Warp<'_>`
+}
+
+fn main() {}
