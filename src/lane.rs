@@ -13,7 +13,7 @@ pub const LANES: usize = 32;
 /// would pass for a uniform one. So it captures no interior mutability (`Cell`, atomics), no raw pointer,
 /// and neither the warp nor the block, whose collectives all lanes must reach together.
 ///
-/// A `static` is not captured: a kernel must not pass a lane's value through one (no type stops an atomic there).
+/// A `static` is not captured; but a kernel that uses one that can change is refused by the builder.
 ///
 /// # Safety
 /// An implementation by hand asserts that a shared reference to the type carries no value from one lane

@@ -46,6 +46,11 @@ impl<T: Pod> DeviceBuffer<T> {
         Ok(Self { bytes, len, context: context.clone(), element: PhantomData })
     }
 
+    /// The number of the device that has the memory.
+    pub fn device(&self) -> u32 {
+        self.context.index()
+    }
+
     /// Copies the elements back to the host.
     pub fn download(&self) -> Result<Vec<T>, GpuError> {
         self.context.enter()?;

@@ -16,15 +16,21 @@ pub(crate) struct SharedContext(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
+    index: u32,
     context: Context,
     lost: OnceLock<KernelFailure>,
 }
 
 impl SharedContext {
-    pub(crate) fn new(device: Device) -> Result<Self, GpuError> {
+    pub(crate) fn new(device: Device, index: u32) -> Result<Self, GpuError> {
         let context = Context::new(device).during("taking the device's context")?;
         let lost = OnceLock::new();
-        Ok(Self(Arc::new(Inner { context, lost })))
+        Ok(Self(Arc::new(Inner { index, context, lost })))
+    }
+
+    /// The device's number. All contexts of a device here are its one primary context.
+    pub(crate) fn index(&self) -> u32 {
+        self.0.index
     }
 
     /// Makes the context this thread's own, which every call of the driver needs. Refuses once it is lost.

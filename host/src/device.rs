@@ -32,6 +32,13 @@ impl GpuDevice {
     pub fn module(&self) -> &Module {
         &self.module
     }
+
+    /// The device's address in a pointer of the host, where nothing may follow it.
+    fn address<T: Pod>(&self, buffer: &DeviceBuffer<T>) -> *mut T {
+        let (here, there) = (self.gpu.info().index, buffer.device());
+        assert!(here == there, "a kernel on device {here} is given a buffer of device {there}: upload it to its own");
+        std::ptr::without_provenance_mut(buffer.address() as usize)
+    }
 }
 
 // SAFETY: buffers are memory of the GPU, which the kernel, on the GPU, reaches as they are.
@@ -50,11 +57,11 @@ unsafe impl Device for GpuDevice {
     }
 
     fn slice<T: Pod>(&self, buffer: &DeviceBuffer<T>) -> (*mut T, usize) {
-        (address(buffer), buffer.len())
+        (self.address(buffer), buffer.len())
     }
 
     fn slice_mut<T: Pod>(&self, buffer: &mut DeviceBuffer<T>) -> (*mut T, usize) {
-        (address(buffer), buffer.len())
+        (self.address(buffer), buffer.len())
     }
 
     unsafe fn launch(&self, launch: Launch<'_>) -> Result<LaunchReport, GpuError> {
@@ -69,9 +76,4 @@ unsafe impl Device for GpuDevice {
         // SAFETY: the caller's.
         unsafe { self.gpu.launch(&self.module, &request) }
     }
-}
-
-/// The device's address in a pointer of the host, where nothing may follow it.
-fn address<T: Pod>(buffer: &DeviceBuffer<T>) -> *mut T {
-    std::ptr::without_provenance_mut(buffer.address() as usize)
 }

@@ -35,7 +35,7 @@ impl Gpu {
         }
         let device = device(index)?;
         let info = DeviceInfo::of(index, device)?;
-        let context = SharedContext::new(device)?;
+        let context = SharedContext::new(device, index)?;
         context.enter()?;
         let stream = Stream::new(StreamFlags::DEFAULT, None).during("making a stream")?;
         Ok(Self { info, stream, context })

@@ -1,7 +1,7 @@
 use crate::process::{cargo, status};
 use anyhow::{Result, ensure};
 use std::path::PathBuf;
-use std::process::{Command, ExitCode};
+use std::process::{Command, ExitCode, ExitStatus};
 
 #[derive(Debug, clap::Args)]
 #[command(disable_help_flag = true)]
@@ -13,14 +13,20 @@ pub struct Arguments {
 
 pub fn run(Arguments { arguments }: &Arguments) -> Result<ExitCode> {
     let program = build_program()?;
+    // A wrong option, or help, should not have to wait for the kernels' build.
+    let validated = status(Command::new(&program).arg("--validate").args(arguments))?;
     let asks_for_help = arguments.iter().any(|argument| argument == "--help" || argument == "-h");
-    if !asks_for_help {
-        crate::build::builder().build()?;
+    if asks_for_help || !validated.success() {
+        return Ok(exit_code(validated));
     }
+    crate::build::builder().build()?;
     let mut conformance = Command::new(program);
     conformance.arg("--ptx").arg(crate::target().join("ptx")).args(arguments);
-    let code = status(&mut conformance)?.code();
-    Ok(ExitCode::from(code.and_then(|code| u8::try_from(code).ok()).unwrap_or(2)))
+    Ok(exit_code(status(&mut conformance)?))
+}
+
+fn exit_code(status: ExitStatus) -> ExitCode {
+    ExitCode::from(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(2))
 }
 
 /// Builds the conformance program, and says where it is.

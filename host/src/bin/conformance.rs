@@ -5,7 +5,7 @@ use anyhow::{Context, Result, bail};
 use clap::{Parser, ValueEnum};
 use ptx_matrix::sim::Simulator;
 use ptx_matrix_host::conformance::record::Recording;
-use ptx_matrix_host::conformance::{Options, Summary, run};
+use ptx_matrix_host::conformance::{Options, Summary, run, select};
 use ptx_matrix_host::{Arch, Gpu, GpuDevice, GpuError};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -37,6 +37,9 @@ struct Arguments {
     /// How much of each check to record: launches up to so many bytes, and at least one.
     #[arg(long, default_value_t = 4096, requires = "record", value_name = "BYTES")]
     record_bytes: usize,
+    /// Only say whether the other options make sense on this machine.
+    #[arg(long, hide = true)]
+    validate: bool,
     /// The folder with the kernels' PTX, one folder in it for each target. Without it: `ptx` beside this program.
     #[arg(long, value_name = "FOLDER")]
     ptx: Option<PathBuf>,
@@ -71,7 +74,9 @@ fn conformance(arguments: &Arguments) -> Result<Summary> {
         None => match Gpu::open(arguments.device) {
             Ok(gpu) => Some(gpu),
             Err(reason @ (GpuError::NoDriver(_) | GpuError::DriverStart(_))) => {
-                eprintln!("{reason}; running on the simulator");
+                if !arguments.validate {
+                    eprintln!("{reason}; running on the simulator");
+                }
                 None
             }
             Err(error) => return Err(error.into()),
@@ -86,6 +91,10 @@ fn conformance(arguments: &Arguments) -> Result<Summary> {
         capability: u32::MAX,
         keep: arguments.record.as_ref().map(|_| arguments.record_bytes),
     };
+    if arguments.validate {
+        select::<Simulator>(&options)?;
+        return Ok(Summary::default());
+    }
     let summary = match gpu {
         None => run(&Simulator::new(arguments.seed), &options)?,
         Some(gpu) => {

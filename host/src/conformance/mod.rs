@@ -11,7 +11,7 @@ mod reference;
 mod run;
 
 pub use checks::{Check, all};
-pub use run::{Options, Outcome, Status, Summary, UnknownFilter, run};
+pub use run::{Options, Outcome, Status, Summary, UnknownFilter, run, select};
 
 /// The buffers of a kernel, in the order of its parameters, as bytes.
 pub type Buffers = Vec<Vec<u8>>;

@@ -101,8 +101,8 @@ impl fmt::Display for Summary {
     }
 }
 
-/// Runs the checks that the options select.
-pub fn run<D: Device + 'static>(device: &D, options: &Options) -> Result<Summary, UnknownFilter> {
+/// The checks that the options select.
+pub fn select<D: Device + 'static>(options: &Options) -> Result<Vec<Check<D>>, UnknownFilter> {
     let mut checks = all::<D>();
     if let Some(filter) = &options.filter {
         let names = checks.iter().map(|check| format!("  {}\n", check.name)).collect();
@@ -111,6 +111,12 @@ pub fn run<D: Device + 'static>(device: &D, options: &Options) -> Result<Summary
             return Err(UnknownFilter { filter: filter.clone(), names });
         }
     }
+    Ok(checks)
+}
+
+/// Runs the checks that the options select.
+pub fn run<D: Device + 'static>(device: &D, options: &Options) -> Result<Summary, UnknownFilter> {
+    let checks = select::<D>(options)?;
     let style = ProgressStyle::with_template("{bar:32} {pos}/{len} {wide_msg}").expect("a valid template");
     let progress = ProgressBar::new(checks.len() as u64).with_style(style);
     let mut summary = Summary::default();
