@@ -51,8 +51,8 @@ pub use movmatrix::MovMatrix;
 pub use ptx_matrix_macros::{SharedLayout, kernel};
 pub use scope::{Block, Threads, Warp};
 pub use shared::{
-    At, ColMajor, Coordinate, MAX_SHARED_BYTES, MAX_STATIC_BYTES, Order, RowAddr, RowMajor, SharedLayout, SharedTile,
-    Swizzle, Swizzle32, Swizzle64, Swizzle128, Unswizzled, Window,
+    At, ColMajor, Coordinate, MAX_SHARED_BYTES, MAX_STATIC_BYTES, Order, RowAddr, RowMajor, SharedLayout, SharedRing,
+    SharedTile, Swizzle, Swizzle32, Swizzle64, Swizzle128, Unswizzled, Window,
 };
 pub use stmatrix::StMatrix;
 

@@ -5,6 +5,7 @@
 // A build for an older GPU leaves kernels out, and with them what only they use.
 #![cfg_attr(target_arch = "nvptx64", allow(unused))]
 
+pub mod copies;
 pub mod fragments;
 pub mod matrices;
 pub mod multiply;

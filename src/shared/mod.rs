@@ -3,6 +3,7 @@
 
 mod coordinate;
 mod layout;
+mod ring;
 mod row;
 mod swizzle;
 mod tile;
@@ -10,6 +11,7 @@ mod tile;
 pub(crate) use coordinate::check_known;
 pub use coordinate::{At, Coordinate, Window};
 pub use layout::{MAX_SHARED_BYTES, MAX_STATIC_BYTES, SharedLayout};
+pub use ring::SharedRing;
 pub use row::RowAddr;
 pub use swizzle::{Swizzle, Swizzle32, Swizzle64, Swizzle128, Unswizzled};
 pub use tile::{ColMajor, Order, RowMajor, SharedTile};

@@ -102,6 +102,13 @@ pub enum Misuse {
         /// What they should be multiples of.
         step: (usize, usize),
     },
+    /// A part beyond a ring of them.
+    RingOutOfBounds {
+        /// The part asked for.
+        index: usize,
+        /// Parts that there are.
+        len: usize,
+    },
     /// A row address, made by hand, that is no multiple of 16.
     RowMisaligned {
         /// The address.
@@ -238,6 +245,7 @@ impl fmt::Display for Misuse {
                 "out of bounds: {} x {} elements at {at:?} reach beyond a tile of {} x {}",
                 size.0, size.1, tile.0, tile.1
             ),
+            Misuse::RingOutOfBounds { index, len } => write!(f, "out of bounds: part {index} of a ring of {len}"),
             Misuse::TileMisaligned { at, .. } => {
                 write!(f, "misaligned: no matrix row starts at {at:?} of the tile")
             }

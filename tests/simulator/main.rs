@@ -2,6 +2,7 @@
 //! and it lets pass what comes close to a misuse and is none.
 
 mod barrier;
+mod copies;
 mod determinism;
 mod global;
 mod launch;

@@ -1,5 +1,6 @@
 //! What is checked: one file a family.
 
+mod copies;
 mod fragments;
 mod matrices;
 mod multiply;
@@ -37,7 +38,8 @@ pub type RunOn<D> = Box<dyn Fn(&D, &Buffers) -> Result<Vec<u8>, <D as Device>::E
 
 /// All checks.
 pub fn all<D: Device + 'static>() -> Vec<Check<D>> {
-    [matrices::checks(), multiply::checks(), fragments::checks(), products::checks()].into_iter().flatten().collect()
+    let families = [matrices::checks(), multiply::checks(), fragments::checks(), copies::checks(), products::checks()];
+    families.into_iter().flatten().collect()
 }
 
 /// Runs a kernel with an output of `len` elements, which is filled with ones before: an element that the kernel leaves

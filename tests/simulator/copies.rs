@@ -1,0 +1,186 @@
+//! Asynchronous copies: what is touched before it has landed.
+
+use crate::{assert_at, line_of};
+use ptx_matrix::sim::{Misuse, Place, SHARED_BASE, SimError, Simulator};
+use ptx_matrix::*;
+
+type Tile = SharedTile<u32, 8, 8>;
+
+/// The error is an access of this kind while the copy that the marked line started is in flight.
+#[track_caller]
+fn assert_in_flight(error: &SimError, access: &str, copy_marker: &str) {
+    let Misuse::CopyInFlight { access: found, place: Place { file, line, .. }, .. } = &error.misuse else {
+        panic!("{error}")
+    };
+    assert_eq!(*found, access, "{error}");
+    assert_eq!((file.clone(), *line), line_of(copy_marker), "{error}");
+}
+
+/// Copies a tile, and reads it after `commit` and `wait` as asked.
+#[kernel(threads = 32, target = "sm_80")]
+fn wait_or_not(block: &Block, #[shared] tile: Tile, a: Global<u32>, d: GlobalMut<u32>, commit: u32, wait: u32) {
+    let warp = block.warp();
+    tile.copy_async(warp, a, |row, col| row * 8 + col); // <- copied
+    if commit == 1 {
+        CpAsync::<16>::commit(warp);
+    }
+    if wait == 1 {
+        CpAsync::<16>::wait::<0>(warp);
+    }
+    warp.sync();
+    tile.for_each(warp, |row, col, value| d.set(row * 8 + col, value)); // <- read too early
+}
+
+#[test]
+fn data_is_read_before_its_wait() {
+    let a: Vec<u32> = (100..164).collect();
+    let mut d = vec![0; 64];
+    wait_or_not::simulate(1, &a, &mut d, 1, 1).unwrap();
+    assert_eq!(d, a);
+    for (commit, wait) in [(1, 0), (0, 0), (0, 1)] {
+        let error = wait_or_not::simulate(1, &a, &mut d, commit, wait).unwrap_err();
+        assert_in_flight(&error, "read", "copied");
+        assert_at(&error, "read too early", (0, 0, 0), 0, Some(0));
+    }
+}
+
+/// Two groups in flight; waits until at most one, or none, is; reads the tile of the second.
+#[kernel(threads = 32, target = "sm_80")]
+fn two_groups(block: &Block, #[shared] tiles: [Tile; 2], a: Global<u32>, read: usize) {
+    let warp = block.warp();
+    for tile in tiles {
+        tile.copy_async(warp, a, |row, col| row * 8 + col); // <- copied in two groups
+        CpAsync::<16>::commit(warp);
+    }
+    CpAsync::<16>::wait::<1>(warp);
+    warp.sync();
+    tiles[read].for_each(warp, |_, _, _| ());
+}
+
+#[test]
+fn a_wait_that_does_not_cover_it() {
+    let a = vec![1; 64];
+    two_groups::simulate(1, &a, 0).unwrap();
+    assert_in_flight(&two_groups::simulate(1, &a, 1).unwrap_err(), "read", "copied in two groups");
+}
+
+/// Touches a tile while a copy to it is in flight.
+#[kernel(threads = 32, target = "sm_80")]
+fn overwrite(block: &Block, #[shared] tile: Tile, a: Global<u32>, by: u32, row: usize) {
+    let warp = block.warp();
+    warp.each(|lane| {
+        if lane.id() == 3 {
+            CpAsync::<16>::copy(lane, &tile, (2, 4), a, 0); // <- one chunk
+        }
+    });
+    CpAsync::<16>::commit(warp);
+    warp.each(|lane| {
+        if lane.id() == 5 {
+            match by {
+                0 => tile.set((row, 4), 1),
+                _ => CpAsync::<16>::copy(lane, &tile, (row, 4), a, 0),
+            }
+        }
+    });
+    CpAsync::<16>::commit(warp);
+    CpAsync::<16>::wait::<0>(warp);
+}
+
+#[test]
+fn a_stage_is_overwritten_while_it_is_in_flight() {
+    let a = vec![1; 64];
+    for (by, access) in [(0, "write"), (1, "copy")] {
+        overwrite::simulate(1, &a, by, 3).unwrap();
+        let error = overwrite::simulate(1, &a, by, 2).unwrap_err();
+        assert_in_flight(&error, access, "one chunk");
+        assert_eq!(error.lane, Some(5));
+    }
+}
+
+/// Warp 0 copies and waits; warp 1 reads behind a `sync`, or without one.
+#[kernel(threads = 64, target = "sm_80")]
+fn for_another_warp(block: &Block, #[shared] tile: Tile, a: Global<u32>, sync: u32) {
+    let warp = block.warp();
+    if warp.index() == 0 {
+        tile.copy_async(warp, a, |row, col| row * 8 + col);
+        CpAsync::<16>::commit(warp);
+        CpAsync::<16>::wait::<0>(warp);
+    }
+    if sync == 1 {
+        block.sync();
+    }
+    if warp.index() == 1 {
+        tile.for_each(warp, |_, _, _| ());
+    }
+}
+
+#[test]
+fn what_has_landed_for_one_warp_needs_a_sync_for_another() {
+    let a = vec![1; 64];
+    for seed in 0..20 {
+        for_another_warp::launch(&Simulator::new(seed), 1, &a, 1).unwrap();
+        let error = for_another_warp::launch(&Simulator::new(seed), 1, &a, 0).unwrap_err();
+        assert!(matches!(error.misuse, Misuse::Race { .. } | Misuse::SharedUnwritten { .. }), "{error}");
+    }
+}
+
+/// A ring of two stages without the `sync` that keeps a fast warp from filling what a slow one still reads.
+#[kernel(threads = 64, target = "sm_80")]
+fn pipeline(block: &Block, #[shared] stages: SharedRing<Tile, 2>, a: Global<u32>, sync: u32) {
+    let warp = block.warp();
+    for step in 0..4 {
+        stages.part(step % 2).copy_async(block, a, |row, col| row * 8 + col);
+        CpAsync::<16>::commit(warp);
+        CpAsync::<16>::wait::<0>(warp);
+        block.sync();
+        stages.part(step % 2).for_each(warp, |_, _, value| assert_eq!(value, 7));
+        if sync == 1 {
+            block.sync();
+        }
+    }
+}
+
+#[test]
+fn a_stage_is_filled_while_another_warp_reads_it() {
+    let a = vec![7; 64];
+    for seed in 0..20 {
+        // Two stages and one `sync` a step: a warp is at most one step ahead, in the other stage.
+        pipeline::launch(&Simulator::new(seed), 1, &a, 0).unwrap();
+        pipeline::launch(&Simulator::new(seed), 1, &a, 1).unwrap();
+    }
+}
+
+#[kernel(threads = 32, target = "sm_80")]
+fn from(block: &Block, #[shared] tile: Tile, a: Global<u32>, index: usize, count: usize) {
+    block.warp().each(|lane| {
+        if lane.id() == 9 {
+            CpAsync::<16>::copy_some(lane, &tile, (0, 0), a, index, count); // <- copied from
+        }
+    });
+}
+
+#[test]
+fn copies_are_in_bounds_and_aligned() {
+    let a = vec![1; 62];
+    for (index, count) in [(0, 4), (56, 4), (60, 2), (usize::MAX, 0)] {
+        from::simulate(1, &a, index, count).unwrap();
+    }
+    let error = from::simulate(1, &a, 60, 3).unwrap_err();
+    assert_eq!(error.misuse, Misuse::GlobalOutOfBounds { access: "copy", name: "a", index: 62, len: 62 });
+    assert_at(&error, "copied from", (0, 0, 0), 0, Some(9));
+    let error = from::simulate(1, &a, usize::MAX, 4).unwrap_err();
+    assert!(matches!(error.misuse, Misuse::GlobalOutOfBounds { .. }), "{error}");
+    let error = from::simulate(1, &a, 2, 1).unwrap_err();
+    assert_eq!(error.misuse, Misuse::CopyMisaligned { name: "a", index: 2, bytes: 16 });
+}
+
+#[test]
+fn the_report_names_the_copy_and_what_mends_it() {
+    let error = overwrite::simulate(1, &vec![1; 64], 0, 2).unwrap_err().to_string();
+    let address = SHARED_BASE + (2 * 8 + 4) * 4;
+    let headline =
+        format!("error: write of shared address {address:#x} while a copy to it, started by warp 0, is in flight");
+    assert!(error.starts_with(&headline), "{error}");
+    assert!(error.contains("\n   = the copy is started at tests/simulator/copies.rs:"), "{error}");
+    assert!(error.contains("\n   = help: the warp that started the copy must commit it and wait"), "{error}");
+}
