@@ -8,6 +8,26 @@ use core::marker::PhantomData;
 /// A slice in global memory that no thread writes while the kernel runs.
 ///
 /// What is read from it at warp scope is the same in all lanes.
+///
+/// ```
+/// use ptx_matrix::*;
+///
+/// /// `d = factor * a`; what is beyond the slices is nobody's.
+/// #[kernel(threads = 64)]
+/// fn scale(block: &Block, a: Global<f32>, d: GlobalMut<f32>, factor: f32) {
+///     let first = block.index().x as usize * block.threads() + block.warp().index() * 32;
+///     block.warp().each(|lane| {
+///         let i = first + lane.id();
+///         if i < a.len() {
+///             d.set(i, factor * a.get(i));
+///         }
+///     });
+/// }
+///
+/// let (a, mut d) = ([1.0; 100], [0.0; 100]);
+/// scale::simulate(2, &a, &mut d, 3.0).unwrap();
+/// assert_eq!(d[99], 3.0);
+/// ```
 pub struct Global<'k, T> {
     slice: RawSlice<T>,
     _kernel: PhantomData<&'k [T]>,

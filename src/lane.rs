@@ -34,6 +34,22 @@ impl<T: ?Sized> !LaneCapture for *mut T {}
 /// It is made by [`Warp::each`](crate::Warp::each) and read with [`Lane::get`] inside another lane closure;
 /// outside of one there is no way to ask for "the" value. On the device it is the lane's own `T` and
 /// costs nothing; on the host it holds all 32.
+///
+/// ```
+/// use ptx_matrix::*;
+///
+/// #[kernel(threads = 32)]
+/// fn squares(block: &Block, d: GlobalMut<u32>) {
+///     let warp = block.warp();
+///     let mut numbers: PerLane<u32> = warp.each(|lane| lane.id() as u32);
+///     warp.update(&mut numbers, |_, number| *number *= *number);
+///     warp.each(|lane| d.set(lane.id(), lane.get(&numbers)));
+/// }
+///
+/// let mut d = [0; 32];
+/// squares::simulate(1, &mut d).unwrap();
+/// assert_eq!(d[7], 49);
+/// ```
 #[derive(Clone, Copy)]
 #[cfg_attr(target_arch = "nvptx64", repr(transparent))]
 pub struct PerLane<T>(#[cfg(target_arch = "nvptx64")] T, #[cfg(not(target_arch = "nvptx64"))] [T; LANES]);

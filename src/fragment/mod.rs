@@ -15,7 +15,38 @@ use core::marker::PhantomData;
 /// A matrix of role `R` in a multiplication of shape `S`, with elements of type `T`, spread over a warp's lanes.
 ///
 /// Role, shape and element type are part of its type, so that a fragment only goes where it belongs. Which
-/// lane holds which element is [`LAYOUT`](Self::LAYOUT).
+/// lane holds which element is [`LAYOUT`](Self::LAYOUT) (PTX ISA 9.7.14.5.7 and .8).
+///
+/// ```
+/// use ptx_matrix::*;
+///
+/// /// D = A x B for a row-major A and a column-major B, both 16-bit; D goes out as bf16.
+/// #[kernel(threads = 32, target = "sm_80")]
+/// fn multiply(
+///     block: &Block,
+///     #[shared] tile_a: SharedTile<f16, 16, 16>,
+///     #[shared] tile_b: SharedTile<f16, 16, 8, Unswizzled, ColMajor>,
+///     a: Global<f16>,
+///     b: Global<f16>,
+///     d: GlobalMut<bf16>,
+/// ) {
+///     let warp = block.warp();
+///     tile_a.fill(warp, |row, k| a.get(row * 16 + k));
+///     tile_b.fill(warp, |k, col| b.get(col * 16 + k));
+///     block.sync();
+///     let a = FragmentA::<M16N8K16, f16>::load(warp, &tile_a, (0, 0)); // ldmatrix.x4
+///     let b = FragmentB::<M16N8K16, f16>::load(warp, &tile_b, (0, 0)); // ldmatrix.x2, without .trans
+///     let mut acc = Accumulator::<M16N8K16, f32>::zero();
+///     Mma::<M16N8K16, f16, f16, f32>::accumulate(warp, &mut acc, &a, &b);
+///     let rounded = acc.map(warp, |_, _, value| bf16::from_f32(value));
+///     rounded.for_each(warp, |row, col, value| d.set(row * 8 + col, value));
+/// }
+///
+/// let (a, b) = ([f16::ONE; 256], [f16::from_f32(2.0); 128]);
+/// let mut d = [bf16::ZERO; 128];
+/// multiply::simulate(1, &a, &b, &mut d).unwrap();
+/// assert_eq!(d[77], bf16::from_f32(32.0));
+/// ```
 pub struct Fragment<R: Role, S: FragmentShape<R, T::Width>, T: Element> {
     registers: PerLane<S::Registers>,
     _element: PhantomData<fn() -> T>,

@@ -15,6 +15,26 @@ pub const MAX_SHARED_BYTES: usize = 227 * 1024;
 ///
 /// A kernel takes it as the parameter marked `#[shared]`. Parts are handles: copying one copies no memory.
 ///
+/// ```
+/// use ptx_matrix::*;
+///
+/// #[derive(SharedLayout)]
+/// struct Operands {
+///     a: SharedTile<bf16, 64, 32, Swizzle64>,
+///     b: SharedTile<bf16, 32, 64, Swizzle128>,
+/// }
+///
+/// #[kernel(threads = 128)]
+/// fn product(block: &Block, #[shared] operands: Operands, #[shared] sums: [SharedTile<f32, 16, 16>; 2]) {
+///     operands.a.fill(block, |_, _| bf16::ONE);
+///     operands.b.fill(block, |_, _| bf16::ONE);
+///     sums[1].fill(block, |_, _| 0.0);
+/// }
+///
+/// product::simulate(1).unwrap();
+/// assert_eq!(product::INFO.shared_bytes, 64 * 32 * 2 + 32 * 64 * 2 + 2 * 16 * 16 * 4);
+/// ```
+///
 /// # Safety
 /// Parts made by [`at`](Self::at) lie within `BYTES` bytes of the address and are aligned if it is a multiple of
 /// `ALIGN`.

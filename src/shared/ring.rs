@@ -7,6 +7,25 @@ use core::marker::PhantomData;
 ///
 /// An array `[P; N]` of parts is an array of handles, and a GPU can only index registers by constants: chosen at run time,
 /// it goes to local memory. This is one handle, and a part's address is computed.
+///
+/// ```
+/// use ptx_matrix::*;
+///
+/// /// Each warp has a tile of its own.
+/// #[kernel(threads = 128)]
+/// fn scratch(block: &Block, #[shared] tiles: SharedRing<SharedTile<u32, 1, 32>, 4>, d: GlobalMut<u32>) {
+///     let warp = block.warp();
+///     let tile = tiles.part(warp.index());
+///     tile.fill(warp, |_, col| col as u32);
+///     warp.sync();
+///     let first = warp.index() * 32;
+///     warp.each(|lane| d.set(first + lane.id(), tile.get(lane, (0, 31 - lane.id()))));
+/// }
+///
+/// let mut d = [0; 128];
+/// scratch::simulate(1, &mut d).unwrap();
+/// assert_eq!((d[0], d[127]), (31, 0));
+/// ```
 pub struct SharedRing<P, const N: usize> {
     address: u32,
     _parts: PhantomData<fn() -> P>,

@@ -36,6 +36,23 @@ impl Order for ColMajor {
 /// bounds, or the kernel stops (on the host with the source line, on the device with a trap).
 ///
 /// The contiguous side (a row if `RowMajor`) is a multiple of 16 bytes, else it does not compile.
+///
+/// ```
+/// use ptx_matrix::*;
+///
+/// /// Transposes a 32x32 matrix: rows in, columns out.
+/// #[kernel(threads = 128)]
+/// fn transpose(block: &Block, #[shared] tile: SharedTile<u16, 32, 32, Swizzle64>, a: Global<u16>, d: GlobalMut<u16>) {
+///     tile.fill(block, |row, col| a.get(row * 32 + col));
+///     block.sync();
+///     tile.for_each(block, |row, col, value| d.set(col * 32 + row, value));
+/// }
+///
+/// let a: Vec<u16> = (0..1024).collect();
+/// let mut d = vec![0; 1024];
+/// transpose::simulate(1, &a, &mut d).unwrap();
+/// assert_eq!(d[5 * 32 + 9], a[9 * 32 + 5]);
+/// ```
 pub struct SharedTile<T, const ROWS: usize, const COLS: usize, S = Unswizzled, O = RowMajor> {
     address: u32,
     _type: Elements<T, S, O>,
