@@ -179,7 +179,11 @@ impl<T: Element> GlobalMut<'_, T> {
         let site = Site::here();
         let element = self.slice.element(index, "write", site);
         #[cfg(not(target_arch = "nvptx64"))]
-        crate::sim::write_global(site, element.addr(), self.slice.name, index);
+        {
+            // SAFETY: an element of the slice.
+            let changes = bytemuck::bytes_of(&unsafe { element.read() }) != bytemuck::bytes_of(&value);
+            crate::sim::write_global(site, element.addr(), self.slice.name, index, changes);
+        }
         // SAFETY: an element of the slice.
         unsafe { element.write(value) }
     }

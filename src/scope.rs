@@ -161,6 +161,8 @@ impl<'b> Warp<'b> {
         unsafe {
             crate::raw::bar_warp_sync();
         }
+        #[cfg(not(target_arch = "nvptx64"))]
+        self.block.simulated.sync_warp();
     }
 }
 

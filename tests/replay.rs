@@ -22,7 +22,7 @@ fn recordings() -> Vec<(PathBuf, Recording)> {
 #[test]
 fn the_simulator_returns_what_the_hardware_returned() {
     for (file, recording) in recordings() {
-        let differences = recording.replay(&Simulator::default());
+        let differences = recording.replay(&Simulator::default().strict());
         assert!(differences.is_empty(), "{}, of {}:\n{}", file.display(), recording.device, differences.join("\n"));
     }
 }

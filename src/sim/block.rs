@@ -4,8 +4,9 @@ use super::context::{Failure, current_lane, in_block, take_panic};
 use super::copies::WarpCopies;
 use super::error::{Finding, Misuse, Place, SimError};
 use super::global::GlobalAccesses;
-use super::race::Access;
+use super::race::{Access, Lanes};
 use super::shared::SharedMemory;
+use super::warnings::Warnings;
 use crate::lane::LANES;
 use crate::launch::Launch;
 use crate::site::Site;
@@ -17,6 +18,7 @@ use std::boxed::Box;
 use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
+use std::vec;
 use std::vec::Vec;
 
 /// A warp's stack. Fragments are held for all 32 lanes, and unoptimised code moves them about; only what is touched
@@ -29,10 +31,13 @@ pub(super) struct BlockState {
     pub(super) global: RefCell<GlobalAccesses>,
     /// Each warp's copies that are in flight.
     pub(super) copies: RefCell<Vec<WarpCopies>>,
+    pub(super) warnings: Rc<Warnings>,
     /// The warp that is running.
     running: Cell<usize>,
     /// Barriers that the block has passed.
     epoch: Cell<u32>,
+    /// Barriers that each warp has passed by itself.
+    warp_epochs: RefCell<Vec<u32>>,
     index: Grid,
     grid: Grid,
     threads: usize,
@@ -44,9 +49,21 @@ impl BlockState {
         self.running.get()
     }
 
-    /// An access by the running warp.
+    /// An access by the running lane, or, at warp scope, by each lane.
     pub(super) fn access(&self, site: Site) -> Access {
-        Access { agent: self.running.get(), epoch: self.epoch.get(), location: site.location }
+        self.access_by(current_lane().map_or(Lanes::Each, Lanes::One), site)
+    }
+
+    /// An access by lanes of the running warp.
+    pub(super) fn access_by(&self, by: Lanes, site: Site) -> Access {
+        let agent = self.running.get();
+        let warp_epoch = self.warp_epochs.borrow()[agent];
+        Access { agent, by, epoch: self.epoch.get(), warp_epoch, location: site.location }
+    }
+
+    /// The lanes of the running warp wait for each other.
+    pub(super) fn sync_warp(&self) {
+        self.warp_epochs.borrow_mut()[self.running.get()] += 1;
     }
 }
 
@@ -81,6 +98,11 @@ impl WarpOfBlock<'_> {
         self.warp
     }
 
+    /// The lanes of the warp wait for each other.
+    pub(crate) fn sync_warp(self) {
+        self.state.sync_warp();
+    }
+
     /// Waits until all warps of the block do.
     pub(crate) fn sync(self, site: Site) {
         // A destructor, while a run that failed is unwound: nobody will come.
@@ -98,15 +120,24 @@ enum Progress {
     Ended,
 }
 
-/// Runs one block to its end; returns what it accessed in global memory.
-pub(super) fn run(launch: &Launch<'_>, index: Grid, seed: u64) -> Result<GlobalAccesses, SimError> {
+/// What is known of a block that ran to its end.
+pub(super) struct Ran {
+    pub(super) accesses: GlobalAccesses,
+    pub(super) warnings: Vec<Finding>,
+}
+
+/// Runs one block to its end.
+pub(super) fn run(launch: &Launch<'_>, index: Grid, seed: u64) -> Result<Ran, SimError> {
     let threads = launch.kernel.threads as usize;
+    let warnings = Rc::new(Warnings::default());
     let state = Rc::new(BlockState {
-        shared: SharedMemory::new(launch.kernel.shared_bytes as usize),
+        shared: SharedMemory::new(launch.kernel.shared_bytes as usize, warnings.clone()),
+        warnings,
         global: RefCell::default(),
         copies: RefCell::new((0..threads / LANES).map(|_| WarpCopies::default()).collect()),
         running: Cell::new(0),
         epoch: Cell::new(0),
+        warp_epochs: RefCell::new(vec![0; threads / LANES]),
         index,
         grid: launch.grid,
         threads,
@@ -128,11 +159,20 @@ pub(super) fn run(launch: &Launch<'_>, index: Grid, seed: u64) -> Result<GlobalA
     let ran = take_turns(&state, &mut warps, random);
     // Warps that have not ended are unwound, and what they hold is dropped, as part of the block.
     in_block(&state, || drop(warps));
+    let finding = |misuse, place, warp, lane| Finding {
+        misuse,
+        kernel: launch.kernel.name,
+        place,
+        block: Some(index),
+        warp,
+        lane,
+        seed,
+    };
     ran.map_err(|stopped| {
         let Stopped { misuse, place, warp, lane } = *stopped;
-        SimError::from(Finding { misuse, kernel: launch.kernel.name, place, block: Some(index), warp, lane, seed })
+        SimError::from(finding(misuse, place, warp, lane))
     })?;
-    Ok(state.global.take())
+    Ok(Ran { accesses: state.global.take(), warnings: state.warnings.findings(finding) })
 }
 
 /// Why the warps of a block did not all end.

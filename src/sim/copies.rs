@@ -5,6 +5,7 @@
 use super::block::BlockState;
 use super::context::{current_lane, fail, fail_in_lane, with_block};
 use super::error::Misuse;
+use super::race::Lanes;
 use crate::site::Site;
 use std::collections::VecDeque;
 use std::vec::Vec;
@@ -53,8 +54,9 @@ pub(crate) fn wait_for_copies(site: Site, newest: usize) {
             let landing = copies.groups.len().saturating_sub(newest);
             copies.groups.drain(..landing).flatten().collect::<Vec<Copy>>()
         });
-        let by = block.access(site);
         landing.iter().try_for_each(|copy| {
+            // It is the lane that copied, and no other, that sees what has landed.
+            let by = block.access_by(copy.lane.map_or(Lanes::Each, Lanes::One), site);
             block.shared.land(by, copy.to, &copy.bytes).map_err(|misuse: Misuse| (copy.lane, misuse))
         })
     });

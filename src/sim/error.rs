@@ -1,3 +1,4 @@
+use super::race::{Access, Lanes};
 use crate::Grid;
 use core::panic::Location;
 use std::boxed::Box;
@@ -57,15 +58,32 @@ impl fmt::Display for Memory {
 /// Who else accessed the memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Agent {
+    /// Another lane of the same warp.
+    LaneOfWarp(usize),
+    /// The same warp, all lanes together: `ldmatrix`, `stmatrix`.
+    SameWarp,
     /// Another warp of the same block.
     WarpOfBlock(usize),
     /// Another block.
     OtherBlock(Grid),
 }
 
+impl Agent {
+    /// Who made the earlier of two accesses in a block, seen from the later one.
+    pub(super) fn in_block(later: Access, earlier: Access) -> Self {
+        match earlier.by {
+            _ if earlier.agent != later.agent => Agent::WarpOfBlock(earlier.agent),
+            Lanes::One(lane) => Agent::LaneOfWarp(lane),
+            Lanes::Each | Lanes::Together => Agent::SameWarp,
+        }
+    }
+}
+
 impl fmt::Display for Agent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Agent::LaneOfWarp(lane) => write!(f, "lane {lane} of the same warp"),
+            Agent::SameWarp => write!(f, "the same warp, all lanes together,"),
             Agent::WarpOfBlock(warp) => write!(f, "warp {warp}"),
             Agent::OtherBlock(block) => write!(f, "block {block}"),
         }
@@ -205,7 +223,7 @@ impl std::ops::Deref for SimError {
 }
 
 /// What a simulated kernel did, and where.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub struct Finding {
     /// What it did.
     pub misuse: Misuse,
@@ -223,11 +241,34 @@ pub struct Finding {
     pub seed: u64,
 }
 
+impl Finding {
+    /// Whether it is found at the same lines.
+    pub(super) fn is_like(&self, other: &Self) -> bool {
+        let other_places = |finding: &Self| match &finding.misuse {
+            Misuse::Race { other_place, .. } => Some(other_place.clone()),
+            _ => None,
+        };
+        self.place == other.place && other_places(self) == other_places(other)
+    }
+}
+
 impl std::error::Error for SimError {}
+
+impl fmt::Debug for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "\n{self}")
+    }
+}
 
 impl fmt::Debug for SimError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "\n{self}")
+        fmt::Debug::fmt(&**self, f)
+    }
+}
+
+impl fmt::Display for SimError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&**self, f)
     }
 }
 
@@ -296,7 +337,10 @@ impl Misuse {
             Misuse::SharedUnwritten { .. } => {
                 "write it before, and put a `sync` between where another warp or lane writes it".into()
             }
-            Misuse::Race { other: Agent::WarpOfBlock(_), .. } => "put a `sync` between the two".into(),
+            Misuse::Race { other: Agent::WarpOfBlock(_), .. } => "put a `sync` of the block between the two".into(),
+            Misuse::Race { other: Agent::LaneOfWarp(_) | Agent::SameWarp, .. } => {
+                "put a `sync` of the warp between the two".into()
+            }
             Misuse::Race { other: Agent::OtherBlock(_), .. } => {
                 "blocks run in any order: what one writes, no other may touch in the same launch".into()
             }
@@ -321,7 +365,7 @@ fn warps(mut indices: impl ExactSizeIterator<Item = usize>) -> String {
 }
 
 /// As the compiler writes its errors.
-impl fmt::Display for SimError {
+impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "error: {}", self.misuse)?;
         if let Some(place) = &self.place {

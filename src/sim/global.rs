@@ -55,7 +55,7 @@ impl LaunchAccesses {
                 }
             }
             let Some(write) = history.last_write() else { continue };
-            if let Some((earlier, wrote)) = known.history.write(Access { agent, epoch: 0, ..write }) {
+            if let Some((earlier, wrote)) = known.history.write(Access { agent, epoch: 0, ..write }, true) {
                 let other_access = if wrote { "write" } else { "read" };
                 races.push((address, "write", memory(), write.location, other_access, earlier));
             }
@@ -68,31 +68,33 @@ impl LaunchAccesses {
     }
 }
 
-/// Notes that the running warp reads an element.
+/// Notes that the running lane or warp reads an element.
 pub(crate) fn read_global(site: Site, address: usize, name: &'static str, index: usize) {
     let raced = with_block(|block| {
-        let access = block.access(site);
-        block.global.borrow_mut().element(address, name, index).read(access)
+        let by = block.access(site);
+        let earlier = block.global.borrow_mut().element(address, name, index).read(by)?;
+        block.warnings.note(by, race(("read", "write"), Memory::Global { name, index }, by, earlier)).err()
     });
-    if let Some(earlier) = raced {
-        fail(site, race("read", name, index, "write", earlier));
+    if let Some(misuse) = raced {
+        fail(site, misuse);
     }
 }
 
-/// Notes that the running warp writes an element.
-pub(crate) fn write_global(site: Site, address: usize, name: &'static str, index: usize) {
+/// Notes that the running lane or warp writes an element, and whether that changes it.
+pub(crate) fn write_global(site: Site, address: usize, name: &'static str, index: usize, changes: bool) {
     let raced = with_block(|block| {
-        let access = block.access(site);
-        block.global.borrow_mut().element(address, name, index).write(access)
+        let by = block.access(site);
+        let (earlier, wrote) = block.global.borrow_mut().element(address, name, index).write(by, changes)?;
+        let accesses = ("write", if wrote { "write" } else { "read" });
+        block.warnings.note(by, race(accesses, Memory::Global { name, index }, by, earlier)).err()
     });
-    if let Some((earlier, wrote)) = raced {
-        fail(site, race("write", name, index, if wrote { "write" } else { "read" }, earlier));
+    if let Some(misuse) = raced {
+        fail(site, misuse);
     }
 }
 
-/// The race of an access with an earlier one, by another warp of the block.
-fn race(access: &'static str, name: &'static str, index: usize, other_access: &'static str, earlier: Access) -> Misuse {
-    let memory = Memory::Global { name, index };
+/// The race of an access with an earlier one, by another thread of the block.
+fn race((access, other_access): (&'static str, &'static str), memory: Memory, by: Access, earlier: Access) -> Misuse {
     let other_place = earlier.location.into();
-    Misuse::Race { access, memory, other_access, other_place, other: Agent::WarpOfBlock(earlier.agent) }
+    Misuse::Race { access, memory, other_access, other_place, other: Agent::in_block(by, earlier) }
 }

@@ -2,6 +2,7 @@
 
 use super::context::{fail_in_lane, with_block};
 use super::error::Misuse;
+use super::race::Lanes;
 use crate::fragment::Registers;
 use crate::lane::LANES;
 use crate::site::Site;
@@ -49,7 +50,13 @@ pub(crate) fn load_matrices<R: Registers>(site: Site, rows: &PerLane<RowAddr>, t
         for (line, elements) in matrix.iter_mut().enumerate() {
             let lane = index * 8 + line;
             let loaded = aligned(rows.array()[lane]).and_then(|address| {
-                with_block(|block| block.shared.load(block.access(site), address, bytemuck::cast_slice_mut(elements)))
+                with_block(|block| {
+                    block.shared.load(
+                        block.access_by(Lanes::Together, site),
+                        address,
+                        bytemuck::cast_slice_mut(elements),
+                    )
+                })
             });
             loaded.unwrap_or_else(|misuse| fail_in_lane(site, Some(lane), misuse));
         }
@@ -74,7 +81,9 @@ pub(crate) fn store_matrices<R: Registers>(
         for (line, elements) in matrix.iter().enumerate() {
             let lane = index * 8 + line;
             let stored = aligned(rows.array()[lane]).and_then(|address| {
-                with_block(|block| block.shared.store(block.access(site), address, bytemuck::cast_slice(elements)))
+                with_block(|block| {
+                    block.shared.store(block.access_by(Lanes::Together, site), address, bytemuck::cast_slice(elements))
+                })
             });
             stored.unwrap_or_else(|misuse| fail_in_lane(site, Some(lane), misuse));
         }

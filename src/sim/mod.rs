@@ -8,7 +8,7 @@
 //! What would be undefined, left to chance, or never end on a GPU ends the run with a [`SimError`], which names the
 //! misuse, the line of the kernel's source, the block, the warp and the lane: accesses out of bounds, matrix rows that
 //! are not aligned, reads of shared memory that nothing wrote or that a copy is on its way to, races between warps and between blocks (in whatever
-//! order they ran), a `sync` that not all warps reach, panics.
+//! order they ran), a `sync` that not all warps reach, panics. Of races within a warp the [`Report`] warns.
 
 mod arithmetic;
 mod block;
@@ -20,6 +20,7 @@ mod matrix;
 mod race;
 mod shared;
 mod simulator;
+mod warnings;
 
 pub use block::WarpOfBlock;
 pub use error::{Agent, Finding, Memory, Misuse, Place, SimError};

@@ -1,22 +1,47 @@
 //! Who accessed a piece of memory last, and whether an access races with that.
 //!
-//! Two accesses race if different agents make them, one of them writes, and nothing orders them. Within a block the agents are
-//! warps, and a barrier orders what is before it with what is behind; between blocks nothing does.
+//! Two accesses race if different threads make them, one of them writes, and nothing orders them. Within a block, `block.sync`
+//! orders what is before it with what is behind, and within a warp `warp.sync` does; between blocks nothing does.
 
 use core::panic::Location;
 
-/// An access: by which agent, after how many barriers, at which line.
+/// An access: by whom, after how many barriers, at which line.
 #[derive(Clone, Copy)]
 pub(super) struct Access {
+    /// The warp of the block (or the block of the launch, where blocks are compared).
     pub(super) agent: usize,
+    pub(super) by: Lanes,
+    /// Barriers that the block has passed.
     pub(super) epoch: u32,
+    /// Barriers that the warp has passed by itself.
+    pub(super) warp_epoch: u32,
     pub(super) location: &'static Location<'static>,
 }
 
+/// Which lanes of the warp make an access.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Lanes {
+    /// One lane, in a lane closure.
+    One(usize),
+    /// Each lane for itself, and all the same, at warp scope.
+    Each,
+    /// The warp together: a lane's data goes to, or comes from, other lanes.
+    Together,
+}
+
 impl Access {
-    /// Whether the two accesses happen in this order (or at once, by one agent) whatever the schedule is.
+    /// Whether the two accesses happen in this order (or one after the other, by one thread) whatever the schedule is.
     fn is_before(&self, later: &Access) -> bool {
-        self.agent == later.agent || self.epoch < later.epoch
+        if self.agent != later.agent {
+            return self.epoch < later.epoch;
+        }
+        let synced = self.epoch < later.epoch || self.warp_epoch < later.warp_epoch;
+        let same_thread = match (self.by, later.by) {
+            (Lanes::One(lane), Lanes::One(other)) => lane == other,
+            (Lanes::Together, _) | (_, Lanes::Together) => false,
+            (Lanes::Each, _) | (_, Lanes::Each) => true,
+        };
+        synced || same_thread
     }
 }
 
@@ -25,8 +50,9 @@ impl Access {
 pub(super) struct History {
     /// The last write.
     write: Option<Access>,
-    /// Reads by two different agents: of any agent that writes, one is another's. More would show no more races.
-    reads: [Option<Access>; 2],
+    /// Reads: the last of some warp, one by another lane of that warp, one by another warp. Of any thread that writes, one
+    /// of them is another's; more would show no more races.
+    reads: [Option<Access>; 3],
 }
 
 impl History {
@@ -42,23 +68,27 @@ impl History {
         self.reads.into_iter().flatten()
     }
 
-    /// Notes a write; returns an earlier access that it races with, and whether that was a write.
-    pub(super) fn write(&mut self, access: Access) -> Option<(Access, bool)> {
-        let raced_write = self.write.replace(access).filter(|earlier| !earlier.is_before(&access));
-        let raced_read = self.reads.iter().flatten().find(|earlier| !earlier.is_before(&access)).copied();
+    /// Notes a write; returns an earlier access that it races with, and whether that was a write. `changes` tells whether the
+    /// value is another than before: lanes of one warp that write the same value leave nothing to chance.
+    pub(super) fn write(&mut self, access: Access, changes: bool) -> Option<(Access, bool)> {
+        let earlier_write = self.write.replace(access).filter(|earlier| !earlier.is_before(&access));
+        let raced_write = earlier_write.filter(|earlier| changes || earlier.agent != access.agent);
+        let raced_read = self.reads().find(|earlier| changes && !earlier.is_before(&access));
         raced_write.map(|earlier| (earlier, true)).or(raced_read.map(|earlier| (earlier, false)))
     }
 
     /// Notes a read; returns an earlier write that it races with.
     pub(super) fn read(&mut self, access: Access) -> Option<Access> {
-        let [first, second] = &mut self.reads;
-        match (&first, &second) {
-            (Some(known), _) if !known.is_before(&access) => {
-                if second.is_none_or(|known| known.is_before(&access)) {
-                    *second = Some(access);
-                }
+        let [last, lane, warp] = &mut self.reads;
+        let slot = match last {
+            Some(known) if !known.is_before(&access) => {
+                let other = if known.agent == access.agent { lane } else { warp };
+                other.is_none_or(|known| known.is_before(&access)).then_some(other)
             }
-            _ => *first = Some(access),
+            _ => Some(last),
+        };
+        if let Some(slot) = slot {
+            *slot = Some(access);
         }
         self.write.filter(|earlier| !earlier.is_before(&access))
     }
@@ -68,31 +98,64 @@ impl History {
 mod tests {
     use super::*;
 
+    #[track_caller]
     fn access(agent: usize, epoch: u32) -> Access {
-        Access { agent, epoch, location: Location::caller() }
+        Access { agent, by: Lanes::One(0), epoch, warp_epoch: 0, location: Location::caller() }
+    }
+
+    fn by(by: Lanes, warp_epoch: u32) -> Access {
+        Access { by, warp_epoch, ..access(0, 0) }
     }
 
     #[test]
-    fn writes_of_different_agents_race_unless_a_barrier_is_between() {
+    fn writes_of_different_warps_race_unless_a_barrier_is_between() {
         let mut history = History::default();
-        assert!(history.write(access(0, 0)).is_none());
-        assert!(history.write(access(0, 0)).is_none(), "an agent does not race with itself");
-        assert!(history.write(access(1, 1)).is_none(), "ordered by the barrier");
-        assert!(history.write(access(0, 1)).is_some_and(|(_, write)| write));
+        assert!(history.write(access(0, 0), true).is_none());
+        assert!(history.write(access(0, 0), true).is_none(), "a thread does not race with itself");
+        assert!(history.write(access(1, 1), true).is_none(), "ordered by the barrier");
+        assert!(history.write(access(0, 1), true).is_some_and(|(_, write)| write));
+        assert!(history.write(access(1, 1), false).is_some(), "also where it is the same value");
     }
 
     #[test]
     fn a_read_races_with_a_write_before_and_behind_it() {
         let mut history = History::default();
-        history.write(access(0, 0));
+        history.write(access(0, 0), true);
         assert!(history.read(access(1, 0)).is_some());
         assert!(history.read(access(1, 1)).is_none());
-        assert!(history.write(access(1, 1)).is_none());
-        assert!(history.write(access(0, 1)).is_some());
+        assert!(history.write(access(1, 1), true).is_none());
+        assert!(history.write(access(0, 1), true).is_some());
     }
 
     #[test]
-    fn the_reader_that_does_not_write_is_remembered_whatever_the_order() {
+    fn lanes_race_unless_the_warp_syncs() {
+        use Lanes::{Each, One, Together};
+        for (writer, reader, races) in [
+            (One(3), One(3), false),
+            (One(3), One(4), true),
+            (One(3), Together, true),
+            (Together, One(3), true),
+            (Together, Together, true),
+            (Each, One(3), false),
+            (One(3), Each, false),
+        ] {
+            let mut history = History::default();
+            history.write(by(writer, 0), true);
+            assert_eq!(history.clone().read(by(reader, 0)).is_some(), races, "{writer:?}, {reader:?}");
+            assert!(history.read(by(reader, 1)).is_none(), "{writer:?}, sync, {reader:?}");
+        }
+    }
+
+    #[test]
+    fn lanes_of_a_warp_may_write_the_same_value() {
+        let mut history = History::default();
+        history.write(by(Lanes::One(0), 0), true);
+        assert!(history.write(by(Lanes::One(1), 0), false).is_none());
+        assert!(history.write(by(Lanes::One(2), 0), true).is_some());
+    }
+
+    #[test]
+    fn a_reader_that_is_not_the_writer_is_remembered_whatever_the_order() {
         for readers in [[0, 1, 2], [2, 1, 0], [1, 0, 1], [0, 0, 1], [1, 0, 0]] {
             let mut history = History::default();
             history.read(access(3, 0));
@@ -100,9 +163,19 @@ mod tests {
                 history.read(access(agent, 1));
             }
             for writer in 0..2 {
-                assert!(history.clone().write(access(writer, 1)).is_some_and(|(_, write)| !write), "{readers:?}");
+                let raced = history.clone().write(access(writer, 1), true);
+                assert!(raced.is_some_and(|(_, write)| !write), "{readers:?}");
             }
         }
+    }
+
+    #[test]
+    fn a_warp_that_syncs_does_not_hide_the_reads_of_another() {
+        let mut history = History::default();
+        history.read(by(Lanes::One(0), 0));
+        history.read(by(Lanes::One(1), 0));
+        history.read(access(1, 0));
+        assert!(history.write(by(Lanes::One(2), 1), true).is_some_and(|(read, _)| read.agent == 1));
     }
 
     #[test]
@@ -110,6 +183,6 @@ mod tests {
         let mut history = History::default();
         assert!(history.read(access(0, 0)).is_none());
         assert!(history.read(access(1, 0)).is_none());
-        assert!(history.write(access(0, 1)).is_none());
+        assert!(history.write(access(0, 1), true).is_none());
     }
 }

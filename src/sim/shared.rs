@@ -3,9 +3,11 @@
 use super::context::{fail, with_block};
 use super::error::{Agent, Memory, Misuse};
 use super::race::{Access, History};
+use super::warnings::Warnings;
 use crate::site::Site;
 use std::cell::RefCell;
 use std::ops::Range;
+use std::rc::Rc;
 use std::vec;
 use std::vec::Vec;
 
@@ -18,15 +20,17 @@ pub(super) struct SharedMemory {
     history: RefCell<Vec<History>>,
     /// Who copies to each byte, while a copy to it is in flight.
     copying: RefCell<Vec<Option<Access>>>,
+    warnings: Rc<Warnings>,
 }
 
 impl SharedMemory {
-    pub(super) fn new(size: usize) -> Self {
+    pub(super) fn new(size: usize, warnings: Rc<Warnings>) -> Self {
         // What was never written is not zero on a GPU either.
         SharedMemory {
             bytes: RefCell::new(vec![0xa5; size]),
             history: RefCell::new(vec![History::default(); size]),
             copying: RefCell::new(vec![None; size]),
+            warnings,
         }
     }
 
@@ -46,15 +50,25 @@ impl SharedMemory {
     pub(super) fn store(&self, by: Access, address: u32, from: &[u8]) -> Result<(), Misuse> {
         let range = self.range("write", address, from.len())?;
         self.check_in_flight("write", address, range.clone())?;
-        self.bytes.borrow_mut()[range.clone()].copy_from_slice(from);
-        self.note_write(by, address, range)
+        self.note_write(by, address, range.clone(), |offset, before| from[offset] != before)?;
+        self.bytes.borrow_mut()[range].copy_from_slice(from);
+        Ok(())
     }
 
-    fn note_write(&self, by: Access, address: u32, range: Range<usize>) -> Result<(), Misuse> {
-        for (byte, history) in (address..).zip(&mut self.history.borrow_mut()[range]) {
-            if let Some((earlier, wrote)) = history.write(by) {
+    /// Notes a write of bytes; `changes(offset, before)` tells which of them it changes.
+    fn note_write(
+        &self,
+        by: Access,
+        address: u32,
+        range: Range<usize>,
+        changes: impl Fn(usize, u8) -> bool,
+    ) -> Result<(), Misuse> {
+        let bytes = self.bytes.borrow();
+        let mut histories = self.history.borrow_mut();
+        for (offset, (&before, history)) in bytes[range.clone()].iter().zip(&mut histories[range]).enumerate() {
+            if let Some((earlier, wrote)) = history.write(by, changes(offset, before)) {
                 let other_access = if wrote { "write" } else { "read" };
-                return Err(race("write", byte, other_access, earlier));
+                self.warnings.note(by, race("write", address + offset as u32, other_access, by, earlier))?;
             }
         }
         Ok(())
@@ -74,15 +88,16 @@ impl SharedMemory {
         let range = self.range("copy", address, bytes)?;
         self.check_in_flight("copy", address, range.clone())?;
         self.copying.borrow_mut()[range.clone()].fill(Some(by));
-        self.note_write(by, address, range)
+        self.note_write(by, address, range, |_, _| true)
     }
 
     /// A copy has landed, by the wait of the warp that started it.
     pub(super) fn land(&self, by: Access, address: u32, from: &[u8]) -> Result<(), Misuse> {
         let range = self.range("copy", address, from.len())?;
         self.copying.borrow_mut()[range.clone()].fill(None);
-        self.bytes.borrow_mut()[range.clone()].copy_from_slice(from);
-        self.note_write(by, address, range)
+        self.note_write(by, address, range.clone(), |_, _| true)?;
+        self.bytes.borrow_mut()[range].copy_from_slice(from);
+        Ok(())
     }
 
     pub(super) fn load(&self, by: Access, address: u32, into: &mut [u8]) -> Result<(), Misuse> {
@@ -93,7 +108,7 @@ impl SharedMemory {
                 return Err(Misuse::SharedUnwritten { address, bytes: into.len() });
             }
             if let Some(earlier) = history.read(by) {
-                return Err(race("read", byte, "write", earlier));
+                self.warnings.note(by, race("read", byte, "write", by, earlier))?;
             }
         }
         into.copy_from_slice(&self.bytes.borrow()[range]);
@@ -101,11 +116,11 @@ impl SharedMemory {
     }
 }
 
-/// The race of an access with an earlier one, by another warp.
-fn race(access: &'static str, address: u32, other_access: &'static str, earlier: Access) -> Misuse {
+/// The race of an access with an earlier one, by another thread of the block.
+fn race(access: &'static str, address: u32, other_access: &'static str, by: Access, earlier: Access) -> Misuse {
     let other_place = earlier.location.into();
     let memory = Memory::Shared { address };
-    Misuse::Race { access, memory, other_access, other_place, other: Agent::WarpOfBlock(earlier.agent) }
+    Misuse::Race { access, memory, other_access, other_place, other: Agent::in_block(by, earlier) }
 }
 
 // A destructor that runs because the run has failed finds memory as it is left: no second failure, which would abort.

@@ -33,21 +33,44 @@ use std::vec::Vec;
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Simulator {
     seed: u64,
+    strict: bool,
 }
 
 /// What a simulated run did.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Report {
     /// Blocks that ran.
     pub blocks: u64,
     /// Warps that ran.
     pub warps: u64,
+    /// Races within a warp: one lane reads what another writes, with no [`Warp::sync`](crate::Warp::sync) between.
+    /// On today's GPUs a warp mostly goes in step, but PTX does not promise it. Each pair of lines once.
+    pub warnings: Vec<Finding>,
+}
+
+impl Report {
+    /// The report, if there is nothing to warn of.
+    ///
+    /// # Errors
+    /// The first warning.
+    pub fn check(self) -> Result<Self, SimError> {
+        match self.warnings.into_iter().next() {
+            Some(warning) => Err(warning.into()),
+            None => Ok(Report { warnings: Vec::new(), ..self }),
+        }
+    }
 }
 
 impl Simulator {
     /// A simulator whose warps take turns in the order of this seed.
     pub const fn new(seed: u64) -> Self {
-        Simulator { seed }
+        Simulator { seed, strict: false }
+    }
+
+    /// The same, but what a run is warned of ends it as an error.
+    #[must_use]
+    pub const fn strict(self) -> Self {
+        Simulator { strict: true, ..self }
     }
 
     /// What is found in a launch as a whole, or a block as a whole.
@@ -91,13 +114,19 @@ unsafe impl Device for Simulator {
         Self::check(launch.grid)
             .map_err(|message| self.finding(launch.kernel, Misuse::Launch { message }, None, None))?;
         let mut accesses = LaunchAccesses::default();
+        let mut warnings = Vec::new();
         let Grid { x, y, z } = launch.grid;
         for z in 0..z {
             for y in 0..y {
                 for x in 0..x {
                     let index = Grid { x, y, z };
-                    let accessed = block::run(&launch, index, self.seed)?;
-                    if let Some(BlockRace { misuse, location }) = accesses.add(index, accessed) {
+                    let ran = block::run(&launch, index, self.seed)?;
+                    for warning in ran.warnings {
+                        if !warnings.iter().any(|known: &Finding| known.is_like(&warning)) {
+                            warnings.push(warning);
+                        }
+                    }
+                    if let Some(BlockRace { misuse, location }) = accesses.add(index, ran.accesses) {
                         let (place, block) = (Some(location.into()), Some(index));
                         return Err(self.finding(launch.kernel, misuse, place, block));
                     }
@@ -105,6 +134,7 @@ unsafe impl Device for Simulator {
             }
         }
         let blocks = launch.grid.blocks();
-        Ok(Report { blocks, warps: blocks * u64::from(launch.kernel.threads / 32) })
+        let report = Report { blocks, warps: blocks * u64::from(launch.kernel.threads / 32), warnings };
+        if self.strict { report.check() } else { Ok(report) }
     }
 }

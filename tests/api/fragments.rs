@@ -34,6 +34,7 @@ fn loads<R: Role, F, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>
     F::Registers: CountOf,
 {
     let size = (Fragment::<R, F, u16>::ROWS, Fragment::<R, F, u16>::COLS);
+    warp.sync();
     tile.fill(warp, bits);
     warp.sync();
     for (top, left) in coordinates::<O>((ROWS, COLS), size, 8) {
@@ -64,6 +65,7 @@ fn stores<R: Role, F, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order
     let fragment = Fragment::<R, F, u16>::from_fn(warp, bits);
     for (top, left) in coordinates::<O>((ROWS, COLS), (rows, cols), 8) {
         for by_matrix in [false, true] {
+            warp.sync();
             tile.fill(warp, |_, _| UNTOUCHED);
             warp.sync();
             if by_matrix {
@@ -90,6 +92,7 @@ fn wide_accumulators<F, const ROWS: usize, const COLS: usize, S: Swizzle, O: Ord
 {
     let fragment = Accumulator::<F, u32>::from_fn(warp, |row, col| bits(row, col).into());
     for (top, left) in coordinates::<O>((ROWS, COLS), (16, 8), 4) {
+        warp.sync();
         tile.fill(warp, |_, _| u32::MAX);
         warp.sync();
         fragment.store(warp, &tile, (top, left));
@@ -189,10 +192,14 @@ fn known_coordinates(block: &Block, #[shared] tile: SharedTile<u16, 24, 32, Swiz
     for _ in 0..2 {
         let loaded = FragmentB::load_rows(warp, rows);
         loaded.for_each(warp, |row, col, value| assert_eq!(value, bits(3 + row, 24 + col)));
+        warp.sync();
         loaded.map(warp, |_, _, value| value + 1).store_rows(warp, rows);
+        warp.sync();
         FragmentB::load_rows(warp, rows)
             .for_each(warp, |row, col, value| assert_eq!(value, bits(3 + row, 24 + col) + 1));
+        warp.sync();
         loaded.store_rows(warp, rows);
+        warp.sync();
     }
     warp.each(|lane| assert_eq!(tile.get(lane, At::<23, 31>), bits(23, 31)));
 }

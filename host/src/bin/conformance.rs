@@ -96,7 +96,7 @@ fn conformance(arguments: &Arguments) -> Result<Summary> {
         return Ok(Summary::default());
     }
     let summary = match gpu {
-        None => run(&Simulator::new(arguments.seed), &options)?,
+        None => run(&Simulator::new(arguments.seed).strict(), &options)?,
         Some(gpu) => {
             let (target, text) = ptx_for(&gpu, &ptx_folder(arguments)?)?;
             let info = gpu.info().clone();
