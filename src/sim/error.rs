@@ -396,6 +396,9 @@ impl fmt::Display for Finding {
                 write!(f, "\n   = {} {have} ended", warps(ended.iter().copied()))?;
             }
         }
+        if self.seed != 0 {
+            write!(f, "\n   = with seed {}, which shows it again", self.seed)?;
+        }
         if let Some(help) = self.misuse.help() {
             write!(f, "\n   = help: {help}")?;
         }

@@ -20,6 +20,7 @@ mod matrix;
 mod race;
 mod shared;
 mod simulator;
+mod sweep;
 mod warnings;
 
 pub use block::WarpOfBlock;

@@ -68,3 +68,28 @@ fn an_error_names_the_seed_that_shows_it_again() {
     assert_eq!(error.seed, 11);
     assert_eq!(write_beyond::launch(&Simulator::new(error.seed), 1, &mut []).unwrap_err(), error);
 }
+
+/// Fails in the orders in which warp 2 has the first turn.
+#[kernel(threads = 128)]
+fn first_turn(block: &Block) {
+    let first = TURNS.with_borrow_mut(|turns| {
+        turns.push(block.warp().index());
+        turns.len() == 1
+    });
+    assert!(!(first && block.warp().index() == 2), "warp 2 is first");
+}
+
+#[test]
+fn a_sweep_finds_the_least_seed_that_shows_it() {
+    let run = |simulator: &Simulator| {
+        TURNS.take();
+        first_turn::launch(simulator, 1)
+    };
+    let least = (0..100).find(|&seed| run(&Simulator::new(seed)).is_err()).unwrap();
+    let error = Simulator::sweep(0..100, run).unwrap_err();
+    assert_eq!(error.seed, least);
+    if least > 0 {
+        assert!(error.to_string().contains(&format!("with seed {least}, which shows it again")), "{error}");
+        Simulator::sweep(0..least, run).unwrap();
+    }
+}
