@@ -23,6 +23,9 @@ mod simulator;
 mod sweep;
 mod warnings;
 
+#[doc = include_str!("../../docs/SIMULATOR.md")]
+pub mod guide {}
+
 pub use block::WarpOfBlock;
 pub use error::{Agent, Finding, Memory, Misuse, Place, SimError};
 pub use shared::SHARED_BASE;
