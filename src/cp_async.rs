@@ -63,6 +63,9 @@ pub struct CpAsync<const BYTES: usize, Target = BuildTarget>(PhantomData<Target>
 pub trait CpAsyncForm: Sealed {
     /// The instruction, as in PTX.
     const PTX: &'static str;
+    /// The same with its size.
+    #[doc(hidden)]
+    const SIZED: &'static str;
 
     /// # Safety
     /// As the form's functions in `raw`.
@@ -76,6 +79,7 @@ macro_rules! forms {
         impl<Target> Sealed for CpAsync<$bytes, Target> {}
         impl<Target> CpAsyncForm for CpAsync<$bytes, Target> {
             const PTX: &'static str = $ptx;
+            const SIZED: &'static str = concat!($ptx, " ", $bytes);
 
             #[cfg(target_arch = "nvptx64")]
             #[inline(always)]
@@ -209,12 +213,13 @@ where
             let some = count * size_of::<T>();
             // SAFETY: `count` elements of the slice, which nobody writes, from `index` on.
             bytes[..some].copy_from_slice(unsafe { core::slice::from_raw_parts(source, some) });
-            crate::sim::start_copy(site, to, &bytes);
+            crate::sim::start_copy(site, Self::SIZED, to, &bytes, some);
         }
     }
 
     /// Makes a group of the copies that each lane has started since the last one. A group may be empty.
     #[inline(always)]
+    #[track_caller]
     pub fn commit(warp: Warp<'_>)
     where
         Target: Supports<AtLeast<80>>,
@@ -223,7 +228,7 @@ where
         #[cfg(target_arch = "nvptx64")]
         crate::raw::cp_async_commit_group();
         #[cfg(not(target_arch = "nvptx64"))]
-        crate::sim::commit_copies();
+        crate::sim::commit_copies(Site::here());
     }
 
     /// Waits until at most the `N` newest groups of each lane are in flight.

@@ -136,7 +136,10 @@ impl<T: Element> Global<'_, T> {
     #[inline(always)]
     #[track_caller]
     pub fn get(self, index: usize) -> T {
-        let element = self.slice.element(index, "read", Site::here());
+        let site = Site::here();
+        let element = self.slice.element(index, "read", site);
+        #[cfg(not(target_arch = "nvptx64"))]
+        crate::sim::note_element(site, crate::sim::Traffic::GlobalRead, element.addr(), size_of::<T>());
         // SAFETY: an element of the slice, which nobody writes.
         unsafe { element.read() }
     }
@@ -167,7 +170,7 @@ impl<T: Element> GlobalMut<'_, T> {
         let site = Site::here();
         let element = self.slice.element(index, "read", site);
         #[cfg(not(target_arch = "nvptx64"))]
-        crate::sim::read_global(site, element.addr(), self.slice.name, index);
+        crate::sim::read_global(site, element.addr(), size_of::<T>(), self.slice.name, index);
         // SAFETY: an element of the slice. Volatile: another thread may have written it since.
         unsafe { element.read_volatile() }
     }
@@ -182,7 +185,7 @@ impl<T: Element> GlobalMut<'_, T> {
         {
             // SAFETY: an element of the slice.
             let changes = bytemuck::bytes_of(&unsafe { element.read() }) != bytemuck::bytes_of(&value);
-            crate::sim::write_global(site, element.addr(), self.slice.name, index, changes);
+            crate::sim::write_global(site, element.addr(), size_of::<T>(), self.slice.name, index, changes);
         }
         // SAFETY: an element of the slice.
         unsafe { element.write(value) }

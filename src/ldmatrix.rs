@@ -101,6 +101,6 @@ impl<N: Count, Tr: Transposition, Target> LdMatrix<N, Tr, B16, Target> {
             PerLane::from_own(unsafe { <N as LdMatrixForms>::issue(Tr::TRANSPOSED, rows.own().address()) })
         };
         #[cfg(not(target_arch = "nvptx64"))]
-        return crate::sim::load_matrices(site, &rows, Tr::TRANSPOSED);
+        return crate::sim::load_matrices(site, Self::PTX, &rows, Tr::TRANSPOSED);
     }
 }

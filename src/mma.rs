@@ -115,10 +115,13 @@ where
 {
     /// `acc += a x b`.
     #[inline(always)]
+    #[track_caller]
     pub fn accumulate(_: Warp<'_>, acc: &mut Accumulator<S, C>, a: &FragmentA<S, A>, b: &FragmentB<S, B>)
     where
         Target: Supports<<Self as MmaForm>::Needs>,
     {
+        #[cfg(not(target_arch = "nvptx64"))]
+        crate::sim::note_collective(crate::site::Site::here(), Self::PTX);
         // SAFETY: warp scope is converged.
         unsafe { Self::issue(acc, a, b) }
     }

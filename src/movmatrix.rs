@@ -31,6 +31,7 @@ impl<Target> MovMatrix<Trans, B16, Target> {
 
     /// The transposed matrix.
     #[inline(always)]
+    #[track_caller]
     pub fn transpose(_: Warp<'_>, matrix: PerLane<u32>) -> PerLane<u32>
     where
         Target: Supports<AtLeast<75>>,
@@ -39,6 +40,9 @@ impl<Target> MovMatrix<Trans, B16, Target> {
         // SAFETY: warp scope is converged.
         return PerLane::from_own(unsafe { crate::raw::movmatrix_sync_aligned_m8n8_trans_b16(matrix.own()) });
         #[cfg(not(target_arch = "nvptx64"))]
-        return crate::sim::transpose_matrix(&matrix);
+        return {
+            crate::sim::note_collective(crate::site::Site::here(), Self::PTX);
+            crate::sim::transpose_matrix(&matrix)
+        };
     }
 }

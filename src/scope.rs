@@ -155,6 +155,7 @@ impl<'b> Warp<'b> {
     /// The lanes wait for each other; what each wrote to memory before, all see after (`bar.warp.sync`, PTX ISA
     /// 9.7.13.2).
     #[inline(always)]
+    #[track_caller]
     pub fn sync(self) {
         #[cfg(target_arch = "nvptx64")]
         // SAFETY: warp scope is not under lane-dependent control flow.
@@ -162,7 +163,10 @@ impl<'b> Warp<'b> {
             crate::raw::bar_warp_sync();
         }
         #[cfg(not(target_arch = "nvptx64"))]
-        self.block.simulated.sync_warp();
+        {
+            self.block.simulated.sync_warp();
+            sim::note_collective(Site::here(), "bar.warp.sync");
+        }
     }
 }
 

@@ -100,6 +100,6 @@ impl<N: Count, Tr: Transposition, Target> StMatrix<N, Tr, B16, Target> {
             <N as StMatrixForms>::issue(Tr::TRANSPOSED, rows.own().address(), registers.own());
         }
         #[cfg(not(target_arch = "nvptx64"))]
-        crate::sim::store_matrices(site, &rows, &registers, Tr::TRANSPOSED);
+        crate::sim::store_matrices(site, Self::PTX, &rows, &registers, Tr::TRANSPOSED);
     }
 }

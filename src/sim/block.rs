@@ -5,6 +5,7 @@ use super::copies::WarpCopies;
 use super::error::{Finding, Misuse, Place, SimError};
 use super::global::GlobalAccesses;
 use super::race::{Access, Lanes};
+use super::record::{Recorder, note_sync};
 use super::shared::SharedMemory;
 use super::warnings::Warnings;
 use crate::lane::LANES;
@@ -32,6 +33,8 @@ pub(super) struct BlockState {
     /// Each warp's copies that are in flight.
     pub(super) copies: RefCell<Vec<WarpCopies>>,
     pub(super) warnings: Rc<Warnings>,
+    /// The launch's, if it is recorded.
+    pub(super) recorder: Option<Rc<RefCell<Recorder>>>,
     /// The warp that is running.
     running: Cell<usize>,
     /// Barriers that the block has passed.
@@ -109,6 +112,7 @@ impl WarpOfBlock<'_> {
         if std::thread::panicking() {
             return;
         }
+        note_sync(site);
         self.yielder.suspend(site.location);
     }
 }
@@ -127,14 +131,23 @@ pub(super) struct Ran {
 }
 
 /// Runs one block to its end.
-pub(super) fn run(launch: &Launch<'_>, index: Grid, seed: u64) -> Result<Ran, SimError> {
+pub(super) fn run(
+    launch: &Launch<'_>,
+    index: Grid,
+    seed: u64,
+    recorder: Option<Rc<RefCell<Recorder>>>,
+) -> Result<Ran, SimError> {
     let threads = launch.kernel.threads as usize;
+    if let Some(recorder) = &recorder {
+        recorder.borrow_mut().begin_block(index, threads / LANES);
+    }
     let warnings = Rc::new(Warnings::default());
     let state = Rc::new(BlockState {
         shared: SharedMemory::new(launch.kernel.shared_bytes as usize, warnings.clone()),
         warnings,
         global: RefCell::default(),
         copies: RefCell::new((0..threads / LANES).map(|_| WarpCopies::default()).collect()),
+        recorder,
         running: Cell::new(0),
         epoch: Cell::new(0),
         warp_epochs: RefCell::new(vec![0; threads / LANES]),
@@ -172,6 +185,9 @@ pub(super) fn run(launch: &Launch<'_>, index: Grid, seed: u64) -> Result<Ran, Si
         let Stopped { misuse, place, warp, lane } = *stopped;
         SimError::from(finding(misuse, place, warp, lane))
     })?;
+    if let Some(recorder) = &state.recorder {
+        recorder.borrow_mut().end_block();
+    }
     Ok(Ran { accesses: state.global.take(), warnings: state.warnings.findings(finding) })
 }
 
@@ -233,6 +249,9 @@ fn take_turns(
                 return Err(Box::new(Stopped { misuse, place, warp: None, lane: None }));
             }
             state.epoch.update(|epoch| epoch + 1);
+            if let Some(recorder) = &state.recorder {
+                recorder.borrow_mut().pass_barrier();
+            }
             progress.fill_with(|| Progress::Ready);
         }
     }

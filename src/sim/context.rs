@@ -2,6 +2,7 @@
 
 use super::block::BlockState;
 use super::error::{Misuse, Place};
+use super::record;
 use crate::lane::LANES;
 use crate::site::Site;
 use core::panic::Location;
@@ -29,15 +30,16 @@ pub(super) struct Failure {
 
 /// Runs `work` as part of simulating the block.
 pub(super) fn in_block<R>(block: &Rc<BlockState>, work: impl FnOnce() -> R) -> R {
-    struct Restore(Option<Rc<BlockState>>);
+    struct Restore(Option<Rc<BlockState>>, bool);
     impl Drop for Restore {
         fn drop(&mut self) {
             BLOCK.set(self.0.take());
+            record::set_recording(self.1);
             LANE.set(NO_LANE);
         }
     }
     hush_panics();
-    let _restore = Restore(BLOCK.replace(Some(block.clone())));
+    let _restore = Restore(BLOCK.replace(Some(block.clone())), record::set_recording(block.recorder.is_some()));
     work()
 }
 
@@ -53,6 +55,9 @@ pub(crate) fn in_lane<R>(lane: usize, work: impl FnOnce() -> R) -> R {
     let outer = LANE.replace(lane);
     let result = work();
     LANE.set(outer);
+    if lane == LANES - 1 {
+        record::note_end_of_closure();
+    }
     result
 }
 

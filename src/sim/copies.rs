@@ -6,6 +6,7 @@ use super::block::BlockState;
 use super::context::{current_lane, fail, fail_in_lane, with_block};
 use super::error::Misuse;
 use super::race::Lanes;
+use super::record::{note_collective, note_copy};
 use crate::site::Site;
 use std::collections::VecDeque;
 use std::vec::Vec;
@@ -26,8 +27,9 @@ struct Copy {
     lane: Option<usize>,
 }
 
-/// One lane starts a copy.
-pub(crate) fn start_copy(site: Site, to: u32, bytes: &[u8]) {
+/// One lane starts a copy of `bytes`, of which the first `read` come from global memory.
+pub(crate) fn start_copy(site: Site, form: &'static str, to: u32, bytes: &[u8], read: usize) {
+    note_copy(site, form, to, read);
     let started = with_block(|block| {
         block.shared.start_copy(block.access(site), to, bytes.len())?;
         let copy = Copy { to, bytes: bytes.to_vec(), lane: current_lane() };
@@ -38,7 +40,8 @@ pub(crate) fn start_copy(site: Site, to: u32, bytes: &[u8]) {
 }
 
 /// The running warp makes a group of the copies that it started.
-pub(crate) fn commit_copies() {
+pub(crate) fn commit_copies(site: Site) {
+    note_collective(site, "cp.async.commit_group");
     with_block(|block| {
         with_copies(block, |copies| {
             let group = std::mem::take(&mut copies.open);
@@ -49,6 +52,7 @@ pub(crate) fn commit_copies() {
 
 /// The running warp waits until at most `newest` groups are in flight.
 pub(crate) fn wait_for_copies(site: Site, newest: usize) {
+    note_collective(site, "cp.async.wait_group");
     let landed = with_block(|block| {
         let landing = with_copies(block, |copies| {
             let landing = copies.groups.len().saturating_sub(newest);

@@ -2,7 +2,9 @@
 
 use super::context::{fail, with_block};
 use super::error::{Agent, Memory, Misuse};
+use super::instruction::Traffic;
 use super::race::{Access, History};
+use super::record::note_element;
 use crate::Grid;
 use crate::site::Site;
 use core::panic::Location;
@@ -69,7 +71,8 @@ impl LaunchAccesses {
 }
 
 /// Notes that the running lane or warp reads an element.
-pub(crate) fn read_global(site: Site, address: usize, name: &'static str, index: usize) {
+pub(crate) fn read_global(site: Site, address: usize, bytes: usize, name: &'static str, index: usize) {
+    note_element(site, Traffic::GlobalRead, address, bytes);
     let raced = with_block(|block| {
         let by = block.access(site);
         let earlier = block.global.borrow_mut().element(address, name, index).read(by)?;
@@ -81,7 +84,8 @@ pub(crate) fn read_global(site: Site, address: usize, name: &'static str, index:
 }
 
 /// Notes that the running lane or warp writes an element, and whether that changes it.
-pub(crate) fn write_global(site: Site, address: usize, name: &'static str, index: usize, changes: bool) {
+pub(crate) fn write_global(site: Site, address: usize, bytes: usize, name: &'static str, index: usize, changes: bool) {
+    note_element(site, Traffic::GlobalWrite, address, bytes);
     let raced = with_block(|block| {
         let by = block.access(site);
         let (earlier, wrote) = block.global.borrow_mut().element(address, name, index).write(by, changes)?;

@@ -2,7 +2,9 @@
 
 use super::context::{fail_in_lane, with_block};
 use super::error::Misuse;
+use super::instruction::Traffic;
 use super::race::Lanes;
+use super::record::note_rows;
 use crate::fragment::Registers;
 use crate::lane::LANES;
 use crate::site::Site;
@@ -43,7 +45,13 @@ fn check_spare_rows(site: Site, rows: &PerLane<RowAddr>, matrices: usize) {
     }
 }
 
-pub(crate) fn load_matrices<R: Registers>(site: Site, rows: &PerLane<RowAddr>, transpose: bool) -> PerLane<R> {
+pub(crate) fn load_matrices<R: Registers>(
+    site: Site,
+    form: &'static str,
+    rows: &PerLane<RowAddr>,
+    transpose: bool,
+) -> PerLane<R> {
+    note_rows(site, form, Traffic::SharedRead, &rows.array()[..R::COUNT * 8]);
     let mut registers = [R::zeroed(); LANES];
     for index in 0..R::COUNT {
         let mut matrix = Matrix::default();
@@ -71,10 +79,12 @@ pub(crate) fn load_matrices<R: Registers>(site: Site, rows: &PerLane<RowAddr>, t
 
 pub(crate) fn store_matrices<R: Registers>(
     site: Site,
+    form: &'static str,
     rows: &PerLane<RowAddr>,
     registers: &PerLane<R>,
     transpose: bool,
 ) {
+    note_rows(site, form, Traffic::SharedWrite, &rows.array()[..R::COUNT * 8]);
     for index in 0..R::COUNT {
         let matrix = from_registers(&from_fn(|lane| registers.array()[lane].as_ref()[index]));
         let matrix = if transpose { transposed(&matrix) } else { matrix };

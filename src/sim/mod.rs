@@ -9,18 +9,27 @@
 //! misuse, the line of the kernel's source, the block, the warp and the lane: accesses out of bounds, matrix rows that
 //! are not aligned, reads of shared memory that nothing wrote or that a copy is on its way to, races between warps and between blocks (in whatever
 //! order they ran), a `sync` that not all warps reach, panics. Of races within a warp the [`Report`] warns.
+//!
+//! On request a run returns what it executed and moved, with the bank conflicts of each line ([`Simulator::profiled`]), and
+//! a trace that shows each warp's instructions ([`Simulator::traced`]).
 
 mod arithmetic;
+mod banks;
 mod block;
+mod closure_run;
 mod context;
 mod copies;
 mod error;
 mod global;
+mod instruction;
 mod matrix;
+mod profile;
 mod race;
+mod record;
 mod shared;
 mod simulator;
 mod sweep;
+mod trace;
 mod warnings;
 
 #[doc = include_str!("../../docs/SIMULATOR.md")]
@@ -28,12 +37,16 @@ pub mod guide {}
 
 pub use block::WarpOfBlock;
 pub use error::{Agent, Finding, Memory, Misuse, Place, SimError};
+pub use profile::{BytesMoved, Executed, Profile, SharedSite};
 pub use shared::SHARED_BASE;
 pub use simulator::{Report, Simulator};
+pub use trace::{Trace, TraceEvent};
 
 pub(crate) use arithmetic::multiply_accumulate;
 pub(crate) use context::{fail, in_lane};
 pub(crate) use copies::{commit_copies, start_copy, wait_for_copies};
 pub(crate) use global::{read_global, write_global};
+pub(crate) use instruction::Traffic;
 pub(crate) use matrix::{load_matrices, store_matrices, transpose_matrix};
+pub(crate) use record::{note_collective, note_element};
 pub(crate) use shared::{load_shared, store_shared};

@@ -2,7 +2,9 @@
 
 use super::context::{fail, with_block};
 use super::error::{Agent, Memory, Misuse};
+use super::instruction::Traffic;
 use super::race::{Access, History};
+use super::record::note_element;
 use super::warnings::Warnings;
 use crate::site::Site;
 use std::cell::RefCell;
@@ -130,6 +132,7 @@ pub(crate) fn store_shared(site: Site, address: u32, from: &[u8]) {
     if std::thread::panicking() {
         return;
     }
+    note_element(site, Traffic::SharedWrite, address as usize, from.len());
     let stored = with_block(|block| block.shared.store(block.access(site), address, from));
     stored.unwrap_or_else(|misuse| fail(site, misuse));
 }
@@ -139,6 +142,7 @@ pub(crate) fn load_shared(site: Site, address: u32, into: &mut [u8]) {
     if std::thread::panicking() {
         return;
     }
+    note_element(site, Traffic::SharedRead, address as usize, into.len());
     let loaded = with_block(|block| block.shared.load(block.access(site), address, into));
     loaded.unwrap_or_else(|misuse| fail(site, misuse));
 }

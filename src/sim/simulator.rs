@@ -1,10 +1,15 @@
 use super::block;
 use super::error::{Finding, Misuse, Place, SimError};
 use super::global::{BlockRace, LaunchAccesses};
+use super::profile::Profile;
+use super::record::Recorder;
+use super::trace::Trace;
 use crate::Grid;
 use crate::launch::{Device, KernelInfo, Launch};
 use bytemuck::Pod;
+use std::cell::RefCell;
 use std::format;
+use std::rc::Rc;
 use std::string::String;
 use std::vec::Vec;
 
@@ -34,6 +39,8 @@ use std::vec::Vec;
 pub struct Simulator {
     seed: u64,
     strict: bool,
+    profiled: bool,
+    traced: bool,
 }
 
 /// What a simulated run did.
@@ -46,6 +53,10 @@ pub struct Report {
     /// Races within a warp: one lane reads what another writes, with no [`Warp::sync`](crate::Warp::sync) between.
     /// On today's GPUs a warp mostly goes in step, but PTX does not promise it. Each pair of lines once.
     pub warnings: Vec<Finding>,
+    /// What they executed and moved, if the simulator was [asked](Simulator::profiled).
+    pub profile: Option<Profile>,
+    /// Each warp's instructions, if the simulator was [asked](Simulator::traced).
+    pub trace: Option<Trace>,
 }
 
 impl Report {
@@ -64,13 +75,45 @@ impl Report {
 impl Simulator {
     /// A simulator whose warps take turns in the order of this seed.
     pub const fn new(seed: u64) -> Self {
-        Simulator { seed, strict: false }
+        Simulator { seed, strict: false, profiled: false, traced: false }
     }
 
     /// The same, but what a run is warned of ends it as an error.
     #[must_use]
     pub const fn strict(self) -> Self {
         Simulator { strict: true, ..self }
+    }
+
+    /// The simulator, to report what a launch executed and moved, and the bank conflicts of each line.
+    ///
+    /// ```
+    /// use ptx_matrix::{sim::Simulator, *};
+    ///
+    /// #[kernel(threads = 32)]
+    /// fn load(block: &Block, #[shared] tile: SharedTile<bf16, 16, 64>) {
+    ///     let warp = block.warp();
+    ///     tile.fill(warp, |_, _| bf16::ONE);
+    ///     warp.sync();
+    ///     FragmentA::<M16N8K16, bf16>::load(warp, &tile, (0, 0));
+    /// }
+    ///
+    /// let profile = load::launch(&Simulator::new(0).profiled(), 1).unwrap().profile.unwrap();
+    /// assert_eq!(profile.warps("ldmatrix.sync.aligned.m8n8.x4.shared.b16"), 1);
+    /// assert_eq!(profile.bytes.shared_read, 4 * 8 * 16);
+    /// // Rows of 128 bytes, and no swizzle: the eight rows of each matrix lie in the same banks.
+    /// assert_eq!(profile.worst_conflict().unwrap().worst_ways, 8);
+    /// println!("{profile}");
+    /// ```
+    #[must_use]
+    pub const fn profiled(self) -> Self {
+        Simulator { profiled: true, ..self }
+    }
+
+    /// The simulator, to report each warp's instructions, for a trace viewer to show
+    /// ([`write_chrome`](Trace::write_chrome)).
+    #[must_use]
+    pub const fn traced(self) -> Self {
+        Simulator { traced: true, ..self }
     }
 
     /// What is found in a launch as a whole, or a block as a whole.
@@ -113,6 +156,7 @@ unsafe impl Device for Simulator {
     unsafe fn launch(&self, launch: Launch<'_>) -> Result<Report, SimError> {
         Self::check(launch.grid)
             .map_err(|message| self.finding(launch.kernel, Misuse::Launch { message }, None, None))?;
+        let recorder = Recorder::new(self.profiled, self.traced).map(|recorder| Rc::new(RefCell::new(recorder)));
         let mut accesses = LaunchAccesses::default();
         let mut warnings = Vec::new();
         let Grid { x, y, z } = launch.grid;
@@ -120,7 +164,7 @@ unsafe impl Device for Simulator {
             for y in 0..y {
                 for x in 0..x {
                     let index = Grid { x, y, z };
-                    let ran = block::run(&launch, index, self.seed)?;
+                    let ran = block::run(&launch, index, self.seed, recorder.clone())?;
                     for warning in ran.warnings {
                         if !warnings.iter().any(|known: &Finding| known.is_like(&warning)) {
                             warnings.push(warning);
@@ -134,7 +178,10 @@ unsafe impl Device for Simulator {
             }
         }
         let blocks = launch.grid.blocks();
-        let report = Report { blocks, warps: blocks * u64::from(launch.kernel.threads / 32), warnings };
+        let (profile, trace) = recorder.map_or((None, None), |recorder| {
+            Rc::into_inner(recorder).expect("each block has let go of it").into_inner().finish()
+        });
+        let report = Report { blocks, warps: blocks * u64::from(launch.kernel.threads / 32), warnings, profile, trace };
         if self.strict { report.check() } else { Ok(report) }
     }
 }

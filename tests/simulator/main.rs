@@ -1,6 +1,7 @@
 //! The simulator ends a kernel that misuses the machine with the misuse, the line, the block, the warp and the lane;
 //! and it lets pass what comes close to a misuse and is none.
 
+mod bank_conflicts;
 mod barrier;
 mod copies;
 mod determinism;
@@ -8,9 +9,11 @@ mod global;
 mod launch;
 mod message;
 mod panic;
+mod profile;
 mod race;
 mod raw_rows;
 mod tile;
+mod trace;
 mod unwritten;
 
 use ptx_matrix::Grid;
