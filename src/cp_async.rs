@@ -138,11 +138,7 @@ where
         Target: Supports<AtLeast<80>>,
     {
         const { check_known::<C, Chunk<BYTES, SharedTile<T, ROWS, COLS, S, O>>>() };
-        let _ = lane;
-        let site = Site::here();
-        let (row, col) = at.resolve::<Chunk<BYTES, SharedTile<T, ROWS, COLS, S, O>>>(site);
-        // SAFETY: in the tile, as resolved.
-        unsafe { Self::start(*tile, row, col, from, index, BYTES / size_of::<T>(), site) }
+        Self::copy_some(lane, tile, at, from, index, BYTES / size_of::<T>());
     }
 
     /// The same for the first `count` elements; the rest of the `BYTES` becomes zero. With `count` 0 nothing is read, and

@@ -1,8 +1,9 @@
 //! `cp.async`.
 
+use super::products::product_by_16;
 use super::{Check, upload, with_output};
 use crate::conformance::data::Kind;
-use crate::conformance::{bytes, data, elements, reference};
+use crate::conformance::{bytes, data, elements};
 use half::bf16;
 use ptx_matrix::launch::Device;
 use ptx_matrix::{CpAsync, CpAsyncForm};
@@ -114,14 +115,7 @@ fn product<D: Device + 'static>(kind: Kind) -> Check<D> {
             with_output(device, m * n, |out| kernels::product_in_stages::launch(device, 1, a.borrow(), b.borrow(), out))
         }),
         reference: Box::new(move |inputs| {
-            let (a, b) = (elements::<bf16>(&inputs[0]), elements::<bf16>(&inputs[1]));
-            let dot = |a: &[bf16], b: &[bf16], c: f32| {
-                a.chunks(16).zip(b.chunks(16)).fold(c, |c, (a, b)| match kind {
-                    Kind::Integers => reference::exact(a, b, c),
-                    _ => reference::tensor_core(a, b, c),
-                })
-            };
-            bytes(&reference::multiply((m, n, a.len() / m), (&a, &b, &vec![0.0; m * n]), dot))
+            bytes(&product_by_16((m, n), kind, &elements::<bf16>(&inputs[0]), &elements::<bf16>(&inputs[1])))
         }),
     }
 }

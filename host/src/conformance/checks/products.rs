@@ -61,16 +61,20 @@ fn product<D: Device + 'static>(
             with_output(device, m * n, |out| launch(device, a.borrow(), b.borrow(), out))
         }),
         reference: Box::new(move |inputs| {
-            let (a, b) = (elements::<bf16>(&inputs[0]), elements::<bf16>(&inputs[1]));
-            let dot = |a: &[bf16], b: &[bf16], c: f32| {
-                a.chunks(16).zip(b.chunks(16)).fold(c, |c, (a, b)| match kind {
-                    Kind::Integers => reference::exact(a, b, c),
-                    _ => reference::tensor_core(a, b, c),
-                })
-            };
-            bytes(&reference::multiply((m, n, k), (&a, &b, &vec![0.0; m * n]), dot))
+            bytes(&product_by_16((m, n), kind, &elements::<bf16>(&inputs[0]), &elements::<bf16>(&inputs[1])))
         }),
     }
+}
+
+/// The product of row-major matrices with m rows and n columns, where each `mma` sums 16 products to what there was.
+pub(super) fn product_by_16((m, n): (usize, usize), kind: Kind, a: &[bf16], b: &[bf16]) -> Vec<f32> {
+    let dot = |a: &[bf16], b: &[bf16], c: f32| {
+        a.chunks(16).zip(b.chunks(16)).fold(c, |c, (a, b)| match kind {
+            Kind::Integers => reference::exact(a, b, c),
+            _ => reference::tensor_core(a, b, c),
+        })
+    };
+    reference::multiply((m, n, a.len() / m), (a, b, &vec![0.0; m * n]), dot)
 }
 
 /// Input: the matrix, row by row.
