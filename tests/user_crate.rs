@@ -18,6 +18,7 @@ fn it_builds_for_a_gpu_that_has_its_instructions() {
     let artifact = build(Arch::SM_90A, &[]).unwrap();
     let kernel = artifact.manifest.kernel("double").unwrap();
     assert_eq!((kernel.threads, kernel.static_shared, kernel.spill_stores), (Some(32), 256, 0));
+    assert_eq!(artifact.manifest.kernel("loop").unwrap().static_shared, 16);
 }
 
 #[test]

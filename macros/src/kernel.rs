@@ -121,8 +121,8 @@ fn shared_parts(parameters: &[Parameter], shared: &TokenStream, address: TokenSt
 fn device_entry(function: &ItemFn, parameters: &[Parameter], shared: &TokenStream) -> TokenStream {
     let name = &function.sig.ident;
     let name_text = name.unraw().to_string();
-    let metadata = format!("__ptx_matrix_kernel_{name}");
-    let symbol = format!("mov.u32 {{0}}, __ptx_matrix_shared_{name};");
+    let metadata = format!("__ptx_matrix_kernel_{name_text}");
+    let symbol = format!("mov.u32 {{0}}, __ptx_matrix_shared_{name_text};");
     let has_shared = parameters.iter().any(|p| p.shared);
     let address = if has_shared {
         quote!({
@@ -137,7 +137,7 @@ fn device_entry(function: &ItemFn, parameters: &[Parameter], shared: &TokenStrea
     let parts = shared_parts(parameters, shared, address);
     let given: Vec<&Parameter> = parameters.iter().filter(|p| !p.shared).collect();
     let (names, types): (Vec<_>, Vec<_>) = given.iter().map(|p| (&p.name, &p.ty)).unzip();
-    let texts: Vec<_> = names.iter().map(|name| name.to_string()).collect();
+    let texts: Vec<_> = names.iter().map(|name| name.unraw().to_string()).collect();
     let (heads, tails): (Vec<_>, Vec<_>) =
         names.iter().map(|name| (format_ident!("{name}_head"), format_ident!("{name}_tail"))).unzip();
     let arguments = parameters.iter().map(|p| &p.name);
@@ -171,7 +171,7 @@ fn host_launch(function: &ItemFn, parameters: &[Parameter], shared: &TokenStream
     let name = &function.sig.ident;
     let given: Vec<&Parameter> = parameters.iter().filter(|p| !p.shared).collect();
     let (names, types): (Vec<_>, Vec<_>) = given.iter().map(|p| (&p.name, &p.ty)).unzip();
-    let texts: Vec<_> = names.iter().map(|name| name.to_string()).collect();
+    let texts: Vec<_> = names.iter().map(|name| name.unraw().to_string()).collect();
     let parts = shared_parts(parameters, shared, quote!(::ptx_matrix::sim::SHARED_BASE));
     let arguments = parameters.iter().map(|p| &p.name);
     quote! {

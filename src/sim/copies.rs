@@ -29,6 +29,9 @@ struct Copy {
 
 /// One lane starts a copy of `bytes`, of which the first `read` come from global memory.
 pub(crate) fn start_copy(site: Site, form: &'static str, to: u32, bytes: &[u8], read: usize) {
+    if std::thread::panicking() {
+        return;
+    }
     note_copy(site, form, to, read);
     let started = with_block(|block| {
         block.shared.start_copy(block.access(site), to, bytes.len())?;
@@ -52,6 +55,9 @@ pub(crate) fn commit_copies(site: Site) {
 
 /// The running warp waits until at most `newest` groups are in flight.
 pub(crate) fn wait_for_copies(site: Site, newest: usize) {
+    if std::thread::panicking() {
+        return;
+    }
     note_collective(site, "cp.async.wait_group");
     let landed = with_block(|block| {
         let landing = with_copies(block, |copies| {

@@ -72,6 +72,9 @@ impl LaunchAccesses {
 
 /// Notes that the running lane or warp reads an element.
 pub(crate) fn read_global(site: Site, address: usize, bytes: usize, name: &'static str, index: usize) {
+    if std::thread::panicking() {
+        return;
+    }
     note_element(site, Traffic::GlobalRead, address, bytes);
     let raced = with_block(|block| {
         let by = block.access(site);
@@ -85,6 +88,9 @@ pub(crate) fn read_global(site: Site, address: usize, bytes: usize, name: &'stat
 
 /// Notes that the running lane or warp writes an element, and whether that changes it.
 pub(crate) fn write_global(site: Site, address: usize, bytes: usize, name: &'static str, index: usize, changes: bool) {
+    if std::thread::panicking() {
+        return;
+    }
     note_element(site, Traffic::GlobalWrite, address, bytes);
     let raced = with_block(|block| {
         let by = block.access(site);

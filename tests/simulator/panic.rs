@@ -102,28 +102,30 @@ fn after_a_run_that_failed_in_a_lane_no_lane_is_to_blame() {
 struct AtTheEnd<'b> {
     block: &'b Block<'b>,
     tile: SharedTile<u8, 2, 16>,
+    d: GlobalMut<'b, u8>,
 }
 
 impl Drop for AtTheEnd<'_> {
     fn drop(&mut self) {
         self.block.warp().each(|_| ());
         self.tile.set((self.block.warp().index(), 0), 1);
+        self.d.set(self.block.warp().index(), 1);
         self.block.sync();
     }
 }
 
 #[kernel(threads = 64)]
-fn destructors(block: &Block, #[shared] tile: SharedTile<u8, 2, 16>, fail: u32) {
-    let _at_the_end = AtTheEnd { block, tile };
+fn destructors(block: &Block, #[shared] tile: SharedTile<u8, 2, 16>, d: GlobalMut<u8>, fail: u32) {
+    let _at_the_end = AtTheEnd { block, tile, d };
     block.sync();
     assert!(fail == 0 || block.warp().index() == 0, "warp 1 fails"); // <- with destructors
 }
 
 #[test]
 fn destructors_of_warps_that_do_not_end_run_to_their_end() {
-    destructors::simulate(1, 0).unwrap();
+    destructors::simulate(1, &mut [0; 2], 0).unwrap();
     for seed in 0..8 {
-        let error = destructors::launch(&ptx_matrix::sim::Simulator::new(seed), 1, 1).unwrap_err();
+        let error = destructors::launch(&ptx_matrix::sim::Simulator::new(seed), 1, &mut [0; 2], 1).unwrap_err();
         assert_at(&error, "with destructors", (0, 0, 0), 1, None);
     }
 }

@@ -13,6 +13,14 @@ pub fn double(block: &Block, #[shared] tile: SharedTile<f16, 16, 8>, a: Global<f
     tile.for_each(warp, |row, col, value| d.set(row * 8 + col, value));
 }
 
+/// Names that are keywords elsewhere go into the PTX as they are.
+#[kernel(threads = 32)]
+pub fn r#loop(block: &Block, #[shared] r#box: SharedTile<u8, 1, 16>, r#in: Global<u8>, r#final: GlobalMut<u8>) {
+    r#box.fill(block, |_, col| r#in.get(col));
+    block.sync();
+    r#box.for_each(block, |_, col, value| r#final.set(col, value));
+}
+
 /// Each lane gets a number of its own, and takes it for the block's.
 #[cfg(feature = "mutable-static")]
 #[kernel(threads = 32)]
