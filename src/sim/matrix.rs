@@ -51,6 +51,9 @@ pub(crate) fn load_matrices<R: Registers>(
     rows: &PerLane<RowAddr>,
     transpose: bool,
 ) -> PerLane<R> {
+    if std::thread::panicking() {
+        return PerLane::splat(R::zeroed());
+    }
     note_rows(site, form, Traffic::SharedRead, &rows.array()[..R::COUNT * 8]);
     let mut registers = [R::zeroed(); LANES];
     for index in 0..R::COUNT {
@@ -84,6 +87,9 @@ pub(crate) fn store_matrices<R: Registers>(
     registers: &PerLane<R>,
     transpose: bool,
 ) {
+    if std::thread::panicking() {
+        return;
+    }
     note_rows(site, form, Traffic::SharedWrite, &rows.array()[..R::COUNT * 8]);
     for index in 0..R::COUNT {
         let matrix = from_registers(&from_fn(|lane| registers.array()[lane].as_ref()[index]));
