@@ -209,6 +209,7 @@ where
             let some = count * size_of::<T>();
             // SAFETY: `count` elements of the slice, which nobody writes, from `index` on.
             bytes[..some].copy_from_slice(unsafe { core::slice::from_raw_parts(source, some) });
+            from.note_read(site, index, count);
             crate::sim::start_copy(site, Self::SIZED, to, &bytes, some);
         }
     }

@@ -61,6 +61,13 @@ macro_rules! handle {
         impl<T> Copy for $handle<'_, T> {}
         // SAFETY: elements go in and out by value; what differs by lane is read with a `Lane` only.
         unsafe impl<T: Element> LaneCapture for $handle<'_, T> {}
+        // SAFETY: the simulator runs blocks in parallel. Memory is only read then: what a block writes is kept for itself
+        // until it has ended, and only threads that simulate a block can ask.
+        #[cfg(not(target_arch = "nvptx64"))]
+        unsafe impl<T: Element> Send for $handle<'_, T> {}
+        // SAFETY: likewise.
+        #[cfg(not(target_arch = "nvptx64"))]
+        unsafe impl<T: Element> Sync for $handle<'_, T> {}
 
         impl<T> $handle<'_, T> {
             /// The slice of `len` elements from `start` on, for the kernel parameter `name`.
@@ -115,6 +122,12 @@ impl<T> Clone for RawSlice<T> {
 impl<T> Copy for RawSlice<T> {}
 
 impl<T: Element> RawSlice<T> {
+    /// An element, for reports.
+    #[cfg(not(target_arch = "nvptx64"))]
+    const fn of(self, index: usize) -> crate::sim::ElementOf {
+        crate::sim::ElementOf { name: self.name, index }
+    }
+
     #[inline(always)]
     fn element(self, index: usize, access: &'static str, site: Site) -> *mut T {
         #[cfg(target_arch = "nvptx64")]
@@ -132,6 +145,13 @@ impl<T: Element> Global<'_, T> {
         self.slice.name
     }
 
+    /// Tells the simulator that elements of the slice are read.
+    #[cfg(not(target_arch = "nvptx64"))]
+    pub(crate) fn note_read(self, site: Site, index: usize, count: usize) {
+        let start = self.slice.start.addr() + index * size_of::<T>();
+        crate::sim::read_constant(site, start..start + count * size_of::<T>(), self.slice.of(index));
+    }
+
     /// Element `index`. Beyond the slice, the kernel stops.
     #[inline(always)]
     #[track_caller]
@@ -139,7 +159,10 @@ impl<T: Element> Global<'_, T> {
         let site = Site::here();
         let element = self.slice.element(index, "read", site);
         #[cfg(not(target_arch = "nvptx64"))]
-        crate::sim::note_element(site, crate::sim::Traffic::GlobalRead, element.addr(), size_of::<T>());
+        {
+            crate::sim::note_element(site, crate::sim::Traffic::GlobalRead, element.addr(), size_of::<T>());
+            self.note_read(site, index, 1);
+        }
         // SAFETY: an element of the slice, which nobody writes.
         unsafe { element.read() }
     }
@@ -169,10 +192,20 @@ impl<T: Element> GlobalMut<'_, T> {
         let _ = lane;
         let site = Site::here();
         let element = self.slice.element(index, "read", site);
-        #[cfg(not(target_arch = "nvptx64"))]
-        crate::sim::read_global(site, element.addr(), size_of::<T>(), self.slice.name, index);
+        #[cfg(target_arch = "nvptx64")]
         // SAFETY: an element of the slice. Volatile: another thread may have written it since.
-        unsafe { element.read_volatile() }
+        return unsafe {
+            let _ = site;
+            element.read_volatile()
+        };
+        #[cfg(not(target_arch = "nvptx64"))]
+        return {
+            // SAFETY: an element of the slice, which nobody writes before the block has ended.
+            let mut value = unsafe { element.read() };
+            let bytes = bytemuck::bytes_of_mut(&mut value);
+            crate::sim::read_global(site, element.addr(), self.slice.of(index), bytes);
+            value
+        };
     }
 
     /// Writes element `index`. Beyond the slice, the kernel stops.
@@ -181,14 +214,20 @@ impl<T: Element> GlobalMut<'_, T> {
     pub fn set(self, index: usize, value: T) {
         let site = Site::here();
         let element = self.slice.element(index, "write", site);
+        #[cfg(target_arch = "nvptx64")]
+        // SAFETY: an element of the slice.
+        unsafe {
+            let _ = site;
+            element.write(value);
+        }
         #[cfg(not(target_arch = "nvptx64"))]
         {
-            // SAFETY: an element of the slice.
-            let changes = bytemuck::bytes_of(&unsafe { element.read() }) != bytemuck::bytes_of(&value);
-            crate::sim::write_global(site, element.addr(), size_of::<T>(), self.slice.name, index, changes);
+            // SAFETY: an element of the slice, which nobody writes before the block has ended.
+            let before = unsafe { element.read() };
+            let (before, value) = (bytemuck::bytes_of(&before), bytemuck::bytes_of(&value));
+            // Exposed: when the block has ended, its writes go there.
+            crate::sim::write_global(site, element.expose_provenance(), self.slice.of(index), before, value);
         }
-        // SAFETY: an element of the slice.
-        unsafe { element.write(value) }
     }
 
     /// Writes element `index`, unchecked.

@@ -12,8 +12,8 @@ pub struct Launch<'a> {
     pub grid: Grid,
     /// The parameters of the PTX entry, for a GPU.
     pub params: &'a [ParamValue],
-    /// The kernel itself with its arguments, for the simulator: each warp of each block calls it.
-    pub body: &'a dyn Fn(&Block<'_>),
+    /// The kernel itself with its arguments, for the simulator: each warp of each block calls it, blocks in parallel.
+    pub body: &'a (dyn Fn(&Block<'_>) + Sync),
 }
 
 /// Something that runs kernels: the simulator, or a GPU with the kernels' PTX loaded.

@@ -2,12 +2,12 @@
 
 use super::context::{Failure, current_lane, in_block, take_panic};
 use super::copies::WarpCopies;
-use super::error::{Finding, Misuse, Place, SimError};
+use super::error::{Misuse, Place};
+use super::findings::{Findings, Found};
 use super::global::GlobalAccesses;
 use super::race::{Access, Lanes};
 use super::record::{Recorder, note_sync};
 use super::shared::SharedMemory;
-use super::warnings::Warnings;
 use crate::lane::LANES;
 use crate::launch::Launch;
 use crate::site::Site;
@@ -32,9 +32,9 @@ pub(super) struct BlockState {
     pub(super) global: RefCell<GlobalAccesses>,
     /// Each warp's copies that are in flight.
     pub(super) copies: RefCell<Vec<WarpCopies>>,
-    pub(super) warnings: Rc<Warnings>,
-    /// The launch's, if it is recorded.
-    pub(super) recorder: Option<Rc<RefCell<Recorder>>>,
+    pub(super) findings: Rc<Findings>,
+    /// If the launch is recorded.
+    pub(super) recorder: Option<RefCell<Recorder>>,
     /// The warp that is running.
     running: Cell<usize>,
     /// Barriers that the block has passed.
@@ -124,30 +124,23 @@ enum Progress {
     Ended,
 }
 
-/// What is known of a block that ran to its end.
+/// What is known of a block that has run.
 pub(super) struct Ran {
     pub(super) accesses: GlobalAccesses,
-    pub(super) warnings: Vec<Finding>,
+    pub(super) found: Found,
+    pub(super) recorder: Option<Recorder>,
 }
 
-/// Runs one block to its end.
-pub(super) fn run(
-    launch: &Launch<'_>,
-    index: Grid,
-    seed: u64,
-    recorder: Option<Rc<RefCell<Recorder>>>,
-) -> Result<Ran, SimError> {
+/// Runs one block to its end, or as far as it can go.
+pub(super) fn run(launch: &Launch<'_>, index: Grid, seed: u64, recorder: Option<Recorder>) -> Ran {
     let threads = launch.kernel.threads as usize;
-    if let Some(recorder) = &recorder {
-        recorder.borrow_mut().begin_block(index, threads / LANES);
-    }
-    let warnings = Rc::new(Warnings::default());
+    let findings = Rc::new(Findings::new(launch.kernel.name, index, seed));
     let state = Rc::new(BlockState {
-        shared: SharedMemory::new(launch.kernel.shared_bytes as usize, warnings.clone()),
-        warnings,
+        shared: SharedMemory::new(launch.kernel.shared_bytes as usize, findings.clone()),
+        findings,
         global: RefCell::default(),
         copies: RefCell::new((0..threads / LANES).map(|_| WarpCopies::default()).collect()),
-        recorder,
+        recorder: recorder.map(RefCell::new),
         running: Cell::new(0),
         epoch: Cell::new(0),
         warp_epochs: RefCell::new(vec![0; threads / LANES]),
@@ -155,6 +148,9 @@ pub(super) fn run(
         grid: launch.grid,
         threads,
     });
+    if let Some(recorder) = &state.recorder {
+        recorder.borrow_mut().begin_block(index, threads / LANES);
+    }
     let mut warps: Vec<WarpCoroutine> = (0..threads / LANES)
         .map(|warp| {
             let (state, body) = (&*state, launch.body);
@@ -172,23 +168,16 @@ pub(super) fn run(
     let ran = take_turns(&state, &mut warps, random);
     // Warps that have not ended are unwound, and what they hold is dropped, as part of the block.
     in_block(&state, || drop(warps));
-    let finding = |misuse, place, warp, lane| Finding {
-        misuse,
-        kernel: launch.kernel.name,
-        place,
-        block: Some(index),
-        warp,
-        lane,
-        seed,
-    };
-    ran.map_err(|stopped| {
+    let state = Rc::into_inner(state).expect("the warps have let go of it");
+    if let Err(stopped) = ran {
         let Stopped { misuse, place, warp, lane } = *stopped;
-        SimError::from(finding(misuse, place, warp, lane))
-    })?;
-    if let Some(recorder) = &state.recorder {
-        recorder.borrow_mut().end_block();
+        state.findings.add(misuse, place, warp, lane);
     }
-    Ok(Ran { accesses: state.global.take(), warnings: state.warnings.findings(finding) })
+    let mut recorder = state.recorder.map(RefCell::into_inner);
+    if let Some(recorder) = &mut recorder {
+        recorder.end_block();
+    }
+    Ran { accesses: state.global.into_inner(), found: state.findings.take(), recorder }
 }
 
 /// Why the warps of a block did not all end.

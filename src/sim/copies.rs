@@ -3,8 +3,7 @@
 //! A copy lands when its warp waits for it, and no sooner: whoever reads before sees what was there.
 
 use super::block::BlockState;
-use super::context::{current_lane, fail, fail_in_lane, with_block};
-use super::error::Misuse;
+use super::context::{current_lane, fail, with_block};
 use super::race::Lanes;
 use super::record::{note_collective, note_copy};
 use crate::site::Site;
@@ -59,18 +58,17 @@ pub(crate) fn wait_for_copies(site: Site, newest: usize) {
         return;
     }
     note_collective(site, "cp.async.wait_group");
-    let landed = with_block(|block| {
+    with_block(|block| {
         let landing = with_copies(block, |copies| {
             let landing = copies.groups.len().saturating_sub(newest);
             copies.groups.drain(..landing).flatten().collect::<Vec<Copy>>()
         });
-        landing.iter().try_for_each(|copy| {
+        for copy in landing {
             // It is the lane that copied, and no other, that sees what has landed.
             let by = block.access_by(copy.lane.map_or(Lanes::Each, Lanes::One), site);
-            block.shared.land(by, copy.to, &copy.bytes).map_err(|misuse: Misuse| (copy.lane, misuse))
-        })
+            block.shared.land(by, copy.to, &copy.bytes);
+        }
     });
-    landed.unwrap_or_else(|(lane, misuse)| fail_in_lane(site, lane, misuse));
 }
 
 fn with_copies<R>(block: &BlockState, work: impl FnOnce(&mut WarpCopies) -> R) -> R {

@@ -1,4 +1,5 @@
 use super::race::{Access, Lanes};
+use super::simulator::Report;
 use crate::Grid;
 use core::panic::Location;
 use std::boxed::Box;
@@ -74,7 +75,7 @@ impl Agent {
         match earlier.by {
             _ if earlier.agent != later.agent => Agent::WarpOfBlock(earlier.agent),
             Lanes::One(lane) => Agent::LaneOfWarp(lane),
-            Lanes::Each | Lanes::Together => Agent::SameWarp,
+            Lanes::Each | Lanes::Together(_) => Agent::SameWarp,
         }
     }
 }
@@ -150,6 +151,13 @@ pub enum Misuse {
         /// Bytes that were read.
         bytes: usize,
     },
+    /// An element of global memory that nothing wrote was read: see [`mark_unwritten`](super::mark_unwritten).
+    GlobalUnwritten {
+        /// The kernel's parameter.
+        name: &'static str,
+        /// The element, or the first that was read.
+        index: usize,
+    },
     /// Two warps, or two blocks, access the same memory, one of them writes, and nothing says in which order.
     Race {
         /// `read` or `write`: this access.
@@ -202,15 +210,33 @@ pub enum Misuse {
     },
 }
 
-/// Why a simulated kernel did not run to its end: a [`Finding`].
+/// What is wrong with a simulated run: one or more [`Finding`]s, each once. It stands for the first of them.
 ///
-/// Printed, with `{}` and `{:?}` alike, it reads like an error of the compiler; so `unwrap()` in a test shows it so.
+/// Printed, with `{}` and `{:?}` alike, it reads like the errors of the compiler; so `unwrap()` in a test shows it so.
 #[derive(Clone, PartialEq)]
-pub struct SimError(Box<Finding>);
+pub struct SimError(Box<Failed>);
 
-impl From<Finding> for SimError {
-    fn from(finding: Finding) -> Self {
-        SimError(Box::new(finding))
+#[derive(Clone, PartialEq)]
+struct Failed {
+    /// At least one.
+    findings: Vec<Finding>,
+    report: Report,
+}
+
+impl SimError {
+    /// The error of these findings, if there are any, else the report.
+    pub(super) fn of(findings: Vec<Finding>, report: Report) -> Result<Report, Self> {
+        if findings.is_empty() { Ok(report) } else { Err(SimError(Box::new(Failed { findings, report }))) }
+    }
+
+    /// The findings: block by block, and in a block in the order in which they were made.
+    pub fn findings(&self) -> &[Finding] {
+        &self.0.findings
+    }
+
+    /// What ran all the same, with its profile and trace. A block that could not go on ran until there.
+    pub fn report(&self) -> &Report {
+        &self.0.report
     }
 }
 
@@ -218,7 +244,7 @@ impl std::ops::Deref for SimError {
     type Target = Finding;
 
     fn deref(&self) -> &Finding {
-        &self.0
+        &self.0.findings[0]
     }
 }
 
@@ -242,13 +268,17 @@ pub struct Finding {
 }
 
 impl Finding {
-    /// Whether it is found at the same lines.
+    /// Whether it is the same misuse at the same lines.
     pub(super) fn is_like(&self, other: &Self) -> bool {
-        let other_places = |finding: &Self| match &finding.misuse {
-            Misuse::Race { other_place, .. } => Some(other_place.clone()),
-            _ => None,
+        let same_lines = match (&self.misuse, &other.misuse) {
+            (
+                Misuse::Race { access, other_access, other_place, .. },
+                Misuse::Race { access: access2, other_access: other_access2, other_place: other_place2, .. },
+            ) => (access, other_access, other_place) == (access2, other_access2, other_place2),
+            (Misuse::CopyInFlight { place, .. }, Misuse::CopyInFlight { place: place2, .. }) => place == place2,
+            (one, other) => std::mem::discriminant(one) == std::mem::discriminant(other),
         };
-        self.place == other.place && other_places(self) == other_places(other)
+        same_lines && self.place == other.place
     }
 }
 
@@ -262,13 +292,20 @@ impl fmt::Debug for Finding {
 
 impl fmt::Debug for SimError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Debug::fmt(&**self, f)
+        write!(f, "\n{self}")
     }
 }
 
 impl fmt::Display for SimError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(&**self, f)
+        write!(f, "{}", **self)?;
+        for finding in &self.findings()[1..] {
+            write!(f, "\n\n{finding}")?;
+        }
+        if self.findings().len() > 1 {
+            write!(f, "\n\nerror: {} findings in kernel `{}`", self.findings().len(), self.kernel)?;
+        }
+        Ok(())
     }
 }
 
@@ -300,6 +337,9 @@ impl fmt::Display for Misuse {
             ),
             Misuse::SharedUnwritten { address, bytes } => {
                 write!(f, "read of shared memory that nothing wrote: {bytes} bytes at shared address {address:#x}")
+            }
+            Misuse::GlobalUnwritten { name, index } => {
+                write!(f, "read of global memory that nothing wrote: element {index} of `{name}`")
             }
             Misuse::Race { access, memory, other_access, other, .. } => {
                 write!(f, "race: {access} of {memory}, with a {other_access} by {other} and nothing to order them")
@@ -337,6 +377,7 @@ impl Misuse {
             Misuse::SharedUnwritten { .. } => {
                 "write it before, and put a `sync` between where another warp or lane writes it".into()
             }
+            Misuse::GlobalUnwritten { .. } => "write it before: on the host, or in an earlier launch".into(),
             Misuse::Race { other: Agent::WarpOfBlock(_), .. } => "put a `sync` of the block between the two".into(),
             Misuse::Race { other: Agent::LaneOfWarp(_) | Agent::SameWarp, .. } => {
                 "put a `sync` of the warp between the two".into()

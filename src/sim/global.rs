@@ -1,106 +1,180 @@
-//! Who accessed which element of the slices in global memory that a kernel writes.
+//! Global memory: what a block writes to it, and who accessed which element.
+//!
+//! The blocks of a launch run in parallel, and none sees what another writes: a block's writes are its own until it has
+//! ended, and reach memory in the order of the blocks. So a launch repeats exactly even where blocks race, which is found
+//! when their accesses are put together.
 
-use super::context::{fail, with_block};
-use super::error::{Agent, Memory, Misuse};
+use super::block::BlockState;
+use super::context::with_block;
+use super::error::{Agent, Finding, Memory, Misuse};
+use super::findings::Found;
 use super::instruction::Traffic;
-use super::race::{Access, History};
+use super::race::{Access, History, Lanes};
 use super::record::note_element;
+use super::unwritten;
 use crate::Grid;
 use crate::site::Site;
-use core::panic::Location;
 use std::collections::HashMap;
+use std::ops::Range;
 use std::vec::Vec;
 
-/// The accesses of one block, by the elements' addresses.
-#[derive(Default)]
-pub(super) struct GlobalAccesses(HashMap<usize, Element>);
-
-struct Element {
-    name: &'static str,
-    index: usize,
-    history: History,
+/// A kernel's parameter, and one of its elements.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct ElementOf {
+    pub(crate) name: &'static str,
+    pub(crate) index: usize,
 }
 
-/// The accesses of all blocks so far.
+impl From<ElementOf> for Memory {
+    fn from(ElementOf { name, index }: ElementOf) -> Self {
+        Memory::Global { name, index }
+    }
+}
+
+/// The accesses of one block to memory that the kernel may write, by the elements' addresses.
+#[derive(Default)]
+pub(super) struct GlobalAccesses(HashMap<usize, Accessed>);
+
+struct Accessed {
+    element: ElementOf,
+    history: History,
+    /// What the block wrote last.
+    value: Option<Value>,
+}
+
+/// The bytes of an element.
+#[derive(Clone, Copy)]
+struct Value {
+    bytes: [u8; 8],
+    len: usize,
+}
+
+impl Value {
+    fn new(of: &[u8]) -> Self {
+        let mut bytes = [0; 8];
+        bytes[..of.len()].copy_from_slice(of);
+        Value { bytes, len: of.len() }
+    }
+
+    fn bytes(&self) -> &[u8] {
+        &self.bytes[..self.len]
+    }
+}
+
+impl GlobalAccesses {
+    fn accessed(&mut self, address: usize, element: ElementOf) -> &mut Accessed {
+        self.0.entry(address).or_insert(Accessed { element, history: History::default(), value: None })
+    }
+}
+
+/// The accesses of all blocks of a launch so far.
 #[derive(Default)]
 pub(super) struct LaunchAccesses {
-    elements: HashMap<usize, Element>,
+    elements: HashMap<usize, History>,
     /// The blocks that have run, by which accesses here name them.
     blocks: Vec<Grid>,
 }
 
-/// A race between two blocks, and the line of the later one.
-pub(super) struct BlockRace {
-    pub(super) misuse: Misuse,
-    pub(super) location: &'static Location<'static>,
-}
-
-impl GlobalAccesses {
-    fn element(&mut self, address: usize, name: &'static str, index: usize) -> &mut History {
-        &mut self.0.entry(address).or_insert(Element { name, index, history: History::default() }).history
-    }
-}
-
 impl LaunchAccesses {
-    /// Adds a block's accesses; returns a race of it with an earlier block: that of the first element, so that it
-    /// is the same one every time.
-    pub(super) fn add(&mut self, block: Grid, accesses: GlobalAccesses) -> Option<BlockRace> {
+    /// Adds a block's accesses: writes what it wrote to memory, and finds where it races with an earlier block.
+    /// `finding` makes a finding of a misuse and the access that it is.
+    ///
+    /// # Safety
+    /// The elements' addresses are those of memory that the launch may write, and nobody else uses it meanwhile.
+    pub(super) unsafe fn add(
+        &mut self,
+        block: Grid,
+        accesses: GlobalAccesses,
+        found: &mut Found,
+        finding: impl Fn(Misuse, Access) -> Finding,
+    ) {
         let agent = self.blocks.len();
         self.blocks.push(block);
-        let mut races = Vec::new();
-        for (address, Element { name, index, history }) in accesses.0 {
-            let known = self.elements.entry(address).or_insert(Element { name, index, history: History::default() });
-            let memory = || Memory::Global { name, index };
-            for read in history.reads() {
-                if let Some(earlier) = known.history.read(Access { agent, epoch: 0, ..read }) {
-                    races.push((address, "read", memory(), read.location, "write", earlier));
-                }
+        // In an order that does not change from run to run.
+        let mut accesses: Vec<_> = accesses.0.into_iter().collect();
+        accesses.sort_unstable_by_key(|(address, _)| *address);
+        unwritten::wrote(accesses.iter().filter_map(|(address, Accessed { value, .. })| {
+            let value = value.as_ref()?;
+            Some(*address..*address + value.len)
+        }));
+        for (address, Accessed { element, history, value }) in accesses {
+            let known = self.elements.entry(address).or_default();
+            // What threads of one block do to each other is known already: here it counts as done by one.
+            let as_a_block = |by: Access| Access { agent, by: Lanes::Each, epoch: 0, warp_epoch: 0, ..by };
+            // Reads first: the block's own write takes the place of the one that they race with.
+            let read_races: Vec<_> = history
+                .reads()
+                .filter_map(|read| Some((("read", "write"), read, known.read(as_a_block(read))?)))
+                .collect();
+            let write_race = history.last_write().and_then(|write| {
+                let (earlier, wrote) = known.write(as_a_block(write), true)?;
+                Some((("write", if wrote { "write" } else { "read" }), write, earlier))
+            });
+            for ((access, other_access), by, earlier) in write_race.into_iter().chain(read_races) {
+                let other = Agent::OtherBlock(self.blocks[earlier.agent]);
+                let (memory, other_place) = (element.into(), earlier.location.into());
+                found.add(finding(Misuse::Race { access, memory, other_access, other_place, other }, by));
             }
-            let Some(write) = history.last_write() else { continue };
-            if let Some((earlier, wrote)) = known.history.write(Access { agent, epoch: 0, ..write }, true) {
-                let other_access = if wrote { "write" } else { "read" };
-                races.push((address, "write", memory(), write.location, other_access, earlier));
+            if let Some(value) = value {
+                let to = std::ptr::with_exposed_provenance_mut::<u8>(address);
+                // SAFETY: the caller's.
+                unsafe { to.copy_from_nonoverlapping(value.bytes().as_ptr(), value.len) };
             }
         }
-        let (_, access, memory, location, other_access, earlier) =
-            races.into_iter().min_by_key(|(address, access, ..)| (*address, *access != "write"))?;
-        let other = Agent::OtherBlock(self.blocks[earlier.agent]);
-        let misuse = Misuse::Race { access, memory, other_access, other_place: earlier.location.into(), other };
-        Some(BlockRace { misuse, location })
     }
 }
 
-/// Notes that the running lane or warp reads an element.
-pub(crate) fn read_global(site: Site, address: usize, bytes: usize, name: &'static str, index: usize) {
+/// The running lane or warp reads an element of a slice that the kernel may write, which had these bytes when the launch
+/// began, at this address; they become what it reads.
+pub(crate) fn read_global(site: Site, address: usize, element: ElementOf, bytes: &mut [u8]) {
     if std::thread::panicking() {
         return;
     }
-    note_element(site, Traffic::GlobalRead, address, bytes);
-    let raced = with_block(|block| {
+    note_element(site, Traffic::GlobalRead, address, bytes.len());
+    with_block(|block| {
         let by = block.access(site);
-        let earlier = block.global.borrow_mut().element(address, name, index).read(by)?;
-        block.warnings.note(by, race(("read", "write"), Memory::Global { name, index }, by, earlier)).err()
+        let mut global = block.global.borrow_mut();
+        let accessed = global.accessed(address, element);
+        if let Some(earlier) = accessed.history.read(by) {
+            block.findings.note(by, race(("read", "write"), element.into(), by, earlier));
+        }
+        match &accessed.value {
+            Some(value) => bytes.copy_from_slice(value.bytes()),
+            None => check_written(block, by, address..address + bytes.len(), element),
+        }
     });
-    if let Some(misuse) = raced {
-        fail(site, misuse);
+}
+
+/// The running lane or warp reads elements of a slice that no thread writes, from this one on.
+pub(crate) fn read_constant(site: Site, addresses: Range<usize>, first: ElementOf) {
+    if unwritten::is_known() && !std::thread::panicking() {
+        with_block(|block| check_written(block, block.access(site), addresses, first));
     }
 }
 
-/// Notes that the running lane or warp writes an element, and whether that changes it.
-pub(crate) fn write_global(site: Site, address: usize, bytes: usize, name: &'static str, index: usize, changes: bool) {
+fn check_written(block: &BlockState, by: Access, addresses: Range<usize>, ElementOf { name, index }: ElementOf) {
+    if unwritten::contains(addresses) {
+        block.findings.note(by, Misuse::GlobalUnwritten { name, index });
+    }
+}
+
+/// The running lane or warp writes an element, which had the bytes `before` when the launch began.
+pub(crate) fn write_global(site: Site, address: usize, element: ElementOf, before: &[u8], bytes: &[u8]) {
     if std::thread::panicking() {
         return;
     }
-    note_element(site, Traffic::GlobalWrite, address, bytes);
-    let raced = with_block(|block| {
+    note_element(site, Traffic::GlobalWrite, address, bytes.len());
+    with_block(|block| {
         let by = block.access(site);
-        let (earlier, wrote) = block.global.borrow_mut().element(address, name, index).write(by, changes)?;
-        let accesses = ("write", if wrote { "write" } else { "read" });
-        block.warnings.note(by, race(accesses, Memory::Global { name, index }, by, earlier)).err()
+        let mut global = block.global.borrow_mut();
+        let accessed = global.accessed(address, element);
+        let changes = bytes != accessed.value.as_ref().map_or(before, Value::bytes);
+        if let Some((earlier, wrote)) = accessed.history.write(by, changes) {
+            let accesses = ("write", if wrote { "write" } else { "read" });
+            block.findings.note(by, race(accesses, element.into(), by, earlier));
+        }
+        accessed.value = Some(Value::new(bytes));
     });
-    if let Some(misuse) = raced {
-        fail(site, misuse);
-    }
 }
 
 /// The race of an access with an earlier one, by another thread of the block.

@@ -63,7 +63,7 @@ pub(crate) fn load_matrices<R: Registers>(
             let loaded = aligned(rows.array()[lane]).and_then(|address| {
                 with_block(|block| {
                     block.shared.load(
-                        block.access_by(Lanes::Together, site),
+                        block.access_by(Lanes::Together(lane), site),
                         address,
                         bytemuck::cast_slice_mut(elements),
                     )
@@ -98,7 +98,11 @@ pub(crate) fn store_matrices<R: Registers>(
             let lane = index * 8 + line;
             let stored = aligned(rows.array()[lane]).and_then(|address| {
                 with_block(|block| {
-                    block.shared.store(block.access_by(Lanes::Together, site), address, bytemuck::cast_slice(elements))
+                    block.shared.store(
+                        block.access_by(Lanes::Together(lane), site),
+                        address,
+                        bytemuck::cast_slice(elements),
+                    )
                 })
             });
             stored.unwrap_or_else(|misuse| fail_in_lane(site, Some(lane), misuse));

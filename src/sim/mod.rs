@@ -1,14 +1,15 @@
 //! The simulator: kernels run on the CPU, lane by lane, from the same source as on a GPU.
 //!
 //! A block's warps run as coroutines on one thread, one at a time, until they wait for each other; which one goes on is drawn
-//! from a seed, so a run repeats exactly. In a warp, each lane closure runs once for lane 0, then for lane 1,
+//! from a seed, so a run repeats exactly. The blocks of a launch run in parallel, and what one writes to global memory the
+//! others do not see. In a warp, each lane closure runs once for lane 0, then for lane 1,
 //! and so on: a breakpoint in it stops with that lane's values. Collectives compute on all 32 lanes' values at once, and
 //! return the bits that the hardware returns.
 //!
-//! What would be undefined, left to chance, or never end on a GPU ends the run with a [`SimError`], which names the
-//! misuse, the line of the kernel's source, the block, the warp and the lane: accesses out of bounds, matrix rows that
-//! are not aligned, reads of shared memory that nothing wrote or that a copy is on its way to, races between warps and between blocks (in whatever
-//! order they ran), a `sync` that not all warps reach, panics. Of races within a warp the [`Report`] warns.
+//! What would be undefined, left to chance, or never end on a GPU makes the run a [`SimError`], which names each
+//! misuse once, with the line of the kernel's source, the block, the warp and the lane: accesses out of bounds, matrix rows that
+//! are not aligned, reads of memory that nothing wrote or that a copy is on its way to, races between warps and between
+//! blocks (in whatever order they ran), a `sync` that not all warps reach, panics. Of races within a warp the [`Report`] warns.
 //!
 //! On request a run returns what it executed and moved, with the bank conflicts of each line ([`Simulator::profiled`]), and
 //! a trace that shows each warp's instructions ([`Simulator::traced`]).
@@ -20,6 +21,7 @@ mod closure_run;
 mod context;
 mod copies;
 mod error;
+mod findings;
 mod global;
 mod instruction;
 mod matrix;
@@ -30,7 +32,7 @@ mod shared;
 mod simulator;
 mod sweep;
 mod trace;
-mod warnings;
+mod unwritten;
 
 #[doc = include_str!("../../docs/SIMULATOR.md")]
 pub mod guide {}
@@ -41,11 +43,12 @@ pub use profile::{BytesMoved, Executed, Profile, SharedSite};
 pub use shared::SHARED_BASE;
 pub use simulator::{Report, Simulator};
 pub use trace::{Trace, TraceEvent};
+pub use unwritten::mark_unwritten;
 
 pub(crate) use arithmetic::multiply_accumulate;
 pub(crate) use context::{fail, in_lane};
 pub(crate) use copies::{commit_copies, start_copy, wait_for_copies};
-pub(crate) use global::{read_global, write_global};
+pub(crate) use global::{ElementOf, read_constant, read_global, write_global};
 pub(crate) use instruction::Traffic;
 pub(crate) use matrix::{load_matrices, store_matrices, transpose_matrix};
 pub(crate) use record::{note_collective, note_element};

@@ -95,13 +95,23 @@ impl SharedSite {
         for (ways, phase) in banks::phases(&instruction.accesses) {
             self.phases += 1;
             self.wavefronts += u64::from(ways);
-            let pattern = phase.iter().map(|access| (access.lane, access.address as u32));
-            // Of several, not the first: which warp is the first is a matter of the seed.
-            if ways > self.worst_ways || ways == self.worst_ways && pattern.clone().lt(self.worst.iter().copied()) {
-                self.worst_ways = ways;
-                self.worst = pattern.collect();
-            }
+            self.note_worst(ways, phase.iter().map(|access| (access.lane, access.address as u32)));
         }
+    }
+
+    /// Of several phases of so many ways, not the first is kept: which warp is the first is a matter of the seed.
+    fn note_worst(&mut self, ways: u32, pattern: impl Iterator<Item = (usize, u32)> + Clone) {
+        if ways > self.worst_ways || ways == self.worst_ways && pattern.clone().lt(self.worst.iter().copied()) {
+            self.worst_ways = ways;
+            self.worst = pattern.collect();
+        }
+    }
+
+    fn append(&mut self, other: &Self) {
+        self.accesses += other.accesses;
+        self.phases += other.phases;
+        self.wavefronts += other.wavefronts;
+        self.note_worst(other.worst_ways, other.worst.iter().copied());
     }
 }
 
@@ -143,6 +153,24 @@ impl Profiler {
         *moved += accesses.iter().map(|access| access.bytes as u64).sum::<u64>();
         if matches!(traffic, Traffic::SharedRead | Traffic::SharedWrite) {
             self.shared.entry(code).or_insert_with(|| SharedSite::new(code)).add(instruction);
+        }
+    }
+
+    pub(super) fn append(&mut self, other: Self) {
+        for (form, Executed { warps, lanes }) in other.profile.instructions {
+            let executed = self.profile.instructions.entry(form).or_default();
+            executed.warps += warps;
+            executed.lanes += lanes;
+        }
+        let BytesMoved { global_read, global_written, shared_read, shared_written, copied } = other.profile.bytes;
+        let moved = &mut self.profile.bytes;
+        moved.global_read += global_read;
+        moved.global_written += global_written;
+        moved.shared_read += shared_read;
+        moved.shared_written += shared_written;
+        moved.copied += copied;
+        for (code, site) in other.shared {
+            self.shared.entry(code).or_insert_with(|| SharedSite::new(code)).append(&site);
         }
     }
 

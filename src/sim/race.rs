@@ -25,11 +25,19 @@ pub(super) enum Lanes {
     One(usize),
     /// Each lane for itself, and all the same, at warp scope.
     Each,
-    /// The warp together: a lane's data goes to, or comes from, other lanes.
-    Together,
+    /// The warp together: a lane's data goes to, or comes from, other lanes. The operand is this lane's.
+    Together(usize),
 }
 
 impl Access {
+    /// The lane that asks, if it is one.
+    pub(super) fn lane(&self) -> Option<usize> {
+        match self.by {
+            Lanes::One(lane) | Lanes::Together(lane) => Some(lane),
+            Lanes::Each => None,
+        }
+    }
+
     /// Whether the two accesses happen in this order (or one after the other, by one thread) whatever the schedule is.
     fn is_before(&self, later: &Access) -> bool {
         if self.agent != later.agent {
@@ -38,7 +46,7 @@ impl Access {
         let synced = self.epoch < later.epoch || self.warp_epoch < later.warp_epoch;
         let same_thread = match (self.by, later.by) {
             (Lanes::One(lane), Lanes::One(other)) => lane == other,
-            (Lanes::Together, _) | (_, Lanes::Together) => false,
+            (Lanes::Together(_), _) | (_, Lanes::Together(_)) => false,
             (Lanes::Each, _) | (_, Lanes::Each) => true,
         };
         synced || same_thread
@@ -133,9 +141,9 @@ mod tests {
         for (writer, reader, races) in [
             (One(3), One(3), false),
             (One(3), One(4), true),
-            (One(3), Together, true),
-            (Together, One(3), true),
-            (Together, Together, true),
+            (One(3), Together(3), true),
+            (Together(3), One(3), true),
+            (Together(3), Together(3), true),
             (Each, One(3), false),
             (One(3), Each, false),
         ] {

@@ -18,7 +18,7 @@ std::thread_local! {
     static RECORDING: Cell<bool> = const { Cell::new(false) };
 }
 
-/// What a launch is recorded in.
+/// What a block is recorded in, or, put together, a launch.
 pub(super) struct Recorder {
     profiler: Option<Profiler>,
     tracer: Option<Tracer>,
@@ -52,6 +52,16 @@ impl Recorder {
     pub(super) fn end_block(&mut self) {
         if let Some(tracer) = &mut self.tracer {
             tracer.end_block();
+        }
+    }
+
+    /// Adds what a later block was recorded in.
+    pub(super) fn append(&mut self, later: Self) {
+        if let (Some(profiler), Some(later)) = (&mut self.profiler, later.profiler) {
+            profiler.append(later);
+        }
+        if let (Some(tracer), Some(later)) = (&mut self.tracer, later.tracer) {
+            tracer.append(later);
         }
     }
 

@@ -2,10 +2,10 @@
 
 use super::context::{fail, with_block};
 use super::error::{Agent, Memory, Misuse};
+use super::findings::Findings;
 use super::instruction::Traffic;
 use super::race::{Access, History};
 use super::record::note_element;
-use super::warnings::Warnings;
 use crate::site::Site;
 use std::cell::RefCell;
 use std::ops::Range;
@@ -22,17 +22,17 @@ pub(super) struct SharedMemory {
     history: RefCell<Vec<History>>,
     /// Who copies to each byte, while a copy to it is in flight.
     copying: RefCell<Vec<Option<Access>>>,
-    warnings: Rc<Warnings>,
+    findings: Rc<Findings>,
 }
 
 impl SharedMemory {
-    pub(super) fn new(size: usize, warnings: Rc<Warnings>) -> Self {
+    pub(super) fn new(size: usize, findings: Rc<Findings>) -> Self {
         // What was never written is not zero on a GPU either.
         SharedMemory {
             bytes: RefCell::new(vec![0xa5; size]),
             history: RefCell::new(vec![History::default(); size]),
             copying: RefCell::new(vec![None; size]),
-            warnings,
+            findings,
         }
     }
 
@@ -51,67 +51,72 @@ impl SharedMemory {
 
     pub(super) fn store(&self, by: Access, address: u32, from: &[u8]) -> Result<(), Misuse> {
         let range = self.range("write", address, from.len())?;
-        self.check_in_flight("write", address, range.clone())?;
-        self.note_write(by, address, range.clone(), |offset, before| from[offset] != before)?;
+        let free = self.check_in_flight("write", by, address, range.clone());
+        self.note_write(by, address, range.clone(), free, |offset, before| from[offset] != before);
         self.bytes.borrow_mut()[range].copy_from_slice(from);
         Ok(())
     }
 
-    /// Notes a write of bytes; `changes(offset, before)` tells which of them it changes.
+    /// Notes a write of bytes, and, if it should, the races of it; `changes(offset, before)` tells which of them it changes.
     fn note_write(
         &self,
         by: Access,
         address: u32,
         range: Range<usize>,
+        report: bool,
         changes: impl Fn(usize, u8) -> bool,
-    ) -> Result<(), Misuse> {
+    ) {
         let bytes = self.bytes.borrow();
         let mut histories = self.history.borrow_mut();
         for (offset, (&before, history)) in bytes[range.clone()].iter().zip(&mut histories[range]).enumerate() {
-            if let Some((earlier, wrote)) = history.write(by, changes(offset, before)) {
+            let raced = history.write(by, changes(offset, before));
+            if let Some((earlier, wrote)) = raced.filter(|_| report) {
                 let other_access = if wrote { "write" } else { "read" };
-                self.warnings.note(by, race("write", address + offset as u32, other_access, by, earlier))?;
+                self.findings.note(by, race("write", address + offset as u32, other_access, by, earlier));
             }
         }
-        Ok(())
     }
 
-    /// Nobody but the copy may touch the bytes that it goes to.
-    fn check_in_flight(&self, access: &'static str, address: u32, range: Range<usize>) -> Result<(), Misuse> {
+    /// Whether no copy to the bytes is in flight. Else that is the finding, and a race with the copy would be the same again.
+    fn check_in_flight(&self, access: &'static str, by: Access, address: u32, range: Range<usize>) -> bool {
         let copying = self.copying.borrow();
-        let in_flight = (address..).zip(&copying[range]).find_map(|(byte, by)| by.map(|by| (byte, by)));
-        in_flight.map_or(Ok(()), |(address, by)| {
-            Err(Misuse::CopyInFlight { access, address, place: by.location.into(), warp: by.agent })
-        })
+        let in_flight = (address..).zip(&copying[range]).find_map(|(byte, copy)| copy.map(|copy| (byte, copy)));
+        if let Some((address, copy)) = in_flight {
+            let (place, warp) = (copy.location.into(), copy.agent);
+            self.findings.note(by, Misuse::CopyInFlight { access, address, place, warp });
+        }
+        in_flight.is_none()
     }
 
     /// A copy starts: its bytes are written some time from now on.
     pub(super) fn start_copy(&self, by: Access, address: u32, bytes: usize) -> Result<(), Misuse> {
         let range = self.range("copy", address, bytes)?;
-        self.check_in_flight("copy", address, range.clone())?;
+        let free = self.check_in_flight("copy", by, address, range.clone());
         self.copying.borrow_mut()[range.clone()].fill(Some(by));
-        self.note_write(by, address, range, |_, _| true)
+        self.note_write(by, address, range, free, |_, _| true);
+        Ok(())
     }
 
-    /// A copy has landed, by the wait of the warp that started it.
-    pub(super) fn land(&self, by: Access, address: u32, from: &[u8]) -> Result<(), Misuse> {
-        let range = self.range("copy", address, from.len())?;
+    /// A copy that has started has landed, by the wait of the warp that started it.
+    pub(super) fn land(&self, by: Access, address: u32, from: &[u8]) {
+        let range = self.range("copy", address, from.len()).expect("the start of the copy was in bounds");
         self.copying.borrow_mut()[range.clone()].fill(None);
-        self.note_write(by, address, range.clone(), |_, _| true)?;
+        self.note_write(by, address, range.clone(), true, |_, _| true);
         self.bytes.borrow_mut()[range].copy_from_slice(from);
-        Ok(())
     }
 
     pub(super) fn load(&self, by: Access, address: u32, into: &mut [u8]) -> Result<(), Misuse> {
         let range = self.range("read", address, into.len())?;
-        self.check_in_flight("read", address, range.clone())?;
+        let free = self.check_in_flight("read", by, address, range.clone());
+        let mut unwritten = false;
         for (byte, history) in (address..).zip(&mut self.history.borrow_mut()[range.clone()]) {
-            if !history.is_written() {
-                return Err(Misuse::SharedUnwritten { address, bytes: into.len() });
+            unwritten |= !history.is_written();
+            if let Some(earlier) = history.read(by).filter(|_| free) {
+                self.findings.note(by, race("read", byte, "write", by, earlier));
             }
-            if let Some(earlier) = history.read(by) {
-                self.warnings.note(by, race("read", byte, "write", by, earlier))?;
-            }
+        }
+        if unwritten {
+            self.findings.note(by, Misuse::SharedUnwritten { address, bytes: into.len() });
         }
         into.copy_from_slice(&self.bytes.borrow()[range]);
         Ok(())

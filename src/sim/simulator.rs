@@ -1,17 +1,19 @@
-use super::block;
-use super::error::{Finding, Misuse, Place, SimError};
-use super::global::{BlockRace, LaunchAccesses};
+use super::block::{self, Ran};
+use super::error::{Finding, Misuse, SimError};
+use super::findings::Found;
+use super::global::LaunchAccesses;
 use super::profile::Profile;
+use super::race::Access;
 use super::record::Recorder;
 use super::trace::Trace;
+use super::unwritten;
 use crate::Grid;
-use crate::launch::{Device, KernelInfo, Launch};
+use crate::launch::{Device, Launch};
 use bytemuck::Pod;
-use std::cell::RefCell;
-use std::format;
-use std::rc::Rc;
+use rayon::prelude::*;
 use std::string::String;
 use std::vec::Vec;
+use std::{format, vec};
 
 /// Runs kernels on the CPU.
 ///
@@ -44,7 +46,7 @@ pub struct Simulator {
 }
 
 /// What a simulated run did.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Report {
     /// Blocks that ran.
     pub blocks: u64,
@@ -63,12 +65,9 @@ impl Report {
     /// The report, if there is nothing to warn of.
     ///
     /// # Errors
-    /// The first warning.
-    pub fn check(self) -> Result<Self, SimError> {
-        match self.warnings.into_iter().next() {
-            Some(warning) => Err(warning.into()),
-            None => Ok(Report { warnings: Vec::new(), ..self }),
-        }
+    /// The warnings.
+    pub fn check(mut self) -> Result<Self, SimError> {
+        SimError::of(std::mem::take(&mut self.warnings), self)
     }
 }
 
@@ -116,11 +115,6 @@ impl Simulator {
         Simulator { traced: true, ..self }
     }
 
-    /// What is found in a launch as a whole, or a block as a whole.
-    fn finding(&self, kernel: &KernelInfo, misuse: Misuse, place: Option<Place>, block: Option<Grid>) -> SimError {
-        Finding { misuse, kernel: kernel.name, place, block, warp: None, lane: None, seed: self.seed }.into()
-    }
-
     /// What must hold before anything runs.
     fn check(grid: Grid) -> Result<(), String> {
         if grid.blocks() == 0 {
@@ -146,42 +140,73 @@ unsafe impl Device for Simulator {
     }
 
     fn slice<T: Pod>(&self, buffer: &[T]) -> (*mut T, usize) {
+        unwritten::launched_with(buffer);
         (buffer.as_ptr().cast_mut(), buffer.len())
     }
 
     fn slice_mut<T: Pod>(&self, buffer: &mut [T]) -> (*mut T, usize) {
+        unwritten::launched_with(buffer);
         (buffer.as_mut_ptr(), buffer.len())
     }
 
     unsafe fn launch(&self, launch: Launch<'_>) -> Result<Report, SimError> {
-        Self::check(launch.grid)
-            .map_err(|message| self.finding(launch.kernel, Misuse::Launch { message }, None, None))?;
-        let recorder = Recorder::new(self.profiled, self.traced).map(|recorder| Rc::new(RefCell::new(recorder)));
+        let Launch { kernel, grid, .. } = launch;
+        let finding = |misuse, place, block, warp, lane| Finding {
+            misuse,
+            kernel: kernel.name,
+            place,
+            block,
+            warp,
+            lane,
+            seed: self.seed,
+        };
+        if let Err(message) = Self::check(grid) {
+            let misuse = Misuse::Launch { message };
+            return SimError::of(vec![finding(misuse, None, None, None, None)], Report::default());
+        }
+        let recorder = || Recorder::new(self.profiled, self.traced);
+        let mut record = recorder();
         let mut accesses = LaunchAccesses::default();
-        let mut warnings = Vec::new();
-        let Grid { x, y, z } = launch.grid;
-        for z in 0..z {
-            for y in 0..y {
-                for x in 0..x {
-                    let index = Grid { x, y, z };
-                    let ran = block::run(&launch, index, self.seed, recorder.clone())?;
-                    for warning in ran.warnings {
-                        if !warnings.iter().any(|known: &Finding| known.is_like(&warning)) {
-                            warnings.push(warning);
-                        }
-                    }
-                    if let Some(BlockRace { misuse, location }) = accesses.add(index, ran.accesses) {
-                        let (place, block) = (Some(location.into()), Some(index));
-                        return Err(self.finding(launch.kernel, misuse, place, block));
-                    }
+        let mut found = Found::default();
+        let mut indices = indices(grid);
+        loop {
+            let together: Vec<Grid> = indices.by_ref().take(BLOCKS_TOGETHER).collect();
+            if together.is_empty() {
+                break;
+            }
+            let run = |&index: &Grid| block::run(&launch, index, self.seed, recorder());
+            // A single block stays on this thread, where a debugger looks for it.
+            let ran: Vec<Ran> = match &*together {
+                [index] => vec![run(index)],
+                together => together.par_iter().map(run).collect(),
+            };
+            for (&index, ran) in together.iter().zip(ran) {
+                found.append(ran.found);
+                let finding = |misuse, by: Access| {
+                    finding(misuse, Some(by.location.into()), Some(index), Some(by.agent), by.lane())
+                };
+                // SAFETY: the kernel writes to buffers that the launch has borrowed mutably, and no block is running.
+                unsafe { accesses.add(index, ran.accesses, &mut found, finding) };
+                if let (Some(record), Some(ran)) = (&mut record, ran.recorder) {
+                    record.append(ran);
                 }
             }
         }
-        let blocks = launch.grid.blocks();
-        let (profile, trace) = recorder.map_or((None, None), |recorder| {
-            Rc::into_inner(recorder).expect("each block has let go of it").into_inner().finish()
-        });
-        let report = Report { blocks, warps: blocks * u64::from(launch.kernel.threads / 32), warnings, profile, trace };
+        let blocks = grid.blocks();
+        let (profile, trace) = record.map_or((None, None), Recorder::finish);
+        let Found { errors, warnings } = found;
+        let report = Report { blocks, warps: blocks * u64::from(kernel.threads / 32), warnings, profile, trace };
+        let report = SimError::of(errors, report)?;
         if self.strict { report.check() } else { Ok(report) }
     }
+}
+
+/// How many blocks run in parallel before their writes reach memory. (The same number on every machine, so that a launch
+/// whose blocks race does the same.)
+const BLOCKS_TOGETHER: usize = 64;
+
+/// The blocks of a grid, in order.
+fn indices(grid: Grid) -> impl Iterator<Item = Grid> {
+    let Grid { x, y, z } = grid;
+    (0..z).flat_map(move |z| (0..y).flat_map(move |y| (0..x).map(move |x| Grid { x, y, z })))
 }

@@ -96,8 +96,6 @@ fn quoted(text: &str) -> String {
 pub(super) struct Tracer {
     trace: Trace,
     block: Grid,
-    /// Where the block's events begin.
-    first: usize,
     /// Each warp's next step.
     clocks: Vec<u64>,
     /// The `sync`s that have not ended.
@@ -107,12 +105,11 @@ pub(super) struct Tracer {
 impl Tracer {
     pub(super) fn new() -> Self {
         let block = Grid { x: 0, y: 0, z: 0 };
-        Tracer { trace: Trace::default(), block, first: 0, clocks: Vec::new(), waiting: Vec::new() }
+        Tracer { trace: Trace::default(), block, clocks: Vec::new(), waiting: Vec::new() }
     }
 
     pub(super) fn begin_block(&mut self, block: Grid, warps: usize) {
         self.block = block;
-        self.first = self.trace.events.len();
         self.clocks = vec![0; warps];
     }
 
@@ -146,7 +143,12 @@ impl Tracer {
     }
 
     pub(super) fn end_block(&mut self) {
-        self.trace.events[self.first..].sort_by_key(|event| (event.warp, event.step));
+        self.trace.events.sort_by_key(|event| (event.warp, event.step));
+    }
+
+    /// Adds what a later block did.
+    pub(super) fn append(&mut self, later: Self) {
+        self.trace.events.extend(later.trace.events);
     }
 
     pub(super) fn finish(self) -> Trace {

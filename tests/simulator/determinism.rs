@@ -3,28 +3,33 @@
 use ptx_matrix::sim::Simulator;
 use ptx_matrix::*;
 use std::cell::RefCell;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{LazyLock, Mutex};
 
 const WARPS: usize = 8;
 const ROUNDS: usize = 4;
 
-thread_local! {
-    /// The warps in the order of their turns, block after block. (In memory of the host: on a GPU, and in the
-    /// simulated memory, it would be a race.)
-    static TURNS: RefCell<Vec<usize>> = const { RefCell::new(Vec::new()) };
-}
+/// The warps in the order of their turns, by launch and block. (In memory of the host: on a GPU, and in the simulated
+/// memory, it would be a race.)
+static TURNS: LazyLock<Mutex<Turns>> = LazyLock::new(Mutex::default);
+type Turns = HashMap<(u32, u32), Vec<usize>>;
 
 #[kernel(threads = 256)]
-fn take_turns(block: &Block) {
+fn take_turns(block: &Block, launch: u32) {
     for _ in 0..ROUNDS {
-        TURNS.with_borrow_mut(|turns| turns.push(block.warp().index()));
+        let key = (launch, block.index().x);
+        TURNS.lock().unwrap().entry(key).or_default().push(block.warp().index());
         block.sync();
     }
 }
 
 fn turns(seed: u64, blocks: u32) -> Vec<usize> {
-    take_turns::launch(&Simulator::new(seed), blocks).unwrap();
-    TURNS.take()
+    static LAUNCHES: AtomicU32 = AtomicU32::new(0);
+    let launch = LAUNCHES.fetch_add(1, Ordering::Relaxed);
+    take_turns::launch(&Simulator::new(seed), blocks, launch).unwrap();
+    let mut turns = TURNS.lock().unwrap();
+    (0..blocks).flat_map(|block| turns.remove(&(launch, block)).unwrap()).collect()
 }
 
 #[test]
@@ -52,6 +57,7 @@ fn different_seeds_give_different_orders() {
 #[test]
 fn the_order_changes_from_round_to_round_and_from_block_to_block() {
     let turns = turns(0, 2);
+    assert_eq!(turns.len(), 2 * WARPS * ROUNDS);
     let (first, second) = turns.split_at(WARPS * ROUNDS);
     assert_ne!(first, second);
     assert_ne!(first[..WARPS], first[WARPS..][..WARPS]);
@@ -69,10 +75,15 @@ fn an_error_names_the_seed_that_shows_it_again() {
     assert_eq!(write_beyond::launch(&Simulator::new(error.seed), 1, &mut []).unwrap_err(), error);
 }
 
+thread_local! {
+    /// The warps that have had a turn. (A launch of one block stays on its thread.)
+    static STARTED: RefCell<Vec<usize>> = const { RefCell::new(Vec::new()) };
+}
+
 /// Fails in the orders in which warp 2 has the first turn.
 #[kernel(threads = 128)]
 fn first_turn(block: &Block) {
-    let first = TURNS.with_borrow_mut(|turns| {
+    let first = STARTED.with_borrow_mut(|turns| {
         turns.push(block.warp().index());
         turns.len() == 1
     });
@@ -82,7 +93,7 @@ fn first_turn(block: &Block) {
 #[test]
 fn a_sweep_finds_the_least_seed_that_shows_it() {
     let run = |simulator: &Simulator| {
-        TURNS.take();
+        STARTED.take();
         first_turn::launch(simulator, 1)
     };
     let least = (0..100).find(|&seed| run(&Simulator::new(seed)).is_err()).unwrap();

@@ -132,11 +132,26 @@ fn blocks_race_in_global_memory() {
     by_blocks::simulate((1, 3), &mut d, 32, 0).unwrap();
     let error = by_blocks::simulate((1, 3), &mut d, 16, 0).unwrap_err();
     assert_race(&error, ("write", "write"), Memory::Global { name: "d", index: 16 }, "written by a block");
-    assert_at(&error, "written by a block", (0, 1, 0), None, None);
+    assert_at(&error, "written by a block", (0, 1, 0), 0, Some(0));
     let Misuse::Race { other, .. } = &error.misuse else { panic!("{error}") };
     assert_eq!(*other, Agent::OtherBlock(Grid { x: 0, y: 0, z: 0 }));
     let error = by_blocks::simulate((1, 2), &mut d, 32, 32).unwrap_err();
     assert_race(&error, ("write", "read"), Memory::Global { name: "d", index: 32 }, "read by a block");
+}
+
+/// Warps hand values to each other through global memory.
+#[kernel(threads = 64)]
+fn hand_over(block: &Block, d: GlobalMut<u32>) {
+    let (warp, part) = (block.warp(), block.index().x as usize * 64);
+    let first = warp.index() * 32;
+    warp.each(|lane| d.set(part + first + lane.id(), 1));
+    block.sync();
+    warp.each(|lane| d.get(lane, part + 63 - first - lane.id()));
+}
+
+#[test]
+fn a_block_does_not_race_with_itself_once_it_has_synced() {
+    hand_over::simulate(3, &mut [0; 192]).unwrap().check().unwrap();
 }
 
 /// What lanes of one warp do one after the other, with or without a `sync` of the warp between. On an H200
