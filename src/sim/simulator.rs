@@ -8,6 +8,7 @@ use super::record::Recorder;
 use super::trace::Trace;
 use super::unwritten;
 use crate::Grid;
+use crate::lane::LANES;
 use crate::launch::{Device, Launch};
 use bytemuck::Pod;
 use rayon::prelude::*;
@@ -37,9 +38,10 @@ use std::{format, vec};
 /// let error = double::simulate(3, &a, &mut d).unwrap_err();
 /// assert!(error.to_string().starts_with("error: read out of bounds: element"));
 /// ```
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy)]
 pub struct Simulator {
     seed: u64,
+    schedules: u64,
     strict: bool,
     profiled: bool,
     traced: bool,
@@ -74,7 +76,39 @@ impl Report {
 impl Simulator {
     /// A simulator whose warps take turns in the order of this seed.
     pub const fn new(seed: u64) -> Self {
-        Simulator { seed, strict: false, profiled: false, traced: false }
+        Simulator { seed, schedules: 1, strict: false, profiled: false, traced: false }
+    }
+
+    /// The simulator, to run each block in so many orders of its warps: those of the seed and of the ones that follow it.
+    /// They run in parallel, like the blocks; what is found in any is reported, with the first seed that shows it. What
+    /// the launch writes, its profile and its trace are those of the first.
+    ///
+    /// ```
+    /// use ptx_matrix::{sim::Simulator, *};
+    ///
+    /// /// Warp 1 reads what warp 0 writes, and does not wait for it.
+    /// #[kernel(threads = 64)]
+    /// fn hasty(block: &Block, #[shared] tile: SharedTile<u32, 1, 4>, d: GlobalMut<u32>) {
+    ///     let warp = block.warp();
+    ///     if warp.index() == 0 {
+    ///         warp.each(|lane| if lane.id() == 0 { tile.set((0, 0), 1) });
+    ///     } else {
+    ///         warp.each(|lane| if lane.id() == 0 { d.set(0, tile.get(lane, (0, 0))) });
+    ///     }
+    /// }
+    ///
+    /// let error = hasty::launch(&Simulator::new(0).schedules(100), 1, &mut [0]).unwrap_err();
+    /// let text = error.to_string();
+    /// // Where warp 0 comes first it is a race; where it comes last, the element is not even written.
+    /// assert!(text.contains("error: race: ") && text.contains("error: read of shared memory that nothing wrote"), "{text}");
+    /// ```
+    ///
+    /// # Panics
+    /// `count` is 0.
+    #[must_use]
+    pub const fn schedules(self, count: u64) -> Self {
+        assert!(count > 0, "a launch runs in at least one order of its warps");
+        Simulator { schedules: count, ..self }
     }
 
     /// The same, but what a run is warned of ends it as an error.
@@ -115,12 +149,29 @@ impl Simulator {
         Simulator { traced: true, ..self }
     }
 
+    /// Runs a block in each of the schedules. (With one warp, there is only one.)
+    fn run_block(&self, launch: &Launch<'_>, index: Grid) -> Ran {
+        let mut ran = block::run(launch, index, self.seed, Recorder::new(self.profiled, self.traced));
+        let schedules = if launch.kernel.threads as usize > LANES { self.schedules } else { 1 };
+        let others = (1..schedules).into_par_iter();
+        let found = others.map(|other| block::run(launch, index, self.seed.wrapping_add(other), None).found);
+        found.collect::<Vec<Found>>().into_iter().for_each(|found| ran.found.append(found));
+        ran
+    }
+
     /// What must hold before anything runs.
     fn check(grid: Grid) -> Result<(), String> {
         if grid.blocks() == 0 {
             return Err(format!("a grid of {grid} has no blocks: each dimension is at least 1"));
         }
         Ok(())
+    }
+}
+
+impl Default for Simulator {
+    /// That of seed 0.
+    fn default() -> Self {
+        Simulator::new(0)
     }
 }
 
@@ -164,8 +215,7 @@ unsafe impl Device for Simulator {
             let misuse = Misuse::Launch { message };
             return SimError::of(vec![finding(misuse, None, None, None, None)], Report::default());
         }
-        let recorder = || Recorder::new(self.profiled, self.traced);
-        let mut record = recorder();
+        let mut record = Recorder::new(self.profiled, self.traced);
         let mut accesses = LaunchAccesses::default();
         let mut found = Found::default();
         let mut indices = indices(grid);
@@ -174,7 +224,7 @@ unsafe impl Device for Simulator {
             if together.is_empty() {
                 break;
             }
-            let run = |&index: &Grid| block::run(&launch, index, self.seed, recorder());
+            let run = |&index: &Grid| self.run_block(&launch, index);
             // A single block stays on this thread, where a debugger looks for it.
             let ran: Vec<Ran> = match &*together {
                 [index] => vec![run(index)],

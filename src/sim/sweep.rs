@@ -4,7 +4,8 @@ use rayon::prelude::*;
 use std::ops::Range;
 
 impl Simulator {
-    /// Runs `launch` on a simulator of each seed, in parallel: in as many orders of the warps.
+    /// Runs `launch` on a simulator of each seed, in parallel: in as many orders of the warps. Where `launch` is one launch,
+    /// [`schedules`](Simulator::schedules) does the same with less ado; this is for several, and for whatever is asserted of them.
     ///
     /// # Errors
     /// What the least of the seeds showed that showed anything; it names the seed.

@@ -1,6 +1,6 @@
 use crate::process::{cargo, status};
 use anyhow::{Result, ensure};
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
@@ -15,7 +15,7 @@ pub struct Arguments {
 /// One step: its name, and what it does.
 type Step = (&'static str, fn() -> Result<()>);
 
-const STEPS: [Step; 6] = [
+const STEPS: [Step; 7] = [
     ("formatting", || run_cargo(&["fmt", "--all", "--", "--check"], &[])),
     ("kernels for every target", build_kernels),
     ("lints", || {
@@ -27,12 +27,8 @@ const STEPS: [Step; 6] = [
         run_cargo(&arguments, &[("RUSTDOCFLAGS", "-Dwarnings")])
     }),
     ("tests", || run_cargo(&["test", "--workspace", "--all-features", "--no-fail-fast"], &[])),
-    ("conformance on the simulator", || {
-        let program = crate::conformance::build_program()?;
-        let passed = status(std::process::Command::new(program).args(["--on", "sim"]))?;
-        ensure!(passed.success(), "the simulator does not compute what the reference does");
-        Ok(())
-    }),
+    ("conformance on the simulator", || simulate(&[])),
+    ("a hundred schedules of each kernel", || simulate(&["--rounds", "1", "--schedules", "100"])),
 ];
 
 /// What only the device's build compiles, clippy does not see: there, rustc's warnings count.
@@ -46,6 +42,14 @@ fn build_kernels() -> Result<()> {
     crate::build::builder().progress(progress).build()?;
     let warnings = warnings.load(Ordering::Relaxed);
     ensure!(warnings == 0, "{warnings} warnings in the kernels' build for the device");
+    Ok(())
+}
+
+/// The conformance run on the simulator, strict: also a warning fails it.
+fn simulate(options: &[&str]) -> Result<()> {
+    let program = crate::conformance::build_program()?;
+    let passed = status(Command::new(program).args(["--on", "sim"]).args(options))?;
+    ensure!(passed.success(), "the simulator does not compute what the reference does, or finds a misuse");
     Ok(())
 }
 

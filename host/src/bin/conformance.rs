@@ -28,6 +28,12 @@ struct Arguments {
     /// The first seed of the random data (and of the simulator's schedule).
     #[arg(long, default_value_t = 0)]
     seed: u64,
+    /// At most so many rounds of each check, each with data of its own.
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(1..))]
+    rounds: Option<u64>,
+    /// Run each block in so many orders of its warps; only on the simulator.
+    #[arg(long, value_name = "COUNT", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
+    schedules: u64,
     /// Write the outcome of each check to this file, as JSON.
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
@@ -85,9 +91,13 @@ fn conformance(arguments: &Arguments) -> Result<Summary> {
     if gpu.is_none() && arguments.record.is_some() {
         bail!("--record keeps what hardware returns: it needs a GPU, not the simulator");
     }
+    if gpu.is_some() && arguments.schedules > 1 {
+        bail!("--schedules is for the simulator (--on sim): a GPU has its own");
+    }
     let mut options = Options {
         filter: arguments.filter.clone(),
         seed: arguments.seed,
+        rounds: arguments.rounds,
         capability: u32::MAX,
         keep: arguments.record.as_ref().map(|_| arguments.record_bytes),
     };
@@ -96,7 +106,7 @@ fn conformance(arguments: &Arguments) -> Result<Summary> {
         return Ok(Summary::default());
     }
     let summary = match gpu {
-        None => run(&Simulator::new(arguments.seed).strict(), &options)?,
+        None => run(&Simulator::new(arguments.seed).schedules(arguments.schedules).strict(), &options)?,
         Some(gpu) => {
             let (target, text) = ptx_for(&gpu, &ptx_folder(arguments)?)?;
             let info = gpu.info().clone();

@@ -17,6 +17,8 @@ pub struct Options {
     pub filter: Option<String>,
     /// The first seed.
     pub seed: u64,
+    /// At most so many rounds of each check.
+    pub rounds: Option<u64>,
     /// The device's compute capability (75, 80, ...): checks that need more are skipped.
     pub capability: u32,
     /// Keep what the device returned, of each check launches up to so many bytes, and at least one.
@@ -141,7 +143,8 @@ fn run_check<D: Device + 'static>(
         return outcome(Status::Skipped(format!("it needs sm_{needs}, and this is sm_{has}")), 0);
     }
     let mut kept = 0;
-    for round in 0..check.rounds {
+    let rounds = options.rounds.map_or(check.rounds, |rounds| rounds.min(check.rounds));
+    for round in 0..rounds {
         let seed = options.seed.wrapping_add(round);
         let inputs = (check.inputs)(&mut Rng::seed_from_u64(seed));
         let output = match (check.run)(device, &inputs) {
@@ -159,5 +162,5 @@ fn run_check<D: Device + 'static>(
             return outcome(Status::Failed(format!("seed {seed}: {why}")), round + 1);
         }
     }
-    outcome(Status::Passed, check.rounds)
+    outcome(Status::Passed, rounds)
 }
