@@ -35,10 +35,11 @@ pub mod target;
 
 pub use bytemuck::Zeroable;
 pub use cp_async::{CpAsync, CpAsyncForm};
-pub use element::{Bits8, Bits16, Bits32, Bits64, Element, Width};
+pub use element::{Bits8, Bits16, Bits32, Bits64, Element, Width, tf32};
+pub use float8::{F8E4M3, F8E5M2};
 pub use fragment::{
-    Accumulator, Bit, Fragment, FragmentA, FragmentB, FragmentRows, FragmentShape, Layout, M16N8K8, M16N8K16,
-    Registers, Role, RoleA, RoleB, RoleC, Shape,
+    Accumulator, Bit, Fragment, FragmentA, FragmentB, FragmentRows, FragmentShape, Layout, M8N8K4, M8N8K16, M16N8K4,
+    M16N8K8, M16N8K16, M16N8K32, Registers, Role, RoleA, RoleB, RoleC, Shape,
 };
 pub use global::{Global, GlobalMut};
 pub use half::{bf16, f16};

@@ -17,7 +17,7 @@ pub trait CountRegisters: Sealed + Copy + 'static {
 }
 
 /// Registers that are as many as some [`Count`] of matrices.
-pub trait CountOf: Registers {
+pub trait CountOf: Registers<Register = u32> {
     /// That count.
     type Count: Count<Registers = Self>;
 }

@@ -5,7 +5,9 @@ mod shape;
 mod tile;
 
 pub use layout::{Bit, Layout};
-pub use shape::{FragmentShape, M16N8K8, M16N8K16, Registers, Role, RoleA, RoleB, RoleC, Shape};
+pub use shape::{
+    FragmentShape, M8N8K4, M8N8K16, M16N8K4, M16N8K8, M16N8K16, M16N8K32, Registers, Role, RoleA, RoleB, RoleC, Shape,
+};
 pub use tile::FragmentRows;
 
 use crate::element::Width;
@@ -78,9 +80,6 @@ impl<R: Role, S: FragmentShape<R, T::Width>, T: Element> Fragment<R, S, T> {
     pub const ROWS: usize = S::LAYOUT.rows();
     /// Columns of the matrix.
     pub const COLS: usize = S::LAYOUT.cols();
-
-    /// Elements in a register.
-    const PER_REGISTER: usize = size_of::<u32>() / T::Width::BYTES;
 
     /// The (row, column) of element `index` of `lane`.
     #[inline(always)]
@@ -207,14 +206,14 @@ impl<R: Role, S: FragmentShape<R, T::Width>, T: Element> Fragment<R, S, T> {
 
 /// Element `index` of a lane's registers.
 #[inline(always)]
-fn take<T: Element>(registers: &[u32], index: usize) -> T {
-    let per_register = size_of::<u32>() / T::Width::BYTES;
+fn take<T: Element>(registers: &[<T::Width as Width>::Register], index: usize) -> T {
+    let per_register = T::Width::PER_REGISTER;
     T::from_bits(T::Width::unpack(registers[index / per_register], index % per_register))
 }
 
 /// Puts element `index` of a lane's registers.
 #[inline(always)]
-fn put<T: Element>(registers: &mut [u32], index: usize, value: T) {
-    let per_register = size_of::<u32>() / T::Width::BYTES;
+fn put<T: Element>(registers: &mut [<T::Width as Width>::Register], index: usize, value: T) {
+    let per_register = T::Width::PER_REGISTER;
     T::Width::pack(&mut registers[index / per_register], index % per_register, value.to_bits());
 }

@@ -1,7 +1,7 @@
 //! The shapes of `mma`, the roles of matrices in it, and the layout of each (PTX ISA 9.7.14.5.7 and .8).
 
 use super::layout::{Bit, Layout};
-use crate::element::{Bits16, Bits32, Width};
+use crate::element::{Bits8, Bits16, Bits32, Bits64, Width};
 use crate::sealed::Sealed;
 
 /// The shape of a matrix multiplication: A is M x K, B is K x N, C and D are M x N.
@@ -28,8 +28,12 @@ macro_rules! shapes {
     )*};
 }
 shapes! {
+    M8N8K4 8 8 4;
+    M8N8K16 8 8 16;
+    M16N8K4 16 8 4;
     M16N8K8 16 8 8;
     M16N8K16 16 8 16;
+    M16N8K32 16 8 32;
 }
 
 /// What a matrix is in a multiplication: [`RoleA`], [`RoleB`] or [`RoleC`].
@@ -66,30 +70,41 @@ impl Role for RoleC {
 #[diagnostic::on_unimplemented(message = "`{Self}` has no fragments of role `{R}` with elements of width `{W}`")]
 pub trait FragmentShape<R: Role, W: Width>: Shape {
     /// The registers of one lane.
-    type Registers: Registers;
+    type Registers: Registers<Register = W::Register>;
     /// Which lane holds which element.
     const LAYOUT: Layout;
 }
 
-/// 32-bit registers of one lane.
-pub trait Registers: Sealed + bytemuck::Pod + crate::LaneCapture + AsRef<[u32]> + AsMut<[u32]> {
+/// The registers of a fragment in one lane.
+pub trait Registers:
+    Sealed + bytemuck::Pod + crate::LaneCapture + AsRef<[Self::Register]> + AsMut<[Self::Register]>
+{
+    /// One of them: `u32`, or `u64`.
+    type Register: bytemuck::Pod + crate::LaneCapture;
     /// How many.
     const COUNT: usize;
 }
-impl<const N: usize> Sealed for [u32; N] {}
-impl<const N: usize> Registers for [u32; N]
-where
-    [u32; N]: bytemuck::Pod,
-{
-    const COUNT: usize = N;
+
+macro_rules! registers {
+    ($($register:ty)*) => {$(
+        impl<const N: usize> Sealed for [$register; N] {}
+        impl<const N: usize> Registers for [$register; N]
+        where
+            [$register; N]: bytemuck::Pod,
+        {
+            type Register = $register;
+            const COUNT: usize = N;
+        }
+    )*};
 }
+registers!(u32 u64);
 
 /// The layouts, a row each: shape, role, width, registers, and the bits of the coordinate that the bits of the
-/// lane and of the index are, lowest first (`R3`: bit 3 of the row).
+/// lane and of the index are, lowest first (`R3`: bit 3 of the row). PTX ISA 9.7.14.5.3 to .9.
 macro_rules! layouts {
     ($($shape:ident $role:ident $width:ident $registers:literal [$($lane:ident)*] [$($index:ident)*];)*) => {$(
         impl FragmentShape<$role, $width> for $shape {
-            type Registers = [u32; $registers];
+            type Registers = [<$width as Width>::Register; $registers];
             const LAYOUT: Layout = Layout::new([$($lane),*], &[$($index),*]);
         }
     )*};
@@ -103,16 +118,49 @@ const C0: Bit = Bit::Col(0);
 const C1: Bit = Bit::Col(1);
 const C2: Bit = Bit::Col(2);
 const C3: Bit = Bit::Col(3);
+const R4: Bit = Bit::Row(4);
+const C4: Bit = Bit::Col(4);
 
 layouts! {
+    M8N8K4   RoleA Bits64 1 [C0 C1 R0 R1 R2] [];
+    M8N8K4   RoleB Bits64 1 [R0 R1 C0 C1 C2] [];
+    M8N8K4   RoleC Bits64 2 [C1 C2 R0 R1 R2] [C0];
+
+    M8N8K16  RoleA Bits8  1 [C2 C3 R0 R1 R2] [C0 C1];
+    M8N8K16  RoleB Bits8  1 [R2 R3 C0 C1 C2] [R0 R1];
+    M8N8K16  RoleC Bits32 2 [C1 C2 R0 R1 R2] [C0];
+
+    M16N8K4  RoleA Bits32 2 [C0 C1 R0 R1 R2] [R3];
+    M16N8K4  RoleA Bits64 2 [C0 C1 R0 R1 R2] [R3];
+    M16N8K4  RoleB Bits32 1 [R0 R1 C0 C1 C2] [];
+    M16N8K4  RoleB Bits64 1 [R0 R1 C0 C1 C2] [];
+    M16N8K4  RoleC Bits32 4 [C1 C2 R0 R1 R2] [C0 R3];
+    M16N8K4  RoleC Bits64 4 [C1 C2 R0 R1 R2] [C0 R3];
+
     M16N8K8  RoleA Bits16 2 [C1 C2 R0 R1 R2] [C0 R3];
+    M16N8K8  RoleA Bits32 4 [C0 C1 R0 R1 R2] [R3 C2];
+    M16N8K8  RoleA Bits64 4 [C0 C1 R0 R1 R2] [R3 C2];
     M16N8K8  RoleB Bits16 1 [R1 R2 C0 C1 C2] [R0];
+    M16N8K8  RoleB Bits32 2 [R0 R1 C0 C1 C2] [R2];
+    M16N8K8  RoleB Bits64 2 [R0 R1 C0 C1 C2] [R2];
     M16N8K8  RoleC Bits16 2 [C1 C2 R0 R1 R2] [C0 R3];
     M16N8K8  RoleC Bits32 4 [C1 C2 R0 R1 R2] [C0 R3];
+    M16N8K8  RoleC Bits64 4 [C1 C2 R0 R1 R2] [C0 R3];
+
+    M16N8K16 RoleA Bits8  2 [C2 C3 R0 R1 R2] [C0 C1 R3];
     M16N8K16 RoleA Bits16 4 [C1 C2 R0 R1 R2] [C0 R3 C3];
+    M16N8K16 RoleA Bits64 8 [C0 C1 R0 R1 R2] [R3 C2 C3];
+    M16N8K16 RoleB Bits8  1 [R2 R3 C0 C1 C2] [R0 R1];
     M16N8K16 RoleB Bits16 2 [R1 R2 C0 C1 C2] [R0 R3];
+    M16N8K16 RoleB Bits64 4 [R0 R1 C0 C1 C2] [R2 R3];
     M16N8K16 RoleC Bits16 2 [C1 C2 R0 R1 R2] [C0 R3];
     M16N8K16 RoleC Bits32 4 [C1 C2 R0 R1 R2] [C0 R3];
+    M16N8K16 RoleC Bits64 4 [C1 C2 R0 R1 R2] [C0 R3];
+
+    M16N8K32 RoleA Bits8  4 [C2 C3 R0 R1 R2] [C0 C1 R3 C4];
+    M16N8K32 RoleB Bits8  2 [R2 R3 C0 C1 C2] [R0 R1 R4];
+    M16N8K32 RoleC Bits16 2 [C1 C2 R0 R1 R2] [C0 R3];
+    M16N8K32 RoleC Bits32 4 [C1 C2 R0 R1 R2] [C0 R3];
 }
 
 #[cfg(test)]

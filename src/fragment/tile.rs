@@ -105,7 +105,7 @@ where
         // address in every lane.
         let rows = warp.each(|lane| {
             let (matrix, line) = (lane.id() / 8 % F::Registers::COUNT, lane.id() % 8);
-            let (down, right) = F::LAYOUT.position(0, matrix * Self::PER_REGISTER);
+            let (down, right) = F::LAYOUT.position(0, matrix * T::Width::PER_REGISTER);
             let (down, right) = if O::ROW_MAJOR { (down + line, right) } else { (down, right + line) };
             // SAFETY: within the window, which is within the tile, and a multiple of 8 along its contiguous side.
             unsafe { tile.row_unchecked(row + down, col + right) }

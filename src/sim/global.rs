@@ -93,10 +93,9 @@ impl LaunchAccesses {
         // In an order that does not change from run to run.
         let mut accesses: Vec<_> = accesses.0.into_iter().collect();
         accesses.sort_unstable_by_key(|(address, _)| *address);
-        unwritten::wrote(accesses.iter().filter_map(|(address, Accessed { value, .. })| {
-            let value = value.as_ref()?;
-            Some(*address..*address + value.len)
-        }));
+        unwritten::wrote(
+            accesses.iter().filter_map(|(address, Accessed { value, .. })| Some((*address, value.as_ref()?.bytes()))),
+        );
         for (address, Accessed { element, history, value }) in accesses {
             let known = self.elements.entry(address).or_default();
             // What threads of one block do to each other is known already: here it counts as done by one.

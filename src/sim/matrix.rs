@@ -45,7 +45,7 @@ fn check_spare_rows(site: Site, rows: &PerLane<RowAddr>, matrices: usize) {
     }
 }
 
-pub(crate) fn load_matrices<R: Registers>(
+pub(crate) fn load_matrices<R: Registers<Register = u32>>(
     site: Site,
     form: &'static str,
     rows: &PerLane<RowAddr>,
@@ -80,7 +80,7 @@ pub(crate) fn load_matrices<R: Registers>(
     PerLane::from_array(registers)
 }
 
-pub(crate) fn store_matrices<R: Registers>(
+pub(crate) fn store_matrices<R: Registers<Register = u32>>(
     site: Site,
     form: &'static str,
     rows: &PerLane<RowAddr>,

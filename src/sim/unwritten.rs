@@ -1,20 +1,45 @@
 //! Global memory that counts as not written, as freshly allocated memory of a GPU is.
 //!
-//! It is filled with a pattern. Bytes count as unwritten until a kernel writes them, or a launch finds that they have not the
-//! pattern any more: the host has written there since, or other memory has come to lie at the same addresses.
+//! Such a buffer is filled with a pattern, and remembered with what its bytes must be: the pattern, or what kernels wrote
+//! since. Where a launch finds other bytes, the host has written there, or other memory has come to lie at the same
+//! addresses.
 
 use bytemuck::Pod;
 use rangemap::RangeSet;
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{LazyLock, PoisonError, RwLock};
+use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::vec::Vec;
 
-/// The addresses of bytes that were marked, and that no kernel has written since.
-static MARKED: LazyLock<RwLock<RangeSet<usize>>> = LazyLock::new(RwLock::default);
+/// The buffers that were marked, by where they start. They do not overlap.
+static MARKED: RwLock<BTreeMap<usize, Marked>> = RwLock::new(BTreeMap::new());
 
 /// Whether there are any. Most programs have none, and pay for no more than a look at this.
 static ANY: AtomicBool = AtomicBool::new(false);
+
+struct Marked {
+    /// What its bytes are, if nobody but kernels wrote any.
+    bytes: Vec<u8>,
+    /// Of these, those that nothing wrote, by address.
+    unwritten: RangeSet<usize>,
+}
+
+impl Marked {
+    /// A byte is known to be this now.
+    fn set(&mut self, start: usize, addresses: Range<usize>, to: &[u8]) {
+        self.bytes[addresses.start - start..addresses.end - start].copy_from_slice(to);
+        self.unwritten.remove(addresses);
+    }
+}
+
+fn marked() -> RwLockReadGuard<'static, BTreeMap<usize, Marked>> {
+    MARKED.read().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn marked_mut() -> RwLockWriteGuard<'static, BTreeMap<usize, Marked>> {
+    MARKED.write().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// Makes a buffer one that nothing has written yet, as freshly allocated memory of a GPU is: it has arbitrary contents, and
 /// a kernel that reads an element of it before a kernel, or the host, has written it, is told of by the simulator.
@@ -41,14 +66,27 @@ static ANY: AtomicBool = AtomicBool::new(false);
 /// ```
 pub fn mark_unwritten<T: Pod>(buffer: &mut [T]) {
     let bytes: &mut [u8] = bytemuck::cast_slice_mut(buffer);
-    let start = bytes.as_ptr().addr();
-    for (address, byte) in (start..).zip(&mut *bytes) {
+    let addresses = addresses(bytes);
+    for (address, byte) in addresses.clone().zip(&mut *bytes) {
         *byte = pattern(address);
     }
-    if !bytes.is_empty() {
-        MARKED.write().unwrap_or_else(PoisonError::into_inner).insert(start..start + bytes.len());
-        ANY.store(true, Ordering::Release);
+    if bytes.is_empty() {
+        return;
     }
+    let mut marked = marked_mut();
+    if let Some((start, around)) = overlapping(&mut marked, &addresses)
+        .find(|(start, around)| *start <= addresses.start && addresses.end <= start + around.bytes.len())
+    {
+        around.set(start, addresses.clone(), bytes);
+        around.unwritten.insert(addresses);
+    } else {
+        // What lay there is no more.
+        let gone: Vec<usize> = overlapping(&mut marked, &addresses).map(|(start, _)| start).collect();
+        gone.iter().for_each(|start| drop(marked.remove(start)));
+        let unwritten = RangeSet::from_iter([addresses.clone()]);
+        marked.insert(addresses.start, Marked { bytes: bytes.to_vec(), unwritten });
+    }
+    ANY.store(true, Ordering::Release);
 }
 
 /// The byte at an address that nothing has written. Neighbours differ, so that no number fits by chance.
@@ -56,7 +94,22 @@ fn pattern(address: usize) -> u8 {
     ((address as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as u8
 }
 
-/// So many bytes in a row do not have the pattern by chance; fewer, between others that do not have it, are taken for written.
+fn addresses(bytes: &[u8]) -> Range<usize> {
+    let start = bytes.as_ptr().addr();
+    start..start + bytes.len()
+}
+
+/// The marked buffers that share addresses with these, with where each starts.
+fn overlapping<'m>(
+    marked: &'m mut BTreeMap<usize, Marked>,
+    addresses: &Range<usize>,
+) -> impl Iterator<Item = (usize, &'m mut Marked)> + use<'m> {
+    let start = addresses.start;
+    let before = marked.range_mut(..addresses.end).rev().map(|(start, marked)| (*start, marked));
+    before.take_while(move |(other, marked)| other + marked.bytes.len() > start)
+}
+
+/// So many bytes in a row are not what was left there by chance; fewer, between others, are taken for written.
 const TELLING: usize = 8;
 
 /// A launch is given this buffer: what of it the host has written is unwritten no more.
@@ -65,21 +118,17 @@ pub(super) fn launched_with<T: Pod>(buffer: &[T]) {
         return;
     }
     let bytes: &[u8] = bytemuck::cast_slice(buffer);
-    let start = bytes.as_ptr().addr();
-    let mut marked = MARKED.write().unwrap_or_else(PoisonError::into_inner);
-    let here: Vec<Range<usize>> = marked
-        .overlapping(start..start + bytes.len())
-        .map(|range| range.start.max(start)..range.end.min(start + bytes.len()))
-        .collect();
-    for range in here {
-        let still = |address: &usize| bytes[address - start] == pattern(*address);
-        let mut at = range.start;
-        while at < range.end {
-            let is_still = still(&at);
-            let end = (at..range.end).find(|address| still(address) != is_still).unwrap_or(range.end);
-            let whole = at == range.start && end == range.end;
-            if !is_still || (end - at < TELLING && !whole) {
-                marked.remove(at..end);
+    let here = addresses(bytes);
+    for (start, marked) in overlapping(&mut marked_mut(), &here) {
+        let common = start.max(here.start)..(start + marked.bytes.len()).min(here.end);
+        let still = |marked: &Marked, address: usize| bytes[address - here.start] == marked.bytes[address - start];
+        let mut at = common.start;
+        while at < common.end {
+            let is_still = still(marked, at);
+            let end = (at..common.end).find(|&address| still(marked, address) != is_still).unwrap_or(common.end);
+            let all = (at..end) == common;
+            if !is_still || (end - at < TELLING && !all) {
+                marked.set(start, at..end, &bytes[at - here.start..end - here.start]);
             }
             at = end;
         }
@@ -93,14 +142,23 @@ pub(super) fn is_known() -> bool {
 
 /// Whether some of these addresses are of bytes that nothing wrote.
 pub(super) fn contains(addresses: Range<usize>) -> bool {
-    is_known() && !addresses.is_empty() && MARKED.read().unwrap_or_else(PoisonError::into_inner).overlaps(&addresses)
+    is_known()
+        && !addresses.is_empty()
+        && marked().range(..addresses.end).next_back().is_some_and(|(_, marked)| marked.unwritten.overlaps(&addresses))
 }
 
 /// Kernels have written these bytes.
-pub(super) fn wrote(ranges: impl Iterator<Item = Range<usize>>) {
+pub(super) fn wrote<'b>(written: impl Iterator<Item = (usize, &'b [u8])>) {
     if is_known() {
-        let mut marked = MARKED.write().unwrap_or_else(PoisonError::into_inner);
-        ranges.for_each(|range| marked.remove(range));
+        let mut marked = marked_mut();
+        for (address, bytes) in written {
+            let addresses = address..address + bytes.len();
+            let around = overlapping(&mut marked, &addresses).find(|(start, _)| *start <= address);
+            if let Some((start, around)) = around.filter(|(start, around)| addresses.end <= start + around.bytes.len())
+            {
+                around.set(start, addresses, bytes);
+            }
+        }
     }
 }
 
@@ -138,11 +196,39 @@ mod tests {
     }
 
     #[test]
+    fn what_kernels_write_is_written_and_tells_that_it_is_the_same_memory() {
+        let mut buffer = [0_u16; 64];
+        mark_unwritten(&mut buffer);
+        let write = |buffer: &mut [u16; 64], index: usize, value: u16| {
+            buffer[index] = value;
+            wrote(std::iter::once(((&raw const buffer[index]).addr(), &value.to_ne_bytes()[..])));
+        };
+        for index in (0..64).filter(|&index| index != 20) {
+            write(&mut buffer, index, index as u16);
+        }
+        assert_eq!(unwritten(&buffer), [20]);
+        let there = buffer[20];
+        buffer.fill(there);
+        assert!(unwritten(&buffer).is_empty(), "other memory, which has the same number there");
+    }
+
+    #[test]
+    fn a_part_may_be_marked_again() {
+        let mut buffer = [0_u64; 8];
+        mark_unwritten(&mut buffer);
+        buffer.fill(1);
+        assert!(unwritten(&buffer).is_empty());
+        mark_unwritten(&mut buffer[3..5]);
+        assert_eq!(unwritten(&buffer), [3, 4]);
+    }
+
+    #[test]
     fn a_small_buffer_is_marked_whole() {
         let mut buffer = [0_u8; 3];
         mark_unwritten(&mut buffer);
         assert_eq!(unwritten(&buffer), [0, 1, 2]);
-        wrote(std::iter::once((&raw const buffer[1]).addr()..(&raw const buffer[2]).addr()));
-        assert_eq!(unwritten(&buffer), [0, 2]);
+        assert_eq!(unwritten(&buffer[1..]), [0, 1]);
+        buffer[0] = !buffer[0];
+        assert_eq!(unwritten(&buffer), [0; 0], "two bytes would be by chance what they are");
     }
 }

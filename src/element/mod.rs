@@ -1,22 +1,32 @@
 //! Element types, and how wide they are.
 
+mod tensor_float;
+
+pub use tensor_float::tf32;
+
 use crate::lane::LaneCapture;
 use crate::sealed::Sealed;
 use bytemuck::Pod;
+use float8::{F8E4M3, F8E5M2};
 use half::{bf16, f16};
 
-/// The width of an element: which bits it has, and how a lane moves them to and from shared memory.
+/// The width of an element: which bits it has, which registers hold it in fragments, and how a lane moves it to and from
+/// shared memory.
 pub trait Width: Sealed + Copy + 'static {
     /// The unsigned integer of this width.
     type Bits: Pod + LaneCapture;
+    /// A register of a fragment, of 32 bits, or of 64 for 64-bit elements.
+    type Register: Pod + LaneCapture;
 
     /// Bytes of one element.
     const BYTES: usize = size_of::<Self::Bits>();
+    /// Elements in a register.
+    const PER_REGISTER: usize = size_of::<Self::Register>() / size_of::<Self::Bits>();
 
-    /// The element at `slot` of a 32-bit register (lowest bits first).
-    fn unpack(register: u32, slot: usize) -> Self::Bits;
-    /// Puts an element at `slot` of a 32-bit register.
-    fn pack(register: &mut u32, slot: usize, bits: Self::Bits);
+    /// The element at `slot` of a register (lowest bits first).
+    fn unpack(register: Self::Register, slot: usize) -> Self::Bits;
+    /// Puts an element at `slot` of a register.
+    fn pack(register: &mut Self::Register, slot: usize, bits: Self::Bits);
 
     /// # Safety
     /// `address` is that of an aligned element in shared memory.
@@ -28,26 +38,27 @@ pub trait Width: Sealed + Copy + 'static {
     unsafe fn store_shared(address: u32, bits: Self::Bits);
 }
 
-/// One row a width: the marker, its bits, the type in which `raw` moves them, `raw`'s load and store.
+/// One row a width: the marker, its bits, its register, the type in which `raw` moves it, `raw`'s load and store.
 macro_rules! widths {
-    ($($(#[$doc:meta])* $width:ident $bits:ty as $moved:ty, $load:ident, $store:ident;)*) => {$(
+    ($($(#[$doc:meta])* $width:ident $bits:ty, $register:ty as $moved:ty, $load:ident, $store:ident;)*) => {$(
         $(#[$doc])*
         #[derive(Debug, Clone, Copy)]
         pub struct $width;
         impl Sealed for $width {}
         impl Width for $width {
             type Bits = $bits;
+            type Register = $register;
 
             #[inline(always)]
-            fn unpack(register: u32, slot: usize) -> $bits {
+            fn unpack(register: $register, slot: usize) -> $bits {
                 (register >> (slot * 8 * size_of::<$bits>())) as $bits
             }
 
             #[inline(always)]
-            fn pack(register: &mut u32, slot: usize, bits: $bits) {
+            fn pack(register: &mut $register, slot: usize, bits: $bits) {
                 let shift = slot * 8 * size_of::<$bits>();
-                let mask = (<$bits>::MAX as u32) << shift;
-                *register = *register & !mask | (bits as u32) << shift;
+                let mask = (<$bits>::MAX as $register) << shift;
+                *register = *register & !mask | (bits as $register) << shift;
             }
 
             #[cfg(target_arch = "nvptx64")]
@@ -69,13 +80,13 @@ macro_rules! widths {
 
 widths! {
     /// 8-bit elements.
-    Bits8 u8 as u16, ld_shared_u8, st_shared_u8;
+    Bits8 u8, u32 as u16, ld_shared_u8, st_shared_u8;
     /// 16-bit elements.
-    Bits16 u16 as u16, ld_shared_b16, st_shared_b16;
+    Bits16 u16, u32 as u16, ld_shared_b16, st_shared_b16;
     /// 32-bit elements.
-    Bits32 u32 as u32, ld_shared_b32, st_shared_b32;
-    /// 64-bit elements. They do not fit a 32-bit register: no fragment of this crate packs them.
-    Bits64 u64 as u64, ld_shared_b64, st_shared_b64;
+    Bits32 u32, u32 as u32, ld_shared_b32, st_shared_b32;
+    /// 64-bit elements.
+    Bits64 u64, u64 as u64, ld_shared_b64, st_shared_b64;
 }
 
 /// A type that can be an element of a matrix, in memory or in a fragment.
@@ -113,6 +124,9 @@ elements! {
     f16: Bits16 "f16";
     bf16: Bits16 "bf16";
     f32: Bits32 "f32";
+    tf32: Bits32 "tf32";
+    F8E4M3: Bits8 "e4m3";
+    F8E5M2: Bits8 "e5m2";
     f64: Bits64 "f64";
     i8: Bits8 "s8";
     u8: Bits8 "u8";

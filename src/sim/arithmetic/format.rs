@@ -1,0 +1,204 @@
+//! The floating-point formats that the tensor cores take and return.
+
+use crate::tf32;
+use bytemuck::Zeroable;
+use float8::{F8E4M3, F8E5M2};
+use half::{bf16, f16};
+
+/// A floating-point format.
+pub(super) trait Float: Copy {
+    /// Bits of the significand behind the point.
+    const FRACTION: i32;
+    /// Bits of the exponent.
+    const EXPONENT: i32;
+    /// The least exponent of a normal number.
+    const MIN_EXPONENT: i32 = 2 - (1 << (Self::EXPONENT - 1));
+    /// Whether the greatest exponent is that of infinity and NaN; else it is a number's, and only all ones are NaN.
+    const INFINITE: bool = true;
+
+    /// Its bits, in the lowest of 32.
+    fn bits(self) -> u32;
+
+    /// The number that it is.
+    fn number(self) -> Number {
+        let bits = self.bits();
+        let negative = bits >> (Self::FRACTION + Self::EXPONENT) & 1 == 1;
+        let fraction = i64::from(bits) & ((1 << Self::FRACTION) - 1);
+        let field = (bits >> Self::FRACTION) as i32 & ((1 << Self::EXPONENT) - 1);
+        if field == (1 << Self::EXPONENT) - 1 {
+            match fraction {
+                0 if Self::INFINITE => return Number::Infinite { negative },
+                _ if Self::INFINITE || fraction == (1 << Self::FRACTION) - 1 => return Number::Nan,
+                _ => {}
+            }
+        }
+        if field == 0 {
+            return Number::Finite { negative, significand: fraction, exponent: Self::MIN_EXPONENT };
+        }
+        let significand = fraction | 1 << Self::FRACTION;
+        Number::Finite { negative, significand, exponent: field + Self::MIN_EXPONENT - 1 }
+    }
+}
+
+/// A format that the tensor cores accumulate in.
+pub(super) trait AccumulatorFloat: Float + Zeroable {
+    /// `sum * 2^exponent`, as the tensor cores round it.
+    fn round(sum: i64, exponent: i32) -> Self;
+    /// Infinity of that sign.
+    fn infinity(negative: bool) -> Self;
+    /// What the tensor core returns for "not a number".
+    fn nan() -> Self;
+}
+
+/// If finite: `(-1)^negative * significand * 2^(exponent - fraction)`, the significand with its leading one
+/// at bit `fraction` unless the number is subnormal.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Number {
+    Finite { negative: bool, significand: i64, exponent: i32 },
+    Infinite { negative: bool },
+    Nan,
+}
+
+/// One row a format: bits of the exponent and the significand, and how its bits are widened to 32.
+macro_rules! formats {
+    ($($format:ident $exponent:literal $fraction:literal $infinite:literal |$value:ident| $bits:expr;)*) => {$(
+        impl Float for $format {
+            const FRACTION: i32 = $fraction;
+            const EXPONENT: i32 = $exponent;
+            const INFINITE: bool = $infinite;
+
+            fn bits(self) -> u32 {
+                let $value = self;
+                $bits
+            }
+        }
+    )*};
+}
+
+formats! {
+    f32 8 23 true |value| value.to_bits();
+    // Its 19 bits are the upper ones of 32.
+    tf32 8 10 true |value| value.to_bits() >> 13;
+    bf16 8 7 true |value| value.to_bits().into();
+    f16 5 10 true |value| value.to_bits().into();
+    F8E5M2 5 2 true |value| value.to_bits().into();
+    F8E4M3 4 3 false |value| value.to_bits().into();
+}
+
+/// `sum * 2^exponent` cut toward zero to a format, as sign, significand with `fraction` bits behind the point and
+/// exponent; and whether what was cut off is more than, or exactly, half of the last place.
+struct Cut {
+    significand: i64,
+    exponent: i32,
+    rest: std::cmp::Ordering,
+}
+
+fn cut(magnitude: i64, exponent: i32, fraction: i32, min_exponent: i32) -> Cut {
+    let leading = 63 - magnitude.leading_zeros() as i32;
+    let result = (leading + exponent).max(min_exponent);
+    let drop = result - fraction - exponent;
+    if drop <= 0 {
+        return Cut { significand: magnitude << -drop, exponent: result, rest: std::cmp::Ordering::Less };
+    }
+    let drop = drop.min(63);
+    let rest = i128::from(magnitude) & ((1 << drop) - 1);
+    Cut { significand: magnitude >> drop, exponent: result, rest: rest.cmp(&(1 << (drop - 1))) }
+}
+
+impl Cut {
+    /// The bits of the exponent and the significand. A significand that was rounded up to two, or from subnormal to
+    /// one, carries into the exponent by itself.
+    fn encode(&self, fraction: i32, min_exponent: i32) -> i64 {
+        let field = i64::from(self.exponent - min_exponent);
+        (field << fraction) + self.significand
+    }
+}
+
+impl AccumulatorFloat for f32 {
+    fn round(sum: i64, exponent: i32) -> f32 {
+        if sum == 0 {
+            return 0.0;
+        }
+        let cut = cut(sum.abs(), exponent, Self::FRACTION, Self::MIN_EXPONENT);
+        match cut.encode(Self::FRACTION, Self::MIN_EXPONENT) {
+            // What is cut to nothing loses its sign too.
+            0 => 0.0,
+            bits if bits >= i64::from(f32::INFINITY.to_bits()) => Self::infinity(sum < 0),
+            bits => f32::from_bits(bits as u32 | u32::from(sum < 0) << 31),
+        }
+    }
+
+    fn infinity(negative: bool) -> f32 {
+        if negative { f32::NEG_INFINITY } else { f32::INFINITY }
+    }
+
+    fn nan() -> f32 {
+        f32::from_bits(0x7fff_ffff)
+    }
+}
+
+impl AccumulatorFloat for f16 {
+    fn round(sum: i64, exponent: i32) -> f16 {
+        if sum == 0 {
+            return f16::ZERO;
+        }
+        let mut cut = cut(sum.abs(), exponent, Self::FRACTION, Self::MIN_EXPONENT);
+        let odd = cut.significand & 1 == 1;
+        if cut.rest.is_gt() || cut.rest.is_eq() && odd {
+            cut.significand += 1;
+        }
+        match cut.encode(Self::FRACTION, Self::MIN_EXPONENT) {
+            0 => f16::ZERO,
+            bits if bits >= i64::from(f16::INFINITY.to_bits()) => Self::infinity(sum < 0),
+            bits => f16::from_bits(bits as u16 | u16::from(sum < 0) << 15),
+        }
+    }
+
+    fn infinity(negative: bool) -> f16 {
+        if negative { f16::NEG_INFINITY } else { f16::INFINITY }
+    }
+
+    fn nan() -> f16 {
+        f16::from_bits(0x7fff)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn value<T: Float>(of: T) -> f64 {
+        match of.number() {
+            Number::Finite { negative, significand, exponent } => {
+                let magnitude = significand as f64 * f64::from(exponent - T::FRACTION).exp2();
+                if negative { -magnitude } else { magnitude }
+            }
+            Number::Infinite { negative } => {
+                if negative {
+                    f64::NEG_INFINITY
+                } else {
+                    f64::INFINITY
+                }
+            }
+            Number::Nan => f64::NAN,
+        }
+    }
+
+    #[test]
+    fn every_code_of_the_small_formats_is_its_number() {
+        let same =
+            |ours: f64, theirs: f32| ours.to_bits() == f64::from(theirs).to_bits() || ours.is_nan() && theirs.is_nan();
+        for bits in 0..=u8::MAX {
+            let (e4m3, e5m2) = (F8E4M3::from_bits(bits), F8E5M2::from_bits(bits));
+            assert!(same(value(e4m3), e4m3.to_f32()), "e4m3 {bits:#x}");
+            assert!(same(value(e5m2), e5m2.to_f32()), "e5m2 {bits:#x}");
+        }
+        for bits in 0..=u16::MAX {
+            let (f16, bf16) = (f16::from_bits(bits), bf16::from_bits(bits));
+            assert!(same(value(f16), f16.to_f32()), "f16 {bits:#x}");
+            assert!(same(value(bf16), bf16.to_f32()), "bf16 {bits:#x}");
+            let tf32 = tf32::from_bits(u32::from(bits) << 16);
+            assert!(same(value(tf32), tf32.to_f32()), "tf32 {bits:#x}");
+        }
+    }
+}
