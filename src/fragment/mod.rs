@@ -1,6 +1,7 @@
 //! Fragments: the matrices of an `mma`, spread over the registers of a warp's lanes.
 
 mod layout;
+mod layouts;
 mod shape;
 mod tile;
 

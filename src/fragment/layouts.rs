@@ -1,0 +1,168 @@
+//! The layout of every fragment (PTX ISA 9.7.14.5.2 to .9).
+
+use super::layout::{Bit, Layout};
+use super::shape::*;
+use crate::element::{Bits8, Bits16, Bits32, Bits64, Width};
+
+/// The layouts, a row each: shape, role, width, registers, and the bits of the coordinate that the bits of the
+/// lane and of the index are, lowest first (`R3`: bit 3 of the row).
+macro_rules! layouts {
+    ($($shape:ident $role:ident $width:ident $registers:literal [$($lane:ident)*] [$($index:ident)*];)*) => {$(
+        impl FragmentShape<$role, $width> for $shape {
+            type Registers = [<$width as Width>::Register; $registers];
+            const LAYOUT: Layout = Layout::new([$($lane),*], &[$($index),*]);
+        }
+    )*
+        /// All of them, with the elements that their registers hold.
+        #[cfg(test)]
+        const ALL: &[(&str, Layout, usize)] = &[$((
+            concat!(stringify!($shape), " ", stringify!($role), " ", stringify!($width)),
+            <$shape as FragmentShape<$role, $width>>::LAYOUT,
+            $registers * <$width as Width>::PER_REGISTER,
+        )),*];
+    };
+}
+
+const R0: Bit = Bit::Row(0);
+const R1: Bit = Bit::Row(1);
+const R2: Bit = Bit::Row(2);
+const R3: Bit = Bit::Row(3);
+const C0: Bit = Bit::Col(0);
+const C1: Bit = Bit::Col(1);
+const C2: Bit = Bit::Col(2);
+const C3: Bit = Bit::Col(3);
+const R4: Bit = Bit::Row(4);
+const C4: Bit = Bit::Col(4);
+
+layouts! {
+    M8N8K4   RoleA Bits64 1 [C0 C1 R0 R1 R2] [];
+    M8N8K4   RoleB Bits64 1 [R0 R1 C0 C1 C2] [];
+    M8N8K4   RoleC Bits64 2 [C1 C2 R0 R1 R2] [C0];
+
+    M8N8K16  RoleA Bits8  1 [C2 C3 R0 R1 R2] [C0 C1];
+    M8N8K16  RoleB Bits8  1 [R2 R3 C0 C1 C2] [R0 R1];
+    M8N8K16  RoleC Bits32 2 [C1 C2 R0 R1 R2] [C0];
+
+    M16N8K4  RoleA Bits32 2 [C0 C1 R0 R1 R2] [R3];
+    M16N8K4  RoleA Bits64 2 [C0 C1 R0 R1 R2] [R3];
+    M16N8K4  RoleB Bits32 1 [R0 R1 C0 C1 C2] [];
+    M16N8K4  RoleB Bits64 1 [R0 R1 C0 C1 C2] [];
+    M16N8K4  RoleC Bits32 4 [C1 C2 R0 R1 R2] [C0 R3];
+    M16N8K4  RoleC Bits64 4 [C1 C2 R0 R1 R2] [C0 R3];
+
+    M16N8K8  RoleA Bits16 2 [C1 C2 R0 R1 R2] [C0 R3];
+    M16N8K8  RoleA Bits32 4 [C0 C1 R0 R1 R2] [R3 C2];
+    M16N8K8  RoleA Bits64 4 [C0 C1 R0 R1 R2] [R3 C2];
+    M16N8K8  RoleB Bits16 1 [R1 R2 C0 C1 C2] [R0];
+    M16N8K8  RoleB Bits32 2 [R0 R1 C0 C1 C2] [R2];
+    M16N8K8  RoleB Bits64 2 [R0 R1 C0 C1 C2] [R2];
+    M16N8K8  RoleC Bits16 2 [C1 C2 R0 R1 R2] [C0 R3];
+    M16N8K8  RoleC Bits32 4 [C1 C2 R0 R1 R2] [C0 R3];
+    M16N8K8  RoleC Bits64 4 [C1 C2 R0 R1 R2] [C0 R3];
+
+    M16N8K16 RoleA Bits8  2 [C2 C3 R0 R1 R2] [C0 C1 R3];
+    M16N8K16 RoleA Bits16 4 [C1 C2 R0 R1 R2] [C0 R3 C3];
+    M16N8K16 RoleA Bits64 8 [C0 C1 R0 R1 R2] [R3 C2 C3];
+    M16N8K16 RoleB Bits8  1 [R2 R3 C0 C1 C2] [R0 R1];
+    M16N8K16 RoleB Bits16 2 [R1 R2 C0 C1 C2] [R0 R3];
+    M16N8K16 RoleB Bits64 4 [R0 R1 C0 C1 C2] [R2 R3];
+    M16N8K16 RoleC Bits16 2 [C1 C2 R0 R1 R2] [C0 R3];
+    M16N8K16 RoleC Bits32 4 [C1 C2 R0 R1 R2] [C0 R3];
+    M16N8K16 RoleC Bits64 4 [C1 C2 R0 R1 R2] [C0 R3];
+
+    M16N8K32 RoleA Bits8  4 [C2 C3 R0 R1 R2] [C0 C1 R3 C4];
+    M16N8K32 RoleB Bits8  2 [R2 R3 C0 C1 C2] [R0 R1 R4];
+    M16N8K32 RoleC Bits16 2 [C1 C2 R0 R1 R2] [C0 R3];
+    M16N8K32 RoleC Bits32 4 [C1 C2 R0 R1 R2] [C0 R3];
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::vec;
+
+    #[test]
+    fn every_layout_is_a_bijection_and_its_inverse_is_its_inverse() {
+        for &(name, layout, held) in ALL {
+            assert_eq!(layout.elements(), held, "{name}");
+            let mut seen = vec![false; layout.rows() * layout.cols()];
+            for lane in 0..32 {
+                for index in 0..layout.elements() {
+                    let (row, col) = layout.position(lane, index);
+                    assert!(
+                        !std::mem::replace(&mut seen[row * layout.cols() + col], true),
+                        "{name}: ({row}, {col}) twice"
+                    );
+                    assert_eq!(layout.owner(row, col), (lane, index), "{name}");
+                }
+            }
+            assert!(seen.iter().all(|&seen| seen), "{name}");
+        }
+    }
+
+    /// A formula of the PTX ISA: the (row, column) of element `i`, from groupID, threadID_in_group and `i`.
+    type Formula = fn(usize, usize, usize) -> (usize, usize);
+
+    /// As the PTX ISA prints them, section by section.
+    const FORMULAS: &[(&[&str], Formula)] = &[
+        (&["M8N8K4 RoleA Bits64"], |group, thread, _| (group, thread)),
+        (&["M8N8K4 RoleB Bits64", "M16N8K4 RoleB Bits32", "M16N8K4 RoleB Bits64"], |group, thread, _| (thread, group)),
+        (&["M8N8K4 RoleC Bits64", "M8N8K16 RoleC Bits32"], |group, thread, i| (group, thread * 2 + i)),
+        (&["M8N8K16 RoleA Bits8"], |group, thread, i| (group, thread * 4 + i)),
+        (&["M8N8K16 RoleB Bits8", "M16N8K16 RoleB Bits8"], |group, thread, i| (thread * 4 + i, group)),
+        (&["M16N8K4 RoleA Bits32", "M16N8K4 RoleA Bits64"], |group, thread, i| {
+            (if i == 0 { group } else { group + 8 }, thread)
+        }),
+        (
+            &[
+                "M16N8K4 RoleC Bits32",
+                "M16N8K4 RoleC Bits64",
+                "M16N8K8 RoleA Bits16",
+                "M16N8K8 RoleC Bits16",
+                "M16N8K8 RoleC Bits32",
+                "M16N8K8 RoleC Bits64",
+                "M16N8K16 RoleC Bits16",
+                "M16N8K16 RoleC Bits32",
+                "M16N8K16 RoleC Bits64",
+                "M16N8K32 RoleC Bits16",
+                "M16N8K32 RoleC Bits32",
+            ],
+            |group, thread, i| (if i < 2 { group } else { group + 8 }, thread * 2 + (i & 1)),
+        ),
+        (&["M16N8K8 RoleA Bits32", "M16N8K8 RoleA Bits64"], |group, thread, i| {
+            (if i == 0 || i == 2 { group } else { group + 8 }, if i < 2 { thread } else { thread + 4 })
+        }),
+        (&["M16N8K8 RoleB Bits16"], |group, thread, i| (thread * 2 + i, group)),
+        (&["M16N8K8 RoleB Bits32", "M16N8K8 RoleB Bits64"], |group, thread, i| {
+            (if i == 0 { thread } else { thread + 4 }, group)
+        }),
+        (&["M16N8K16 RoleA Bits8"], |group, thread, i| (if i < 4 { group } else { group + 8 }, thread * 4 + (i & 3))),
+        (&["M16N8K16 RoleA Bits16"], |group, thread, i| {
+            let row = if i < 2 || (4..6).contains(&i) { group } else { group + 8 };
+            (row, thread * 2 + (i & 1) + if i >= 4 { 8 } else { 0 })
+        }),
+        (&["M16N8K16 RoleA Bits64"], |group, thread, i| {
+            if i % 2 == 0 { (group, i * 2 + thread) } else { (group + 8, i * 2 - 2 + thread) }
+        }),
+        (&["M16N8K16 RoleB Bits16"], |group, thread, i| (thread * 2 + (i & 1) + if i >= 2 { 8 } else { 0 }, group)),
+        (&["M16N8K16 RoleB Bits64"], |group, thread, i| (thread + i * 4, group)),
+        (&["M16N8K32 RoleA Bits8"], |group, thread, i| {
+            let row = if i < 4 || (8..12).contains(&i) { group } else { group + 8 };
+            (row, thread * 4 + (i & 3) + if i >= 8 { 16 } else { 0 })
+        }),
+        (&["M16N8K32 RoleB Bits8"], |group, thread, i| (thread * 4 + (i & 3) + if i >= 4 { 16 } else { 0 }, group)),
+    ];
+
+    #[test]
+    fn the_layouts_are_those_of_the_ptx_isa() {
+        for &(name, layout, held) in ALL {
+            let formula = FORMULAS.iter().find(|(names, _)| names.contains(&name));
+            let (_, formula) = formula.unwrap_or_else(|| panic!("no formula for {name}"));
+            for lane in 0..32 {
+                for i in 0..held {
+                    assert_eq!(layout.position(lane, i), formula(lane >> 2, lane % 4, i), "{name}: lane {lane}, {i}");
+                }
+            }
+        }
+    }
+}
