@@ -51,7 +51,7 @@ struct RawSlice<T> {
 }
 
 macro_rules! handle {
-    ($($handle:ident)*) => {$(
+    ($($handle:ident $is_mut:literal),*) => {$(
         impl<T> Clone for $handle<'_, T> {
             #[inline(always)]
             fn clone(&self) -> Self {
@@ -98,13 +98,21 @@ macro_rules! handle {
 
             /// Where the slice starts, as the threads of the kernel see it.
             #[inline(always)]
-            pub const fn as_ptr(self) -> *mut T {
+            pub fn as_ptr(self) -> *mut T {
+                #[cfg(not(target_arch = "nvptx64"))]
+                crate::sim::note_slice(crate::sim::Slice {
+                    name: self.slice.name,
+                    address: self.slice.start.addr(),
+                    len: self.slice.len,
+                    element: size_of::<T>(),
+                    is_mut: $is_mut,
+                });
                 self.slice.start
             }
         }
     )*};
 }
-handle!(Global GlobalMut);
+handle!(Global false, GlobalMut true);
 
 impl<T> Clone for RawSlice<T> {
     #[inline(always)]
@@ -126,6 +134,12 @@ impl<T: Element> RawSlice<T> {
 }
 
 impl<T: Element> Global<'_, T> {
+    /// Where the slice starts.
+    #[inline(always)]
+    pub(crate) const fn start(self) -> *const T {
+        self.slice.start
+    }
+
     /// The kernel's parameter, for reports.
     #[cfg(not(target_arch = "nvptx64"))]
     pub(crate) const fn name(self) -> &'static str {
@@ -139,7 +153,10 @@ impl<T: Element> Global<'_, T> {
         let site = Site::here();
         let element = self.slice.element(index, "read", site);
         #[cfg(not(target_arch = "nvptx64"))]
-        crate::sim::note_element(site, crate::sim::Traffic::GlobalRead, element.addr(), size_of::<T>());
+        {
+            crate::sim::forget_reads();
+            crate::sim::note_element(site, crate::sim::Traffic::GlobalRead, element.addr(), size_of::<T>());
+        }
         // SAFETY: an element of the slice, which nobody writes.
         unsafe { element.read() }
     }
@@ -172,7 +189,13 @@ impl<T: Element> GlobalMut<'_, T> {
         #[cfg(not(target_arch = "nvptx64"))]
         crate::sim::read_global(site, element.addr(), size_of::<T>(), self.slice.name, index);
         // SAFETY: an element of the slice. Volatile: another thread may have written it since.
-        unsafe { element.read_volatile() }
+        let value = unsafe { element.read_volatile() };
+        #[cfg(not(target_arch = "nvptx64"))]
+        crate::sim::note_read(site, element.addr(), bytemuck::bytes_of(&value), || crate::sim::Memory::Global {
+            name: self.slice.name,
+            index,
+        });
+        value
     }
 
     /// Writes element `index`. Beyond the slice, the kernel stops.
@@ -183,6 +206,7 @@ impl<T: Element> GlobalMut<'_, T> {
         let element = self.slice.element(index, "write", site);
         #[cfg(not(target_arch = "nvptx64"))]
         {
+            crate::sim::forget_reads();
             // SAFETY: an element of the slice.
             let changes = bytemuck::bytes_of(&unsafe { element.read() }) != bytemuck::bytes_of(&value);
             crate::sim::write_global(site, element.addr(), size_of::<T>(), self.slice.name, index, changes);

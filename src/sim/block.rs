@@ -4,9 +4,11 @@ use super::context::{Failure, current_lane, in_block, take_panic};
 use super::copies::WarpCopies;
 use super::error::{Finding, Misuse, Place, SimError};
 use super::global::GlobalAccesses;
+use super::operands::MmaResults;
 use super::race::{Access, Lanes};
 use super::record::{Recorder, note_sync};
 use super::shared::SharedMemory;
+use super::slices::Slices;
 use super::warnings::Warnings;
 use crate::lane::LANES;
 use crate::launch::Launch;
@@ -32,6 +34,8 @@ pub(super) struct BlockState {
     pub(super) global: RefCell<GlobalAccesses>,
     /// Each warp's copies that are in flight.
     pub(super) copies: RefCell<Vec<WarpCopies>>,
+    pub(super) results: RefCell<MmaResults>,
+    pub(super) slices: RefCell<Slices>,
     pub(super) warnings: Rc<Warnings>,
     /// The launch's, if it is recorded.
     pub(super) recorder: Option<Rc<RefCell<Recorder>>>,
@@ -41,8 +45,8 @@ pub(super) struct BlockState {
     epoch: Cell<u32>,
     /// Barriers that each warp has passed by itself.
     warp_epochs: RefCell<Vec<u32>>,
-    index: Grid,
-    grid: Grid,
+    pub(super) index: Grid,
+    pub(super) grid: Grid,
     threads: usize,
 }
 
@@ -146,6 +150,8 @@ pub(super) fn run(
         shared: SharedMemory::new(launch.kernel.shared_bytes as usize, warnings.clone()),
         warnings,
         global: RefCell::default(),
+        results: RefCell::default(),
+        slices: RefCell::default(),
         copies: RefCell::new((0..threads / LANES).map(|_| WarpCopies::default()).collect()),
         recorder,
         running: Cell::new(0),

@@ -76,6 +76,11 @@ pub(crate) fn read_global(site: Site, address: usize, bytes: usize, name: &'stat
         return;
     }
     note_element(site, Traffic::GlobalRead, address, bytes);
+    note_racing_read(site, address, name, index);
+}
+
+/// The same for what is no load of an element: an asynchronous copy.
+pub(super) fn note_racing_read(site: Site, address: usize, name: &'static str, index: usize) {
     let raced = with_block(|block| {
         let by = block.access(site);
         let earlier = block.global.borrow_mut().element(address, name, index).read(by)?;

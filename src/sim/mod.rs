@@ -3,12 +3,14 @@
 //! A block's warps run as coroutines on one thread, one at a time, until they wait for each other; which one goes on is drawn
 //! from a seed, so a run repeats exactly. In a warp, each lane closure runs once for lane 0, then for lane 1,
 //! and so on: a breakpoint in it stops with that lane's values. Collectives compute on all 32 lanes' values at once, and
-//! return the bits that the hardware returns.
+//! return the bits that the hardware returns. Where a lane closure calls a collective of [`raw`](crate::raw), each lane waits
+//! there for all others.
 //!
 //! What would be undefined, left to chance, or never end on a GPU ends the run with a [`SimError`], which names the
 //! misuse, the line of the kernel's source, the block, the warp and the lane: accesses out of bounds, matrix rows that
-//! are not aligned, reads of shared memory that nothing wrote or that a copy is on its way to, races between warps and between blocks (in whatever
-//! order they ran), a `sync` that not all warps reach, panics. Of races within a warp the [`Report`] warns.
+//! are not aligned, reads of shared memory that nothing wrote or that a copy is on its way to, races between warps and between
+//! blocks (in whatever order they ran), a `sync` that not all warps reach, a raw collective that not all lanes come to together,
+//! registers that an `mma` takes for what they are not, panics. Of races within a warp the [`Report`] warns.
 //!
 //! On request a run returns what it executed and moved, with the bank conflicts of each line ([`Simulator::profiled`]), and
 //! a trace that shows each warp's instructions ([`Simulator::traced`]).
@@ -19,15 +21,22 @@ mod block;
 mod closure_run;
 mod context;
 mod copies;
+mod divergence;
 mod error;
 mod global;
 mod instruction;
+mod lanes;
 mod matrix;
+mod multiply;
+mod operands;
+mod polling;
 mod profile;
 mod race;
+pub(crate) mod raw;
 mod record;
 mod shared;
 mod simulator;
+mod slices;
 mod sweep;
 mod trace;
 mod warnings;
@@ -36,17 +45,21 @@ mod warnings;
 pub mod guide {}
 
 pub use block::WarpOfBlock;
+pub use divergence::WaitingLanes;
 pub use error::{Agent, Finding, Memory, Misuse, Place, SimError};
 pub use profile::{BytesMoved, Executed, Profile, SharedSite};
 pub use shared::SHARED_BASE;
 pub use simulator::{Report, Simulator};
 pub use trace::{Trace, TraceEvent};
 
-pub(crate) use arithmetic::multiply_accumulate;
-pub(crate) use context::{fail, in_lane};
+pub(crate) use context::fail;
 pub(crate) use copies::{commit_copies, start_copy, wait_for_copies};
 pub(crate) use global::{read_global, write_global};
 pub(crate) use instruction::Traffic;
+pub(crate) use lanes::run_lanes;
 pub(crate) use matrix::{load_matrices, store_matrices, transpose_matrix};
+pub(crate) use multiply::multiply;
+pub(crate) use polling::{forget_reads, note_read};
 pub(crate) use record::{note_collective, note_element};
 pub(crate) use shared::{load_shared, store_shared};
+pub(crate) use slices::{Slice, note_slice};
