@@ -190,7 +190,7 @@ where
             }
         );
         // SAFETY: within the slice.
-        let source = unsafe { from.as_ptr().add(index) }.cast_const().cast::<u8>();
+        let source = unsafe { from.start().add(index) }.cast::<u8>();
         // A buffer on a GPU starts at a multiple of 256; the simulator counts from the start of its slice, wherever the
         // host has that.
         let address = if cfg!(target_arch = "nvptx64") { source.addr() } else { index * size_of::<T>() };

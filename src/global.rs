@@ -51,7 +51,7 @@ struct RawSlice<T> {
 }
 
 macro_rules! handle {
-    ($($handle:ident)*) => {$(
+    ($($handle:ident $is_mut:literal),*) => {$(
         impl<T> Clone for $handle<'_, T> {
             #[inline(always)]
             fn clone(&self) -> Self {
@@ -105,13 +105,21 @@ macro_rules! handle {
 
             /// Where the slice starts, as the threads of the kernel see it.
             #[inline(always)]
-            pub const fn as_ptr(self) -> *mut T {
+            pub fn as_ptr(self) -> *mut T {
+                #[cfg(not(target_arch = "nvptx64"))]
+                crate::sim::note_slice(crate::sim::Slice {
+                    name: self.slice.name,
+                    address: self.slice.start.addr(),
+                    len: self.slice.len,
+                    element: size_of::<T>(),
+                    is_mut: $is_mut,
+                });
                 self.slice.start
             }
         }
     )*};
 }
-handle!(Global GlobalMut);
+handle!(Global false, GlobalMut true);
 
 impl<T> Clone for RawSlice<T> {
     #[inline(always)]
@@ -139,6 +147,12 @@ impl<T: Element> RawSlice<T> {
 }
 
 impl<T: Element> Global<'_, T> {
+    /// Where the slice starts.
+    #[inline(always)]
+    pub(crate) const fn start(self) -> *const T {
+        self.slice.start
+    }
+
     /// The kernel's parameter, for reports.
     #[cfg(not(target_arch = "nvptx64"))]
     pub(crate) const fn name(self) -> &'static str {
@@ -160,6 +174,7 @@ impl<T: Element> Global<'_, T> {
         let element = self.slice.element(index, "read", site);
         #[cfg(not(target_arch = "nvptx64"))]
         {
+            crate::sim::forget_reads();
             crate::sim::note_element(site, crate::sim::Traffic::GlobalRead, element.addr(), size_of::<T>());
             self.note_read(site, index, 1);
         }
@@ -222,6 +237,7 @@ impl<T: Element> GlobalMut<'_, T> {
         }
         #[cfg(not(target_arch = "nvptx64"))]
         {
+            crate::sim::forget_reads();
             // SAFETY: an element of the slice, which nobody writes before the block has ended.
             let before = unsafe { element.read() };
             let (before, value) = (bytemuck::bytes_of(&before), bytemuck::bytes_of(&value));

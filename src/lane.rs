@@ -55,16 +55,6 @@ impl<T: ?Sized> !LaneCapture for *mut T {}
 pub struct PerLane<T>(#[cfg(target_arch = "nvptx64")] T, #[cfg(not(target_arch = "nvptx64"))] [T; LANES]);
 
 impl<T> PerLane<T> {
-    /// The value `f(lane)` in each lane.
-    #[inline(always)]
-    #[track_caller]
-    pub(crate) fn from_lanes(f: impl Fn(Lane<'_>) -> T) -> Self {
-        #[cfg(target_arch = "nvptx64")]
-        return PerLane(f(Lane::current()));
-        #[cfg(not(target_arch = "nvptx64"))]
-        return PerLane(core::array::from_fn(|id| crate::sim::in_lane(id, || f(Lane::simulated(id)))));
-    }
-
     /// The same value in every lane.
     #[inline(always)]
     pub const fn splat(value: T) -> Self
@@ -75,17 +65,6 @@ impl<T> PerLane<T> {
         return PerLane(value);
         #[cfg(not(target_arch = "nvptx64"))]
         return PerLane([value; LANES]);
-    }
-
-    #[inline(always)]
-    pub(crate) fn lane_mut(&mut self, lane: Lane<'_>) -> &mut T {
-        #[cfg(target_arch = "nvptx64")]
-        return {
-            let _ = lane;
-            &mut self.0
-        };
-        #[cfg(not(target_arch = "nvptx64"))]
-        return &mut self.0[lane.id()];
     }
 
     #[inline(always)]
@@ -112,6 +91,11 @@ impl<T> PerLane<T> {
     pub(crate) fn own(self) -> T {
         self.0
     }
+
+    #[inline(always)]
+    pub(crate) fn own_mut(&mut self) -> &mut T {
+        &mut self.0
+    }
 }
 
 /// All lanes' values, in order: what the simulator computes with.
@@ -123,6 +107,10 @@ impl<T> PerLane<T> {
 
     pub(crate) fn array(&self) -> &[T; LANES] {
         &self.0
+    }
+
+    pub(crate) fn array_mut(&mut self) -> &mut [T; LANES] {
+        &mut self.0
     }
 }
 

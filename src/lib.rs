@@ -27,7 +27,6 @@ mod site;
 mod stmatrix;
 
 pub mod launch;
-#[cfg(target_arch = "nvptx64")]
 pub mod raw;
 #[cfg(not(target_arch = "nvptx64"))]
 pub mod sim;

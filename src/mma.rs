@@ -2,6 +2,7 @@
 
 use crate::fragment::{FragmentShape, RoleA, RoleB, RoleC, Shape};
 use crate::sealed::Sealed;
+use crate::site::Site;
 use crate::target::{AtLeast, BuildTarget, Supports};
 use crate::{Accumulator, Element, FragmentA, FragmentB, M16N8K8, M16N8K16, Warp};
 use core::marker::PhantomData;
@@ -61,7 +62,7 @@ pub trait MmaForm: Sealed {
     /// # Safety
     /// All lanes of the warp execute it, converged.
     #[doc(hidden)]
-    unsafe fn issue(acc: &mut Self::C, a: &Self::A, b: &Self::B);
+    unsafe fn issue(site: Site, acc: &mut Self::C, a: &Self::A, b: &Self::B);
 }
 
 /// The forms, a row each: shape, elements of A, B and C, what it needs, its function in `raw`, its PTX.
@@ -76,15 +77,16 @@ macro_rules! forms {
             const PTX: &'static str = $ptx;
 
             #[inline(always)]
-            unsafe fn issue(acc: &mut Self::C, a: &Self::A, b: &Self::B) {
+            unsafe fn issue(site: Site, acc: &mut Self::C, a: &Self::A, b: &Self::B) {
                 #[cfg(target_arch = "nvptx64")]
                 // SAFETY: the caller's.
                 unsafe {
+                    let _ = site;
                     let d = crate::raw::$raw(a.registers().own(), b.registers().own(), acc.registers().own());
                     *acc = Accumulator::from_registers(crate::PerLane::from_own(d));
                 }
                 #[cfg(not(target_arch = "nvptx64"))]
-                crate::sim::multiply_accumulate(acc, a, b);
+                crate::sim::multiply(site, Self::PTX, acc, a, b);
             }
         }
     )*};
@@ -120,9 +122,7 @@ where
     where
         Target: Supports<<Self as MmaForm>::Needs>,
     {
-        #[cfg(not(target_arch = "nvptx64"))]
-        crate::sim::note_collective(crate::site::Site::here(), Self::PTX);
         // SAFETY: warp scope is converged.
-        unsafe { Self::issue(acc, a, b) }
+        unsafe { Self::issue(Site::here(), acc, a, b) }
     }
 }

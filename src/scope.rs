@@ -5,6 +5,8 @@ use crate::launch::Grid;
 use crate::sealed::Sealed;
 #[cfg(not(target_arch = "nvptx64"))]
 use crate::{sim, site::Site};
+#[cfg(not(target_arch = "nvptx64"))]
+use core::cell::Cell;
 use core::marker::PhantomData;
 
 /// Block scope: code that all warps of a block run. What it computes from the block's index and the kernel's
@@ -131,8 +133,17 @@ impl<'b> Warp<'b> {
     #[inline(always)]
     #[track_caller]
     pub fn each<T>(self, value: impl Fn(Lane<'_>) -> T + LaneCapture) -> PerLane<T> {
-        let _ = self;
-        PerLane::from_lanes(value)
+        #[cfg(target_arch = "nvptx64")]
+        return {
+            let _ = self;
+            PerLane::from_own(value(Lane::current()))
+        };
+        #[cfg(not(target_arch = "nvptx64"))]
+        return {
+            let values = [const { Cell::new(None) }; LANES];
+            sim::run_lanes(self.block.simulated, &|id| values[id].set(Some(value(Lane::simulated(id)))));
+            PerLane::from_array(values.map(|value| value.into_inner().expect("each lane has run")))
+        };
     }
 
     /// Runs the lane closure in each lane, with that lane's value to change. (The closure is handed the value as if it had
@@ -141,14 +152,13 @@ impl<'b> Warp<'b> {
     #[track_caller]
     pub fn update<T: LaneCapture>(self, values: &mut PerLane<T>, change: impl Fn(Lane<'_>, &mut T) + LaneCapture) {
         #[cfg(target_arch = "nvptx64")]
-        {
-            let lane = Lane::current();
-            change(lane, values.lane_mut(lane));
-        }
+        change(Lane::current(), values.own_mut());
         #[cfg(not(target_arch = "nvptx64"))]
-        for id in 0..LANES {
-            let lane = Lane::simulated(id);
-            sim::in_lane(id, || change(lane, values.lane_mut(lane)));
+        {
+            let values = values.array_mut().each_mut().map(|value| Cell::new(Some(value)));
+            sim::run_lanes(self.block.simulated, &|id| {
+                change(Lane::simulated(id), values[id].take().expect("each lane runs once"));
+            });
         }
     }
 

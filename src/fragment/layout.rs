@@ -22,7 +22,7 @@ pub enum Bit {
 /// assert_eq!(layout.owner(9, 3), (5, 3));
 /// assert_eq!(layout.to_string(), "(T32,V4) -> (16,8)");
 /// ```
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Layout {
     lane: [Bit; 5],
     index: &'static [Bit],

@@ -38,6 +38,8 @@ shapes! {
 
 /// What a matrix is in a multiplication: [`RoleA`], [`RoleB`] or [`RoleC`].
 pub trait Role: Sealed + Copy + 'static {
+    /// Its letter: `A`, `B` or `C`.
+    const NAME: char;
     /// Whether a register's elements are neighbours in a row; else in a column.
     const PACKS_ROWS: bool;
 }
@@ -47,6 +49,7 @@ pub trait Role: Sealed + Copy + 'static {
 pub struct RoleA;
 impl Sealed for RoleA {}
 impl Role for RoleA {
+    const NAME: char = 'A';
     const PACKS_ROWS: bool = true;
 }
 
@@ -55,6 +58,7 @@ impl Role for RoleA {
 pub struct RoleB;
 impl Sealed for RoleB {}
 impl Role for RoleB {
+    const NAME: char = 'B';
     const PACKS_ROWS: bool = false;
 }
 
@@ -63,6 +67,7 @@ impl Role for RoleB {
 pub struct RoleC;
 impl Sealed for RoleC {}
 impl Role for RoleC {
+    const NAME: char = 'C';
     const PACKS_ROWS: bool = true;
 }
 

@@ -1,5 +1,8 @@
 //! `cp.async` (PTX ISA 9.7.9.25.3): copies from global to shared memory that go on by themselves. sm_80, PTX 7.0.
 
+#[cfg(not(target_arch = "nvptx64"))]
+use crate::sim::raw as sim;
+#[cfg(target_arch = "nvptx64")]
 use core::arch::asm;
 
 /// One row a form: the function that copies all, the one that copies some and fills up with zeros, PTX, bytes.
@@ -11,11 +14,18 @@ macro_rules! forms {
         #[doc = concat!("From now until a wait for it, `to` is the address of ", $bytes, " bytes in shared memory that nobody")]
         /// else touches, and as many bytes of global memory at `from` are there; both are multiples of that size.
         #[inline(always)]
+        #[track_caller]
         pub unsafe fn $copy(to: u32, from: *const u8) {
+            #[cfg(target_arch = "nvptx64")]
             // SAFETY: the caller's.
             unsafe {
                 asm!(concat!($ptx, " [{to}], [{from}], ", $bytes, ";"),
                     to = in(reg32) to, from = in(reg64) from, options(nostack));
+            }
+            #[cfg(not(target_arch = "nvptx64"))]
+            // SAFETY: the caller's.
+            unsafe {
+                sim::copy::<$bytes>(concat!($ptx, " ", $bytes), to, from, $bytes);
             }
         }
 
@@ -24,32 +34,51 @@ macro_rules! forms {
         /// # Safety
         /// As above, but for the global memory, of which only `some` bytes need be there.
         #[inline(always)]
+        #[track_caller]
         pub unsafe fn $copy_some(to: u32, from: *const u8, some: u32) {
+            #[cfg(target_arch = "nvptx64")]
             // SAFETY: the caller's.
             unsafe {
                 asm!(concat!($ptx, " [{to}], [{from}], ", $bytes, ", {some};"),
                     to = in(reg32) to, from = in(reg64) from, some = in(reg32) some, options(nostack));
+            }
+            #[cfg(not(target_arch = "nvptx64"))]
+            // SAFETY: the caller's.
+            unsafe {
+                sim::copy::<$bytes>(concat!($ptx, " ", $bytes), to, from, some as usize);
             }
         }
     )*};
 }
 
 forms! {
-    cp_async_ca_shared_global_4 cp_async_ca_shared_global_4_src "cp.async.ca.shared.global" "4";
-    cp_async_ca_shared_global_8 cp_async_ca_shared_global_8_src "cp.async.ca.shared.global" "8";
-    cp_async_cg_shared_global_16 cp_async_cg_shared_global_16_src "cp.async.cg.shared.global" "16";
+    cp_async_ca_shared_global_4 cp_async_ca_shared_global_4_src "cp.async.ca.shared.global" 4;
+    cp_async_ca_shared_global_8 cp_async_ca_shared_global_8_src "cp.async.ca.shared.global" 8;
+    cp_async_cg_shared_global_16 cp_async_cg_shared_global_16_src "cp.async.cg.shared.global" 16;
 }
 
 /// `cp.async.commit_group;`: the copies that the thread started since the last one become a group.
 #[inline(always)]
+#[track_caller]
 pub fn cp_async_commit_group() {
+    #[cfg(target_arch = "nvptx64")]
     // SAFETY: it touches no memory of the program's.
-    unsafe { asm!("cp.async.commit_group;", options(nostack)) }
+    unsafe {
+        asm!("cp.async.commit_group;", options(nostack));
+    }
+    #[cfg(not(target_arch = "nvptx64"))]
+    sim::commit_copies();
 }
 
 /// `cp.async.wait_group N;`: until at most the thread's `N` newest groups are still going on.
 #[inline(always)]
+#[track_caller]
 pub fn cp_async_wait_group<const N: u32>() {
+    #[cfg(target_arch = "nvptx64")]
     // SAFETY: it waits.
-    unsafe { asm!("cp.async.wait_group {n};", n = const N, options(nostack)) }
+    unsafe {
+        asm!("cp.async.wait_group {n};", n = const N, options(nostack));
+    }
+    #[cfg(not(target_arch = "nvptx64"))]
+    sim::wait_for_copies(N as usize);
 }

@@ -1,23 +1,30 @@
 //! Loads and stores of shared memory by one lane (PTX ISA 9.7.9.8 `ld`, 9.7.9.11 `st`).
 
+#[cfg(target_arch = "nvptx64")]
 use core::arch::asm;
 
-/// One row a width: load, store, the value's type, its register class, PTX's type.
+/// One row a width: load, store, the value's type, its register class, PTX's type, what lies in memory.
 macro_rules! forms {
-    ($($load:ident $store:ident $value:ty, $class:ident, $ptx:literal;)*) => {$(
+    ($($load:ident $store:ident $value:ty, $class:ident, $ptx:literal, $element:ty;)*) => {$(
         #[doc = concat!("`ld.shared.", $ptx, " value, [address];`")]
         ///
         /// # Safety
         /// `address` is that of a readable, aligned value of this width in shared memory.
         #[inline(always)]
+        #[track_caller]
         pub unsafe fn $load(address: u32) -> $value {
-            let value;
-            // SAFETY: the caller's.
-            unsafe {
-                asm!(concat!("ld.shared.", $ptx, " {value}, [{address}];"),
-                    value = lateout($class) value, address = in(reg32) address, options(nostack, readonly));
-            }
-            value
+            #[cfg(target_arch = "nvptx64")]
+            return {
+                let value;
+                // SAFETY: the caller's.
+                unsafe {
+                    asm!(concat!("ld.shared.", $ptx, " {value}, [{address}];"),
+                        value = lateout($class) value, address = in(reg32) address, options(nostack, readonly));
+                }
+                value
+            };
+            #[cfg(not(target_arch = "nvptx64"))]
+            return crate::sim::raw::load_element::<$element>(address).into();
         }
 
         #[doc = concat!("`st.shared.", $ptx, " [address], value;`")]
@@ -25,20 +32,24 @@ macro_rules! forms {
         /// # Safety
         /// `address` is that of a writable, aligned value of this width in shared memory.
         #[inline(always)]
+        #[track_caller]
         pub unsafe fn $store(address: u32, value: $value) {
+            #[cfg(target_arch = "nvptx64")]
             // SAFETY: the caller's.
             unsafe {
                 asm!(concat!("st.shared.", $ptx, " [{address}], {value};"),
                     address = in(reg32) address, value = in($class) value, options(nostack));
             }
+            #[cfg(not(target_arch = "nvptx64"))]
+            crate::sim::raw::store_element(address, value as $element);
         }
     )*};
 }
 
 forms! {
     // PTX has no 8-bit registers: a byte is loaded into, and stored from, a 16-bit one.
-    ld_shared_u8 st_shared_u8 u16, reg16, "u8";
-    ld_shared_b16 st_shared_b16 u16, reg16, "b16";
-    ld_shared_b32 st_shared_b32 u32, reg32, "b32";
-    ld_shared_b64 st_shared_b64 u64, reg64, "b64";
+    ld_shared_u8 st_shared_u8 u16, reg16, "u8", u8;
+    ld_shared_b16 st_shared_b16 u16, reg16, "b16", u16;
+    ld_shared_b32 st_shared_b32 u32, reg32, "b32", u32;
+    ld_shared_b64 st_shared_b64 u64, reg64, "b64", u64;
 }

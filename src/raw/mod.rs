@@ -1,8 +1,34 @@
 //! PTX instructions as they are: one `unsafe fn` per form, its body one `asm!`, its name PTX's own.
 //!
-//! Nothing here is checked, and nothing here needs the rest of the crate. Addresses of shared memory are
+//! On the device nothing here is checked, and nothing here needs the rest of the crate. Addresses of shared memory are
 //! 32-bit `.shared` addresses, not generic pointers. A caller of a `.sync.aligned` form answers for all 32
 //! lanes of the warp executing it together, converged.
+//!
+//! On the host each form runs in the simulator, which does check it. There a function is one lane's, called in a lane closure,
+//! and a collective waits for all lanes:
+//!
+//! ```
+//! use ptx_matrix::*;
+//!
+//! /// The product of matrices of ones.
+//! #[kernel(threads = 32)]
+//! fn multiply(block: &Block, d: GlobalMut<f32>) {
+//!     let one = u32::from(f16::ONE.to_bits()) * 0x1_0001;
+//!     block.warp().each(|lane| {
+//!         // SAFETY: all lanes come here together.
+//!         let acc = unsafe {
+//!             raw::mma_sync_aligned_m16n8k8_row_col_f32_f16_f16_f32([one; 2], [one], [0; 4])
+//!         };
+//!         for (i, register) in acc.into_iter().enumerate() {
+//!             d.set(lane.id() * 4 + i, f32::from_bits(register));
+//!         }
+//!     });
+//! }
+//!
+//! let mut d = [0.0; 128];
+//! multiply::simulate(1, &mut d).unwrap();
+//! assert_eq!(d, [8.0; 128]);
+//! ```
 //!
 //! No form is `pure`: LLVM would be free to move it under a branch. Those that touch no memory are `nomem`.
 

@@ -1,5 +1,6 @@
 //! `movmatrix` (PTX ISA 9.7.14.5.17): sm_75, PTX 7.8.
 
+#[cfg(target_arch = "nvptx64")]
 use core::arch::asm;
 
 /// `movmatrix.sync.aligned.m8n8.trans.b16 d, a;`
@@ -7,16 +8,22 @@ use core::arch::asm;
 /// # Safety
 /// All lanes of the warp execute it, converged.
 #[inline(always)]
+#[track_caller]
 pub unsafe fn movmatrix_sync_aligned_m8n8_trans_b16(a: u32) -> u32 {
-    let d;
-    // SAFETY: the caller's.
-    unsafe {
-        asm!(
-            "movmatrix.sync.aligned.m8n8.trans.b16 {d}, {a};",
-            d = lateout(reg32) d,
-            a = in(reg32) a,
-            options(nostack, nomem)
-        );
-    }
-    d
+    #[cfg(target_arch = "nvptx64")]
+    return {
+        let d;
+        // SAFETY: the caller's.
+        unsafe {
+            asm!(
+                "movmatrix.sync.aligned.m8n8.trans.b16 {d}, {a};",
+                d = lateout(reg32) d,
+                a = in(reg32) a,
+                options(nostack, nomem)
+            );
+        }
+        d
+    };
+    #[cfg(not(target_arch = "nvptx64"))]
+    return crate::sim::raw::transpose_matrix("movmatrix.sync.aligned.m8n8.trans.b16", a);
 }

@@ -1,17 +1,20 @@
 //! `stmatrix` (PTX ISA 9.7.14.5.16): sm_90, PTX 7.8.
 
+#[cfg(target_arch = "nvptx64")]
 use core::arch::asm;
 
-/// One row a form: the function, its registers, its PTX.
+/// One row a form: the function, its registers, its PTX, and whether it transposes.
 macro_rules! forms {
-    ($($name:ident($($r:ident),+) $ptx:literal $registers:literal;)*) => {$(
+    ($($name:ident($($r:ident),+) $ptx:literal $registers:literal $transposes:literal;)*) => {$(
         #[doc = concat!("`", $ptx, " [address], {r..};`")]
         ///
         /// # Safety
         /// All lanes of the warp execute it, converged. In every lane that the form reads an address of,
         /// `address` is that of 16 writable bytes in shared memory, 16-byte aligned.
         #[inline(always)]
+        #[track_caller]
         pub unsafe fn $name(address: u32, [$($r),+]: [u32; forms!(@count $($r)+)]) {
+            #[cfg(target_arch = "nvptx64")]
             // SAFETY: the caller's.
             unsafe {
                 asm!(
@@ -21,16 +24,18 @@ macro_rules! forms {
                     options(nostack)
                 );
             }
+            #[cfg(not(target_arch = "nvptx64"))]
+            crate::sim::raw::store_matrices($ptx, $transposes, address, [$($r),+]);
         }
     )*};
     (@count $($r:ident)+) => { 0 $(+ { stringify!($r); 1 })+ };
 }
 
 forms! {
-    stmatrix_sync_aligned_m8n8_x1_shared_b16(r0) "stmatrix.sync.aligned.m8n8.x1.shared.b16" "{r0}";
-    stmatrix_sync_aligned_m8n8_x2_shared_b16(r0, r1) "stmatrix.sync.aligned.m8n8.x2.shared.b16" "{r0}, {r1}";
-    stmatrix_sync_aligned_m8n8_x4_shared_b16(r0, r1, r2, r3) "stmatrix.sync.aligned.m8n8.x4.shared.b16" "{r0}, {r1}, {r2}, {r3}";
-    stmatrix_sync_aligned_m8n8_x1_trans_shared_b16(r0) "stmatrix.sync.aligned.m8n8.x1.trans.shared.b16" "{r0}";
-    stmatrix_sync_aligned_m8n8_x2_trans_shared_b16(r0, r1) "stmatrix.sync.aligned.m8n8.x2.trans.shared.b16" "{r0}, {r1}";
-    stmatrix_sync_aligned_m8n8_x4_trans_shared_b16(r0, r1, r2, r3) "stmatrix.sync.aligned.m8n8.x4.trans.shared.b16" "{r0}, {r1}, {r2}, {r3}";
+    stmatrix_sync_aligned_m8n8_x1_shared_b16(r0) "stmatrix.sync.aligned.m8n8.x1.shared.b16" "{r0}" false;
+    stmatrix_sync_aligned_m8n8_x2_shared_b16(r0, r1) "stmatrix.sync.aligned.m8n8.x2.shared.b16" "{r0}, {r1}" false;
+    stmatrix_sync_aligned_m8n8_x4_shared_b16(r0, r1, r2, r3) "stmatrix.sync.aligned.m8n8.x4.shared.b16" "{r0}, {r1}, {r2}, {r3}" false;
+    stmatrix_sync_aligned_m8n8_x1_trans_shared_b16(r0) "stmatrix.sync.aligned.m8n8.x1.trans.shared.b16" "{r0}" true;
+    stmatrix_sync_aligned_m8n8_x2_trans_shared_b16(r0, r1) "stmatrix.sync.aligned.m8n8.x2.trans.shared.b16" "{r0}, {r1}" true;
+    stmatrix_sync_aligned_m8n8_x4_trans_shared_b16(r0, r1, r2, r3) "stmatrix.sync.aligned.m8n8.x4.trans.shared.b16" "{r0}, {r1}, {r2}, {r3}" true;
 }

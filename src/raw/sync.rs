@@ -1,5 +1,6 @@
 //! Barriers (PTX ISA 9.7.13), and the end of a kernel that went wrong.
 
+#[cfg(target_arch = "nvptx64")]
 use core::arch::asm;
 
 /// `bar.sync 0;`: all threads of the block wait for each other; their memory accesses before it are seen after it.
@@ -7,9 +8,15 @@ use core::arch::asm;
 /// # Safety
 /// All threads of the block execute it, each warp converged.
 #[inline(always)]
+#[track_caller]
 pub unsafe fn bar_sync() {
+    #[cfg(target_arch = "nvptx64")]
     // SAFETY: the caller's.
-    unsafe { asm!("bar.sync 0;", options(nostack)) }
+    unsafe {
+        asm!("bar.sync 0;", options(nostack));
+    }
+    #[cfg(not(target_arch = "nvptx64"))]
+    crate::sim::raw::sync_block();
 }
 
 /// `bar.warp.sync 0xffffffff;`: the same for the lanes of a warp.
@@ -17,14 +24,26 @@ pub unsafe fn bar_sync() {
 /// # Safety
 /// All lanes of the warp execute it.
 #[inline(always)]
+#[track_caller]
 pub unsafe fn bar_warp_sync() {
+    #[cfg(target_arch = "nvptx64")]
     // SAFETY: the caller's.
-    unsafe { asm!("bar.warp.sync 0xffffffff;", options(nostack)) }
+    unsafe {
+        asm!("bar.warp.sync 0xffffffff;", options(nostack));
+    }
+    #[cfg(not(target_arch = "nvptx64"))]
+    crate::sim::raw::sync_warp();
 }
 
 /// `trap;`: stops the whole grid; the launch reports it (PTX ISA 9.7.19).
 #[inline(always)]
+#[track_caller]
 pub fn trap() -> ! {
+    #[cfg(target_arch = "nvptx64")]
     // SAFETY: it does nothing but stop.
-    unsafe { core::arch::nvptx::trap() }
+    unsafe {
+        core::arch::nvptx::trap()
+    }
+    #[cfg(not(target_arch = "nvptx64"))]
+    crate::sim::raw::trap()
 }

@@ -5,9 +5,11 @@ use super::copies::WarpCopies;
 use super::error::{Misuse, Place};
 use super::findings::{Findings, Found};
 use super::global::GlobalAccesses;
+use super::operands::MmaResults;
 use super::race::{Access, Lanes};
 use super::record::{Recorder, note_sync};
 use super::shared::SharedMemory;
+use super::slices::Slices;
 use crate::lane::LANES;
 use crate::launch::Launch;
 use crate::site::Site;
@@ -32,6 +34,8 @@ pub(super) struct BlockState {
     pub(super) global: RefCell<GlobalAccesses>,
     /// Each warp's copies that are in flight.
     pub(super) copies: RefCell<Vec<WarpCopies>>,
+    pub(super) results: RefCell<MmaResults>,
+    pub(super) slices: RefCell<Slices>,
     pub(super) findings: Rc<Findings>,
     /// If the launch is recorded.
     pub(super) recorder: Option<RefCell<Recorder>>,
@@ -41,8 +45,8 @@ pub(super) struct BlockState {
     epoch: Cell<u32>,
     /// Barriers that each warp has passed by itself.
     warp_epochs: RefCell<Vec<u32>>,
-    index: Grid,
-    grid: Grid,
+    pub(super) index: Grid,
+    pub(super) grid: Grid,
     threads: usize,
 }
 
@@ -139,6 +143,8 @@ pub(super) fn run(launch: &Launch<'_>, index: Grid, seed: u64, recorder: Option<
         shared: SharedMemory::new(launch.kernel.shared_bytes as usize, findings.clone()),
         findings,
         global: RefCell::default(),
+        results: RefCell::default(),
+        slices: RefCell::default(),
         copies: RefCell::new((0..threads / LANES).map(|_| WarpCopies::default()).collect()),
         recorder: recorder.map(RefCell::new),
         running: Cell::new(0),

@@ -50,15 +50,14 @@ pub(super) fn with_block<R>(work: impl FnOnce(&BlockState) -> R) -> R {
     })
 }
 
-/// Runs `work` as lane `lane` of the warp.
-pub(crate) fn in_lane<R>(lane: usize, work: impl FnOnce() -> R) -> R {
-    let outer = LANE.replace(lane);
-    let result = work();
-    LANE.set(outer);
-    if lane == LANES - 1 {
-        record::note_end_of_closure();
-    }
-    result
+/// The block that is being simulated, if one is.
+pub(super) fn try_with_block<R>(work: impl FnOnce(&BlockState) -> R) -> Option<R> {
+    BLOCK.with_borrow(|block| block.as_deref().map(work))
+}
+
+/// From now on this lane runs, or, again, uniform code.
+pub(super) fn set_lane(lane: Option<usize>) {
+    LANE.set(lane.unwrap_or(NO_LANE));
 }
 
 /// The lane that is running, or that was when the kernel ended by a panic.

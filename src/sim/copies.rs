@@ -4,26 +4,30 @@
 
 use super::block::BlockState;
 use super::context::{current_lane, fail, with_block};
+use super::polling::forget_reads;
 use super::race::Lanes;
-use super::record::{note_collective, note_copy};
+use super::record::{note_copy, note_lane};
+use crate::lane::LANES;
 use crate::site::Site;
-use std::collections::VecDeque;
+use std::ops::Range;
 use std::vec::Vec;
 
 /// The copies of one warp.
 #[derive(Default)]
 pub(super) struct WarpCopies {
-    /// Started, and in no group yet.
-    open: Vec<Copy>,
-    /// Groups that are in flight, the oldest first.
-    groups: VecDeque<Vec<Copy>>,
+    /// Those that are in flight, in the order in which they were started.
+    in_flight: Vec<Copy>,
+    /// The groups that each lane has made.
+    groups: [usize; LANES],
 }
 
 /// A copy that is in flight.
 struct Copy {
     to: u32,
     bytes: Vec<u8>,
-    lane: Option<usize>,
+    lane: usize,
+    /// Which of its lane's groups it is in, or will be.
+    group: usize,
 }
 
 /// One lane starts a copy of `bytes`, of which the first `read` come from global memory.
@@ -31,42 +35,47 @@ pub(crate) fn start_copy(site: Site, form: &'static str, to: u32, bytes: &[u8], 
     if std::thread::panicking() {
         return;
     }
+    forget_reads();
     note_copy(site, form, to, read);
     let started = with_block(|block| {
         block.shared.start_copy(block.access(site), to, bytes.len())?;
-        let copy = Copy { to, bytes: bytes.to_vec(), lane: current_lane() };
-        with_copies(block, |copies| copies.open.push(copy));
+        let lane = current_lane().expect("copies are started in lane closures");
+        with_copies(block, |copies| {
+            let group = copies.groups[lane];
+            copies.in_flight.push(Copy { to, bytes: bytes.to_vec(), lane, group });
+        });
         Ok(())
     });
     started.unwrap_or_else(|misuse| fail(site, misuse));
 }
 
-/// The running warp makes a group of the copies that it started.
+/// The lanes that execute what is being executed: the one that is running, or, at warp scope, all.
+fn executing() -> Range<usize> {
+    current_lane().map_or(0..LANES, |lane| lane..lane + 1)
+}
+
+/// The running lane, or each of the warp, makes a group of the copies that it started.
 pub(crate) fn commit_copies(site: Site) {
-    note_collective(site, "cp.async.commit_group");
+    note_lane(site, "cp.async.commit_group");
     with_block(|block| {
-        with_copies(block, |copies| {
-            let group = std::mem::take(&mut copies.open);
-            copies.groups.push_back(group);
-        });
+        with_copies(block, |copies| copies.groups[executing()].iter_mut().for_each(|groups| *groups += 1));
     });
 }
 
-/// The running warp waits until at most `newest` groups are in flight.
+/// The running lane, or each of the warp, waits until at most its `newest` groups are in flight.
 pub(crate) fn wait_for_copies(site: Site, newest: usize) {
     if std::thread::panicking() {
         return;
     }
-    note_collective(site, "cp.async.wait_group");
+    note_lane(site, "cp.async.wait_group");
     with_block(|block| {
-        let landing = with_copies(block, |copies| {
-            let landing = copies.groups.len().saturating_sub(newest);
-            copies.groups.drain(..landing).flatten().collect::<Vec<Copy>>()
+        let landing: Vec<Copy> = with_copies(block, |WarpCopies { in_flight, groups }| {
+            let lands = |copy: &mut Copy| executing().contains(&copy.lane) && copy.group + newest < groups[copy.lane];
+            in_flight.extract_if(.., lands).collect()
         });
         for copy in landing {
             // It is the lane that copied, and no other, that sees what has landed.
-            let by = block.access_by(copy.lane.map_or(Lanes::Each, Lanes::One), site);
-            block.shared.land(by, copy.to, &copy.bytes);
+            block.shared.land(block.access_by(Lanes::One(copy.lane), site), copy.to, &copy.bytes);
         }
     });
 }

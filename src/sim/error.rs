@@ -1,3 +1,4 @@
+use super::divergence::{WaitingLanes, lanes};
 use super::race::{Access, Lanes};
 use super::simulator::Report;
 use crate::Grid;
@@ -198,6 +199,57 @@ pub enum Misuse {
         /// The warps that have ended.
         ended: Vec<usize>,
     },
+    /// An address in shared memory, given to a raw instruction, that is no multiple of what it accesses.
+    SharedMisaligned {
+        /// `read`, `write` or `copy`.
+        access: &'static str,
+        /// The address.
+        address: u32,
+        /// Bytes accessed.
+        bytes: usize,
+    },
+    /// A raw copy from outside of all slices that the kernel asked for a pointer to.
+    CopyFromNowhere {
+        /// Bytes that it would read.
+        bytes: usize,
+    },
+    /// A raw copy that would read more than it copies.
+    CopyTooLong {
+        /// Bytes that it would read.
+        some: usize,
+        /// Bytes that it copies.
+        bytes: usize,
+    },
+    /// A raw function that is one lane's is called where there is no lane.
+    RawAtWarpScope {
+        /// The instruction, as in PTX.
+        form: &'static str,
+    },
+    /// Some lanes of a warp come to a raw collective that the others do not come to, or to another, or at another line.
+    Divergence {
+        /// The lanes that wait, and where.
+        waiting: Vec<WaitingLanes>,
+        /// The lanes that have ended the lane closure.
+        ended: Vec<usize>,
+    },
+    /// An `mma` takes registers that another returned for a matrix that they are not.
+    WrongOperand {
+        /// What they are taken for: `A`, `B` or `C`.
+        role: char,
+        /// Its elements.
+        element: &'static str,
+        /// The elements of the accumulator that they are.
+        result: &'static str,
+        /// The line of the `mma` that returned them.
+        place: Place,
+    },
+    /// A lane reads the same again and again, as if to wait for another to write it.
+    Polling {
+        /// What it reads.
+        memory: Memory,
+    },
+    /// The kernel stopped by `trap`.
+    Trap,
     /// The kernel panicked: an assertion, an index, an overflow.
     Panic {
         /// The panic's message.
@@ -359,6 +411,28 @@ impl fmt::Display for Misuse {
                     warps(waiting.iter().map(|w| w.0))
                 )
             }
+            Misuse::SharedMisaligned { access, address, bytes } => {
+                write!(f, "misaligned: {access} of {bytes} bytes at shared address {address:#x}")
+            }
+            Misuse::CopyFromNowhere { bytes } => {
+                write!(
+                    f,
+                    "copy out of bounds: {bytes} bytes from outside of the slices whose `as_ptr` the kernel asked for"
+                )
+            }
+            Misuse::CopyTooLong { some, bytes } => write!(f, "a copy of {bytes} bytes that reads {some}"),
+            Misuse::RawAtWarpScope { form } => write!(f, "`{form}` outside of a lane closure"),
+            Misuse::Divergence { waiting, .. } => {
+                let first = waiting.first().map_or("", |waiting| waiting.form);
+                write!(f, "divergence: the lanes of a warp do not come to `{first}` together")
+            }
+            Misuse::WrongOperand { role, element, result, .. } => {
+                write!(f, "the registers of an {result} accumulator are taken for {role} of {element}")
+            }
+            Misuse::Polling { memory } => {
+                write!(f, "deadlock: {memory} is read again and again, and nobody can write it meanwhile")
+            }
+            Misuse::Trap => f.write_str("the kernel trapped"),
             Misuse::Panic { message } => write!(f, "the kernel panicked: {message}"),
             Misuse::Launch { message } => f.write_str(message),
         }
@@ -392,6 +466,18 @@ impl Misuse {
             Misuse::CopyMisaligned { bytes, .. } => {
                 std::format!("the address must be a multiple of {bytes}: rows of the matrix too")
             }
+            Misuse::SharedMisaligned { bytes, .. } => std::format!("the address must be a multiple of {bytes}"),
+            Misuse::CopyTooLong { bytes, .. } => std::format!("give it at most {bytes}; the rest becomes zero"),
+            Misuse::RawAtWarpScope { .. } => {
+                "a raw function is called by each lane for itself: in a lane closure, `warp.each(|lane| ..)`".into()
+            }
+            Misuse::Divergence { .. } => {
+                "all 32 lanes must come to the same collective, at the same line: take it out of the branch".into()
+            }
+            Misuse::WrongOperand { .. } => {
+                "bring the elements to the type and to the lanes: by `Fragment::map`, or through shared memory".into()
+            }
+            Misuse::Polling { .. } => "what another warp or lane writes is seen behind a `sync`: wait there".into(),
             Misuse::Deadlock { .. } => "every warp of a block must come to `sync` equally often".into(),
             _ => return None,
         })
@@ -436,6 +522,19 @@ impl fmt::Display for Finding {
                 let have = if ended.len() == 1 { "has" } else { "have" };
                 write!(f, "\n   = {} {have} ended", warps(ended.iter().copied()))?;
             }
+        }
+        if let Misuse::Divergence { waiting, ended } = &self.misuse {
+            for WaitingLanes { lanes: of, form, place } in waiting {
+                let wait = if of.len() == 1 { "waits" } else { "wait" };
+                write!(f, "\n   = {} {wait} at `{form}`, at {place}", lanes(of))?;
+            }
+            if !ended.is_empty() {
+                let have = if ended.len() == 1 { "has" } else { "have" };
+                write!(f, "\n   = {} {have} ended the lane closure", lanes(ended))?;
+            }
+        }
+        if let Misuse::WrongOperand { place, .. } = &self.misuse {
+            write!(f, "\n   = the `mma` that returned them is at {place}")?;
         }
         if self.seed != 0 {
             write!(f, "\n   = with seed {}, which shows it again", self.seed)?;

@@ -9,6 +9,7 @@ use super::context::with_block;
 use super::error::{Agent, Finding, Memory, Misuse};
 use super::findings::Found;
 use super::instruction::Traffic;
+use super::polling::note_read;
 use super::race::{Access, History, Lanes};
 use super::record::note_element;
 use super::unwritten;
@@ -130,6 +131,12 @@ pub(crate) fn read_global(site: Site, address: usize, element: ElementOf, bytes:
         return;
     }
     note_element(site, Traffic::GlobalRead, address, bytes.len());
+    read_by_copy(site, address, element, bytes);
+    note_read(site, address, bytes, || element.into());
+}
+
+/// The same for what is no load of an element: an asynchronous copy, which may take only its first bytes.
+pub(super) fn read_by_copy(site: Site, address: usize, element: ElementOf, bytes: &mut [u8]) {
     with_block(|block| {
         let by = block.access(site);
         let mut global = block.global.borrow_mut();
@@ -138,7 +145,7 @@ pub(crate) fn read_global(site: Site, address: usize, element: ElementOf, bytes:
             block.findings.note(by, race(("read", "write"), element.into(), by, earlier));
         }
         match &accessed.value {
-            Some(value) => bytes.copy_from_slice(value.bytes()),
+            Some(value) => bytes.copy_from_slice(&value.bytes()[..bytes.len()]),
             None => check_written(block, by, address..address + bytes.len(), element),
         }
     });

@@ -4,12 +4,14 @@
 //! from a seed, so a run repeats exactly. The blocks of a launch run in parallel, and what one writes to global memory the
 //! others do not see. In a warp, each lane closure runs once for lane 0, then for lane 1,
 //! and so on: a breakpoint in it stops with that lane's values. Collectives compute on all 32 lanes' values at once, and
-//! return the bits that the hardware returns.
+//! return the bits that the hardware returns. Where a lane closure calls a collective of [`raw`](crate::raw), each lane waits
+//! there for all others.
 //!
 //! What would be undefined, left to chance, or never end on a GPU makes the run a [`SimError`], which names each
 //! misuse once, with the line of the kernel's source, the block, the warp and the lane: accesses out of bounds, matrix rows that
 //! are not aligned, reads of memory that nothing wrote or that a copy is on its way to, races between warps and between
-//! blocks (in whatever order they ran), a `sync` that not all warps reach, panics. Of races within a warp the [`Report`] warns.
+//! blocks (in whatever order they ran), a `sync` that not all warps reach, a raw collective that not all lanes come to together,
+//! registers that an `mma` takes for what they are not, panics. Of races within a warp the [`Report`] warns.
 //!
 //! On request a run returns what it executed and moved, with the bank conflicts of each line ([`Simulator::profiled`]), and
 //! a trace that shows each warp's instructions ([`Simulator::traced`]).
@@ -20,16 +22,23 @@ mod block;
 mod closure_run;
 mod context;
 mod copies;
+mod divergence;
 mod error;
 mod findings;
 mod global;
 mod instruction;
+mod lanes;
 mod matrix;
+mod multiply;
+mod operands;
+mod polling;
 mod profile;
 mod race;
+pub(crate) mod raw;
 mod record;
 mod shared;
 mod simulator;
+mod slices;
 mod sweep;
 mod trace;
 mod unwritten;
@@ -38,6 +47,7 @@ mod unwritten;
 pub mod guide {}
 
 pub use block::WarpOfBlock;
+pub use divergence::WaitingLanes;
 pub use error::{Agent, Finding, Memory, Misuse, Place, SimError};
 pub use profile::{BytesMoved, Executed, Profile, SharedSite};
 pub use shared::SHARED_BASE;
@@ -45,11 +55,14 @@ pub use simulator::{Report, Simulator};
 pub use trace::{Trace, TraceEvent};
 pub use unwritten::mark_unwritten;
 
-pub(crate) use arithmetic::multiply_accumulate;
-pub(crate) use context::{fail, in_lane};
+pub(crate) use context::fail;
 pub(crate) use copies::{commit_copies, start_copy, wait_for_copies};
 pub(crate) use global::{ElementOf, read_constant, read_global, write_global};
 pub(crate) use instruction::Traffic;
+pub(crate) use lanes::run_lanes;
 pub(crate) use matrix::{load_matrices, store_matrices, transpose_matrix};
+pub(crate) use multiply::multiply;
+pub(crate) use polling::forget_reads;
 pub(crate) use record::{note_collective, note_element};
 pub(crate) use shared::{load_shared, store_shared};
+pub(crate) use slices::{Slice, note_slice};

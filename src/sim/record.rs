@@ -22,7 +22,8 @@ std::thread_local! {
 pub(super) struct Recorder {
     profiler: Option<Profiler>,
     tracer: Option<Tracer>,
-    /// The lane closure that is running: only one warp runs at a time, and none waits in a lane closure.
+    /// The lane closure that is running, from its start or its last collective: only one warp runs at a time, and none waits
+    /// in between.
     closure: ClosureRun,
 }
 
@@ -103,6 +104,17 @@ fn recorded(work: impl FnOnce(&mut Recorder, &BlockState)) {
     });
 }
 
+/// The running lane, or, at warp scope, the warp, executes an instruction that goes to no memory.
+#[inline]
+pub(super) fn note_lane(site: Site, form: &'static str) {
+    if RECORDING.get() {
+        match current_lane() {
+            Some(_) => access(site, form, Traffic::None, 0, 0),
+            None => collective(site, form, Traffic::None, Vec::new()),
+        }
+    }
+}
+
 /// The warp executes a collective that goes to no memory.
 #[inline]
 pub(crate) fn note_collective(site: Site, form: &'static str) {
@@ -166,7 +178,7 @@ fn access(site: Site, form: &'static str, traffic: Traffic, address: usize, byte
     recorded(|recorder, block| recorder.access(block.running(), code, traffic, address, bytes));
 }
 
-/// The last lane has run a lane closure.
+/// The last lane has ended a lane closure, or has come to a collective in it.
 #[inline]
 pub(super) fn note_end_of_closure() {
     if RECORDING.get() {

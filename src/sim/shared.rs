@@ -4,6 +4,7 @@ use super::context::{fail, with_block};
 use super::error::{Agent, Memory, Misuse};
 use super::findings::Findings;
 use super::instruction::Traffic;
+use super::polling::{forget_reads, note_read};
 use super::race::{Access, History};
 use super::record::note_element;
 use crate::site::Site;
@@ -137,6 +138,7 @@ pub(crate) fn store_shared(site: Site, address: u32, from: &[u8]) {
     if std::thread::panicking() {
         return;
     }
+    forget_reads();
     note_element(site, Traffic::SharedWrite, address as usize, from.len());
     let stored = with_block(|block| block.shared.store(block.access(site), address, from));
     stored.unwrap_or_else(|misuse| fail(site, misuse));
@@ -150,4 +152,5 @@ pub(crate) fn load_shared(site: Site, address: u32, into: &mut [u8]) {
     note_element(site, Traffic::SharedRead, address as usize, into.len());
     let loaded = with_block(|block| block.shared.load(block.access(site), address, into));
     loaded.unwrap_or_else(|misuse| fail(site, misuse));
+    note_read(site, address as usize, into, || Memory::Shared { address });
 }

@@ -1,0 +1,150 @@
+//! The lanes of a lane closure, and the collectives at which they wait for each other.
+//!
+//! Lanes run one after the other, as in a plain loop, but on a stack of their own. A lane that comes to a raw collective
+//! stays there with its stack, and the lanes behind it go on on another one; a closure without collectives takes one stack.
+//! Once each lane has come to a collective or ended the closure, the collective is executed for all, and they go on in order.
+
+use super::block::WarpOfBlock;
+use super::context::{current_lane, fail, fail_in_lane, set_lane};
+use super::divergence::{self, CollectiveAt};
+use super::error::Misuse;
+use super::polling::forget_reads;
+use super::record::note_end_of_closure;
+use crate::PerLane;
+use crate::lane::LANES;
+use crate::site::Site;
+use corosensei::stack::DefaultStack;
+use corosensei::{Coroutine, CoroutineResult, Yielder};
+use std::any::Any;
+use std::boxed::Box;
+use std::cell::{Cell, RefCell};
+use std::ptr;
+use std::vec::Vec;
+
+/// A lane's stack: what a thread of a GPU may have (512 KiB), and room for unoptimised code to move it about. Only what is
+/// touched takes memory.
+const STACK_BYTES: usize = 2 << 20;
+
+/// Stacks that are kept for the closures to come: those of all lanes of a warp.
+const STACKS_KEPT: usize = LANES;
+
+/// One lane's operands of a collective, or its results.
+type Registers = Box<dyn Any>;
+
+/// Computes all lanes' results from all lanes' operands.
+type Execute = Box<dyn FnOnce(WarpOfBlock<'_>, Site, Vec<Registers>) -> Vec<Registers>>;
+
+/// Runs lanes, one after the other, until one waits; it is resumed with that lane's results.
+type Runner = Coroutine<Registers, Arrival, ()>;
+
+/// A lane has come to a collective.
+struct Arrival {
+    lane: usize,
+    at: CollectiveAt,
+    site: Site,
+    operands: Registers,
+    execute: Execute,
+}
+
+std::thread_local! {
+    static STACKS: RefCell<Vec<DefaultStack>> = const { RefCell::new(Vec::new()) };
+    /// What the running lane waits by.
+    static YIELDER: Cell<*const Yielder<Registers, Arrival>> = const { Cell::new(ptr::null()) };
+}
+
+/// Runs `body(lane)` for each lane.
+pub(crate) fn run_lanes(warp: WarpOfBlock<'_>, body: &dyn Fn(usize)) {
+    // A destructor, while a run that failed is unwound, may come here with the lane that failed: it stays the one to blame.
+    let outside = current_lane();
+    let next = Cell::new(0);
+    let mut waiting = Vec::new();
+    while next.get() < LANES {
+        waiting.extend(resume(runner(&next, body), outside, Box::new(())));
+    }
+    loop {
+        note_end_of_closure();
+        if waiting.is_empty() {
+            return;
+        }
+        let (runners, arrivals): (Vec<_>, Vec<_>) = waiting.into_iter().unzip();
+        let lanes = runners.into_iter().zip(meet(warp, arrivals));
+        waiting = lanes.filter_map(|(runner, results)| resume(runner, outside, results)).collect();
+    }
+}
+
+/// A runner of the lanes from `next` on.
+fn runner(next: &Cell<usize>, body: &dyn Fn(usize)) -> Runner {
+    let stack = STACKS.with_borrow_mut(Vec::pop);
+    let stack = stack.unwrap_or_else(|| DefaultStack::new(STACK_BYTES).expect("address space for the stacks of lanes"));
+    // SAFETY: `run_lanes` keeps or drops its runners while `next` and `body` are there.
+    unsafe {
+        Coroutine::with_stack_unchecked(stack, move |yielder: &Yielder<Registers, Arrival>, _| {
+            while next.get() < LANES {
+                let lane = next.replace(next.get() + 1);
+                enter(lane, yielder);
+                body(lane);
+            }
+        })
+    }
+}
+
+/// From now on this lane runs.
+fn enter(lane: usize, yielder: &Yielder<Registers, Arrival>) {
+    set_lane(Some(lane));
+    YIELDER.set(yielder);
+    forget_reads();
+}
+
+/// Lets a runner run until a lane waits, if one does.
+fn resume(mut runner: Runner, outside: Option<usize>, results: Registers) -> Option<(Runner, Arrival)> {
+    let resumed = runner.resume(results);
+    set_lane(outside);
+    match resumed {
+        CoroutineResult::Yield(arrival) => Some((runner, arrival)),
+        CoroutineResult::Return(()) => {
+            STACKS.with_borrow_mut(|stacks| {
+                if stacks.len() < STACKS_KEPT {
+                    stacks.push(runner.into_stack());
+                }
+            });
+            None
+        }
+    }
+}
+
+/// All lanes have arrived or ended: executes what they arrived at, if it is the same in all. Returns each lane's results.
+fn meet(warp: WarpOfBlock<'_>, arrivals: Vec<Arrival>) -> Vec<Registers> {
+    let site = arrivals[0].site;
+    let lanes = arrivals.iter().map(|arrival| (arrival.lane, arrival.at));
+    divergence::check(lanes).unwrap_or_else(|misuse| fail_in_lane(site, None, misuse));
+    let (operands, mut executions): (_, Vec<Execute>) =
+        arrivals.into_iter().map(|arrival| (arrival.operands, arrival.execute)).unzip();
+    executions.swap_remove(0)(warp, site, operands)
+}
+
+/// The running lane comes to a collective: waits for all others, and returns what `execute` makes of all lanes' operands.
+pub(super) fn collective<I: 'static, O: bytemuck::Zeroable + Copy + 'static>(
+    site: Site,
+    form: &'static str,
+    operands: I,
+    execute: impl FnOnce(WarpOfBlock<'_>, Site, PerLane<I>) -> PerLane<O> + 'static,
+) -> O {
+    // A destructor, while a run that failed is unwound: nobody will come.
+    if std::thread::panicking() {
+        return O::zeroed();
+    }
+    let Some(lane) = current_lane() else { fail(site, Misuse::RawAtWarpScope { form }) };
+    let execute: Execute = Box::new(move |warp, site, operands| {
+        let mut operands = operands.into_iter().map(|of| *of.downcast().expect("the operands of one form"));
+        let operands = PerLane::from_array(core::array::from_fn(|_| operands.next().expect("all lanes")));
+        execute(warp, site, operands).array().iter().map(|&results| Box::new(results) as Registers).collect()
+    });
+    let at = CollectiveAt::new(form, site);
+    let arrival = Arrival { lane, at, site, operands: Box::new(operands), execute };
+    let yielder = YIELDER.get();
+    // SAFETY: a lane is running, in the runner whose yielder it is, as `enter` said when the lane began or went on.
+    let yielder = unsafe { &*yielder };
+    let results = yielder.suspend(arrival);
+    enter(lane, yielder);
+    *results.downcast().expect("the results of the form")
+}

@@ -1,0 +1,160 @@
+//! What the registers of a warp are: the results of its last `mma`s, and whether an operand takes one of them for what it
+//! cannot be.
+//!
+//! Registers are plain words. But 32 of them that are the same, lane by lane, as those that an `mma` returned are
+//! those, if they are not as few different words as chance would bring together.
+
+use super::context::with_block;
+use super::error::Misuse;
+use super::race::Lanes;
+use crate::fragment::{Layout, Registers, Role};
+use crate::lane::LANES;
+use crate::site::Site;
+use crate::{Element, Fragment, FragmentShape};
+use core::panic::Location;
+use std::collections::VecDeque;
+use std::vec::Vec;
+
+/// Results that are remembered of each warp.
+const REMEMBERED: usize = 32;
+
+/// Words other than zero, and than each other, from which on 32 are not the same by chance.
+const TELLING: usize = 16;
+
+/// One register of 32 bits, or half of one of 64, in all lanes.
+type Column = [u32; LANES];
+
+/// What registers hold.
+#[derive(Debug, Clone, Copy)]
+struct Matrix {
+    role: char,
+    element: &'static str,
+    layout: Layout,
+}
+
+/// What an `mma` returned.
+struct MmaResult {
+    matrix: Matrix,
+    columns: Vec<Column>,
+    location: &'static Location<'static>,
+}
+
+/// The last results of each warp of a block.
+#[derive(Default)]
+pub(super) struct MmaResults(Vec<VecDeque<MmaResult>>);
+
+impl Matrix {
+    fn of<R: Role, S: FragmentShape<R, T::Width>, T: Element>() -> Self {
+        Matrix { role: R::NAME, element: T::NAME, layout: S::LAYOUT }
+    }
+
+    /// Whether registers that were returned as this may be taken as `operand`. An accumulator of the elements that A or B is
+    /// of (a tf32 is an f32) is a matrix of them too, of other rows and columns: kernels use it so on purpose.
+    fn may_be(&self, operand: &Matrix) -> bool {
+        if operand.role == self.role {
+            return (operand.element, operand.layout) == (self.element, self.layout);
+        }
+        operand.element == self.element || (self.element, operand.element) == ("f32", "tf32")
+    }
+}
+
+impl MmaResults {
+    fn of(&mut self, warp: usize) -> &mut VecDeque<MmaResult> {
+        if self.0.len() <= warp {
+            self.0.resize_with(warp + 1, VecDeque::new);
+        }
+        &mut self.0[warp]
+    }
+}
+
+fn columns<N: Registers>(registers: &[N; LANES]) -> impl Iterator<Item = Column> {
+    let words = |lane: usize| bytemuck::cast_slice::<_, u32>(registers[lane].as_ref());
+    (0..words(0).len()).map(move |index| core::array::from_fn(|lane| words(lane)[index]))
+}
+
+/// Whether two registers are the same in all lanes. Most are not in the first, and this is asked often.
+fn same(one: &Column, other: &Column) -> bool {
+    one[0] == other[0] && one == other
+}
+
+/// Whether the words are different enough to be known again.
+fn is_telling(column: &Column) -> bool {
+    let mut words: Vec<u32> = column.iter().copied().filter(|&word| word != 0).collect();
+    words.sort_unstable();
+    words.dedup();
+    words.len() >= TELLING
+}
+
+/// An `mma` takes the fragment: a finding, if its registers are known to be something else.
+pub(super) fn check_operand<R: Role, S: FragmentShape<R, T::Width>, T: Element>(
+    site: Site,
+    fragment: &Fragment<R, S, T>,
+) {
+    if std::thread::panicking() {
+        return;
+    }
+    let operand = Matrix::of::<R, S, T>();
+    with_block(|block| {
+        let mut results = block.results.borrow_mut();
+        let columns: Vec<Column> = columns(fragment.registers().array()).collect();
+        let is_taken = |result: &&MmaResult| {
+            let is_of_it = |column: &Column| result.columns.iter().any(|known| same(known, column));
+            columns.iter().any(|column| is_of_it(column) && !result.matrix.may_be(&operand) && is_telling(column))
+        };
+        if let Some(taken) = results.of(block.running()).iter().rev().find(is_taken) {
+            let (role, element, result) = (operand.role, operand.element, taken.matrix.element);
+            let misuse = Misuse::WrongOperand { role, element, result, place: taken.location.into() };
+            block.findings.note(block.access_by(Lanes::Each, site), misuse);
+        }
+    });
+}
+
+/// An `mma` has returned the fragment.
+pub(super) fn remember_result<R: Role, S: FragmentShape<R, T::Width>, T: Element>(
+    site: Site,
+    fragment: &Fragment<R, S, T>,
+) {
+    let matrix = Matrix::of::<R, S, T>();
+    with_block(|block| {
+        let mut results = block.results.borrow_mut();
+        let results = results.of(block.running());
+        if results.len() == REMEMBERED {
+            results.pop_front();
+        }
+        let columns = columns(fragment.registers().array()).collect();
+        results.push_back(MmaResult { matrix, columns, location: site.location });
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fragment::{M16N8K8, M16N8K16, RoleA, RoleB, RoleC};
+    use crate::tf32;
+    use half::{bf16, f16};
+
+    #[test]
+    fn what_an_accumulator_may_be() {
+        let c = Matrix::of::<RoleC, M16N8K8, f32>();
+        assert!(c.may_be(&Matrix::of::<RoleC, M16N8K16, f32>()));
+        assert!(c.may_be(&Matrix::of::<RoleA, M16N8K8, tf32>()));
+        assert!(!c.may_be(&Matrix::of::<RoleC, M16N8K16, f16>()));
+        assert!(!c.may_be(&Matrix::of::<RoleA, M16N8K16, bf16>()));
+        assert!(!c.may_be(&Matrix::of::<RoleB, M16N8K8, f16>()));
+        let c = Matrix::of::<RoleC, M16N8K8, f16>();
+        assert!(c.may_be(&Matrix::of::<RoleA, M16N8K16, f16>()));
+        assert!(c.may_be(&Matrix::of::<RoleB, M16N8K16, f16>()));
+        assert!(!c.may_be(&Matrix::of::<RoleA, M16N8K16, bf16>()));
+        assert!(!c.may_be(&Matrix::of::<RoleC, M16N8K16, f32>()));
+        let elsewhere = Matrix { layout: Matrix::of::<RoleB, M16N8K8, f16>().layout, ..c };
+        assert!(!c.may_be(&elsewhere), "a C of another layout");
+    }
+
+    #[test]
+    fn few_words_tell_nothing() {
+        assert!(!is_telling(&[0; LANES]));
+        assert!(!is_telling(&[0x3f80_0000; LANES]));
+        assert!(!is_telling(&core::array::from_fn(|lane| lane as u32 % 16)));
+        assert!(is_telling(&core::array::from_fn(|lane| lane as u32 % 17)));
+    }
+}

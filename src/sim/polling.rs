@@ -1,0 +1,78 @@
+//! Lanes that wait by reading.
+//!
+//! Here a lane goes on until it waits at a barrier or ends, and no other runs meanwhile. One that reads the same element over
+//! and over, and does nothing else, waits for what nobody will write.
+
+use super::context::fail;
+use super::error::{Memory, Misuse};
+use crate::site::Site;
+use std::cell::Cell;
+
+/// Reads in a row, all of the same value, that nobody makes but to wait: seconds of them.
+const MANY: u32 = 1 << 24;
+
+/// Reads in a row of one element and of one value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Reads {
+    address: usize,
+    value: u64,
+    times: u32,
+}
+
+const NONE: Reads = Reads { address: 0, value: 0, times: 0 };
+
+std::thread_local! {
+    /// Those of the running lane, up to now.
+    static READS: Cell<Reads> = const { Cell::new(NONE) };
+}
+
+impl Reads {
+    /// With one more.
+    fn and(self, address: usize, value: u64) -> Self {
+        let times = if (self.address, self.value) == (address, value) { self.times } else { 0 };
+        Reads { address, value, times: times + 1 }
+    }
+}
+
+/// The running lane has read `value` from memory that may change.
+#[inline]
+pub(crate) fn note_read(site: Site, address: usize, value: &[u8], memory: impl FnOnce() -> Memory) {
+    let mut bits = [0; size_of::<u64>()];
+    bits[..value.len()].copy_from_slice(value);
+    let reads = READS.get().and(address, u64::from_ne_bytes(bits));
+    READS.set(reads);
+    if reads.times == MANY && !std::thread::panicking() {
+        fail(site, Misuse::Polling { memory: memory() });
+    }
+}
+
+/// The running lane does something else, or another goes on.
+#[inline]
+pub(crate) fn forget_reads() {
+    READS.set(NONE);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_of_another_address_or_value_start_anew() {
+        let reads = NONE.and(4, 1).and(4, 1).and(4, 1);
+        assert_eq!(reads.times, 3);
+        assert_eq!(reads.and(5, 1).times, 1);
+        assert_eq!(reads.and(4, 2).times, 1);
+        assert_eq!(reads.and(4, 2).and(4, 1).times, 1);
+    }
+
+    #[test]
+    fn anything_else_starts_anew() {
+        let memory = || Memory::Shared { address: 4 };
+        note_read(Site::here(), 4, &[1], memory);
+        note_read(Site::here(), 4, &[1], memory);
+        assert_eq!(READS.get().times, 2);
+        forget_reads();
+        note_read(Site::here(), 4, &[1], memory);
+        assert_eq!(READS.get().times, 1);
+    }
+}

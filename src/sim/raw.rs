@@ -1,0 +1,194 @@
+//! What the functions of [`raw`](crate::raw) do here: each is one lane's; collectives wait for all lanes.
+
+use super::arithmetic::Product;
+use super::context::{current_lane, fail, with_block};
+use super::divergence::BAR_WARP_SYNC;
+use super::error::Misuse;
+use super::lanes::collective;
+use super::record::note_collective;
+use super::shared::{load_shared, store_shared};
+use super::{copies, matrix, multiply, slices};
+use crate::fragment::{FragmentShape, Registers, RoleA, RoleB, RoleC, Shape};
+use crate::lane::LANES;
+use crate::site::Site;
+use crate::{Accumulator, Element, Fragment, Grid, PerLane, RowAddr};
+use bytemuck::Pod;
+
+/// The registers of a matrix of role `R` in shape `S`, with elements of type `T`.
+type RegistersOf<S, R, T> = <S as FragmentShape<R, <T as Element>::Width>>::Registers;
+
+/// `mma`, of one shape and its elements.
+#[track_caller]
+pub(crate) fn multiply_registers<S, A, B, C>(
+    form: &'static str,
+    a: RegistersOf<S, RoleA, A>,
+    b: RegistersOf<S, RoleB, B>,
+    c: RegistersOf<S, RoleC, C>,
+) -> RegistersOf<S, RoleC, C>
+where
+    S: Shape + FragmentShape<RoleA, A::Width> + FragmentShape<RoleB, B::Width> + FragmentShape<RoleC, C::Width>,
+    A: Element + Product<B, C>,
+    B: Element,
+    C: Element,
+{
+    collective(Site::here(), form, (a, b, c), move |_, site, operands| {
+        let a = Fragment::from_registers(mapped(&operands, |(a, _, _)| a));
+        let b = Fragment::from_registers(mapped(&operands, |(_, b, _)| b));
+        let mut acc = Accumulator::<S, C>::from_registers(mapped(&operands, |(_, _, c)| c));
+        multiply::multiply::<S, A, B, C>(site, form, &mut acc, &a, &b);
+        acc.registers()
+    })
+}
+
+/// `ldmatrix`.
+#[track_caller]
+pub(crate) fn load_matrices<R: Registers<Register = u32>>(form: &'static str, transpose: bool, address: u32) -> R {
+    collective(Site::here(), form, address, move |_, site, addresses| {
+        matrix::load_matrices(site, form, &rows(&addresses, |address| address), transpose)
+    })
+}
+
+/// `stmatrix`.
+#[track_caller]
+pub(crate) fn store_matrices<R: Registers<Register = u32>>(
+    form: &'static str,
+    transpose: bool,
+    address: u32,
+    registers: R,
+) {
+    collective(Site::here(), form, (address, registers), move |_, site, operands| {
+        let rows = rows(&operands, |(address, _)| address);
+        matrix::store_matrices(site, form, &rows, &mapped(&operands, |(_, registers)| registers), transpose);
+        PerLane::splat(())
+    });
+}
+
+/// `movmatrix`.
+#[track_caller]
+pub(crate) fn transpose_matrix(form: &'static str, register: u32) -> u32 {
+    collective(Site::here(), form, register, move |_, site, registers| {
+        note_collective(site, form);
+        matrix::transpose_matrix(&registers)
+    })
+}
+
+/// `bar.sync`.
+#[track_caller]
+pub(crate) fn sync_block() {
+    collective(Site::here(), "bar.sync", (), |warp, site, nothing| {
+        warp.sync(site);
+        nothing
+    });
+}
+
+/// `bar.warp.sync`.
+#[track_caller]
+pub(crate) fn sync_warp() {
+    collective(Site::here(), BAR_WARP_SYNC, (), |warp, site, nothing| {
+        warp.sync_warp();
+        note_collective(site, BAR_WARP_SYNC);
+        nothing
+    });
+}
+
+/// `trap`.
+#[track_caller]
+pub(crate) fn trap() -> ! {
+    fail(Site::here(), Misuse::Trap)
+}
+
+/// `%tid.x`.
+#[track_caller]
+pub(crate) fn thread() -> u32 {
+    let lane = match current_lane() {
+        Some(lane) => lane,
+        // A destructor of a lane that waited when the run failed.
+        None if std::thread::panicking() => 0,
+        None => fail(Site::here(), Misuse::RawAtWarpScope { form: "%tid.x" }),
+    };
+    with_block(|block| (block.running() * LANES + lane) as u32)
+}
+
+/// `%ctaid`.
+pub(crate) fn block() -> [u32; 3] {
+    with_block(|block| coordinates(block.index))
+}
+
+/// `%nctaid`.
+pub(crate) fn grid() -> [u32; 3] {
+    with_block(|block| coordinates(block.grid))
+}
+
+fn coordinates(Grid { x, y, z }: Grid) -> [u32; 3] {
+    [x, y, z]
+}
+
+/// `ld.shared`, of one element.
+#[track_caller]
+pub(crate) fn load_element<T: Pod>(address: u32) -> T {
+    let site = Site::here();
+    check_aligned("read", site, address, size_of::<T>());
+    let mut value = T::zeroed();
+    load_shared(site, address, bytemuck::bytes_of_mut(&mut value));
+    value
+}
+
+/// `st.shared`, of one element.
+#[track_caller]
+pub(crate) fn store_element<T: Pod>(address: u32, value: T) {
+    let site = Site::here();
+    check_aligned("write", site, address, size_of::<T>());
+    store_shared(site, address, bytemuck::bytes_of(&value));
+}
+
+/// `cp.async` of `BYTES`, the first `some` of which come from `from`.
+///
+/// # Safety
+/// They are there, if `from` points into a slice of the kernel's.
+#[track_caller]
+pub(crate) unsafe fn copy<const BYTES: usize>(form: &'static str, to: u32, from: *const u8, some: usize) {
+    if std::thread::panicking() {
+        return;
+    }
+    let site = Site::here();
+    if current_lane().is_none() {
+        fail(site, Misuse::RawAtWarpScope { form });
+    }
+    check_aligned("copy", site, to, BYTES);
+    if some > BYTES {
+        fail(site, Misuse::CopyTooLong { some, bytes: BYTES });
+    }
+    let mut bytes = [0; BYTES];
+    if some > 0 {
+        // SAFETY: the caller's.
+        unsafe { slices::read_for_copy(site, from, BYTES, &mut bytes[..some]) };
+    }
+    copies::start_copy(site, form, to, &bytes, some);
+}
+
+/// `cp.async.commit_group`.
+#[track_caller]
+pub(crate) fn commit_copies() {
+    copies::commit_copies(Site::here());
+}
+
+/// `cp.async.wait_group`.
+#[track_caller]
+pub(crate) fn wait_for_copies(newest: usize) {
+    copies::wait_for_copies(Site::here(), newest);
+}
+
+fn check_aligned(access: &'static str, site: Site, address: u32, bytes: usize) {
+    if !(address as usize).is_multiple_of(bytes) && !std::thread::panicking() {
+        fail(site, Misuse::SharedMisaligned { access, address, bytes });
+    }
+}
+
+fn mapped<T: Copy, U>(values: &PerLane<T>, of: impl Fn(T) -> U) -> PerLane<U> {
+    PerLane::from_array(values.array().map(of))
+}
+
+fn rows<T: Copy>(operands: &PerLane<T>, address: impl Fn(T) -> u32) -> PerLane<RowAddr> {
+    // SAFETY: whoever loads or stores the row checks it.
+    mapped(operands, |operands| unsafe { RowAddr::from_address(address(operands)) })
+}

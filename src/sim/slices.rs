@@ -1,0 +1,73 @@
+//! The slices of global memory that a kernel has pointers to: what an instruction that takes a pointer may read.
+
+use super::context::{fail, try_with_block};
+use super::error::Misuse;
+use super::global::{ElementOf, read_by_copy, read_constant};
+use crate::site::Site;
+use std::vec::Vec;
+
+/// A slice whose pointer the kernel asked for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Slice {
+    /// The kernel's parameter.
+    pub(crate) name: &'static str,
+    pub(crate) address: usize,
+    pub(crate) len: usize,
+    /// Bytes of an element.
+    pub(crate) element: usize,
+    /// Whether threads of the kernel write it.
+    pub(crate) is_mut: bool,
+}
+
+/// The slices of a block.
+pub(super) type Slices = Vec<Slice>;
+
+/// The kernel asks for a slice's pointer. (So does the host, when it launches; that is no matter.)
+pub(crate) fn note_slice(slice: Slice) {
+    try_with_block(|block| {
+        let mut slices = block.slices.borrow_mut();
+        if !slices.contains(&slice) {
+            slices.push(slice);
+        }
+    });
+}
+
+/// Reads what a copy of `bytes` takes from `from`: as many of them as `into` has room for.
+///
+/// # Safety
+/// They are there, if `from` points into a slice of the kernel's.
+pub(super) unsafe fn read_for_copy(site: Site, from: *const u8, bytes: usize, into: &mut [u8]) {
+    let address = from.addr();
+    let found = try_with_block(|block| {
+        let slices = block.slices.borrow();
+        // Of slices that touch, the one that it starts in.
+        slices
+            .iter()
+            .find(|slice| (slice.address..slice.address + slice.len * slice.element).contains(&address))
+            .copied()
+    });
+    let Some(Slice { name, address: start, len, element, is_mut }) = found.flatten() else {
+        fail(site, Misuse::CopyFromNowhere { bytes: into.len() });
+    };
+    let offset = address - start;
+    let index = offset / element;
+    let end = offset + into.len();
+    if end > len * element {
+        fail(site, Misuse::GlobalOutOfBounds { access: "copy", name, index: (end - 1) / element, len });
+    }
+    // A buffer on a GPU starts at a multiple of 256, wherever the host has it.
+    if !offset.is_multiple_of(bytes) {
+        fail(site, Misuse::CopyMisaligned { name, index, bytes });
+    }
+    // SAFETY: they lie in the slice, which nobody writes before the block has ended.
+    unsafe { from.copy_to_nonoverlapping(into.as_mut_ptr(), into.len()) };
+    let elements = (address..).step_by(element).zip(index..).zip(into.chunks_mut(element));
+    for ((address, index), bytes) in elements {
+        let of = ElementOf { name, index };
+        if is_mut {
+            read_by_copy(site, address, of, bytes);
+        } else {
+            read_constant(site, address..address + bytes.len(), of);
+        }
+    }
+}

@@ -1,0 +1,365 @@
+//! Raw collectives that the lanes of a warp do not come to together.
+
+use crate::{assert_at, line_of};
+use ptx_matrix::sim::{Misuse, SimError, Simulator};
+use ptx_matrix::*;
+use std::ops::Range;
+
+const LDMATRIX: &str = "ldmatrix.sync.aligned.m8n8.x1.shared.b16";
+const MOVMATRIX: &str = "movmatrix.sync.aligned.m8n8.trans.b16";
+
+/// Lanes that wait at a form, at the marked line.
+type At = (Range<usize>, &'static str, &'static str);
+
+/// The error is a divergence of lanes that wait so, and of those that have ended.
+#[track_caller]
+fn assert_diverged(error: &SimError, expected: &[At], expected_ended: Range<usize>) {
+    let Misuse::Divergence { waiting, ended } = &error.misuse else { panic!("{error}") };
+    let known = waiting.iter().map(|at| (at.lanes.clone(), at.form, (at.place.file.clone(), at.place.line)));
+    let expected = expected.iter().map(|(lanes, form, marker)| (lanes.clone().collect(), *form, line_of(marker)));
+    assert!(known.eq(expected), "{error}");
+    assert_eq!(*ended, expected_ended.collect::<Vec<_>>(), "{error}");
+}
+
+#[kernel(threads = 32)]
+fn some_lanes(block: &Block, lanes: usize) {
+    block.warp().each(|lane| {
+        if lane.id() < lanes {
+            // SAFETY: none, unless `lanes` is 32; that is the bug.
+            unsafe { raw::movmatrix_sync_aligned_m8n8_trans_b16(1) }; // <- some
+        }
+    });
+}
+
+#[test]
+fn by_lanes_that_do_not_come() {
+    for lanes in [1, 16, 31] {
+        let error = some_lanes::simulate(1, lanes).unwrap_err();
+        assert_diverged(&error, &[(0..lanes, MOVMATRIX, "some")], lanes..32);
+        assert_at(&error, "some", (0, 0, 0), 0, None);
+    }
+    some_lanes::simulate(1, 32).unwrap();
+    some_lanes::simulate(1, 0).unwrap();
+}
+
+#[kernel(threads = 32)]
+fn lanes_that_return(block: &Block, lanes: usize) {
+    block.warp().each(|lane| {
+        for round in 0..3 {
+            if lane.id() >= lanes && round == 2 {
+                return;
+            }
+            // SAFETY: none, unless `lanes` is 32; that is the bug.
+            unsafe { raw::movmatrix_sync_aligned_m8n8_trans_b16(1) }; // <- rounds
+        }
+    });
+}
+
+#[test]
+fn by_lanes_that_return_from_a_loop() {
+    let error = lanes_that_return::simulate(1, 20).unwrap_err();
+    assert_diverged(&error, &[(0..20, MOVMATRIX, "rounds")], 20..32);
+    let report = error.to_string();
+    assert!(report.starts_with(&format!(
+        "error: divergence: the lanes of a warp do not come to `{MOVMATRIX}` together\n  --> tests/simulator/"
+    )));
+    assert!(report.contains(&format!("= lanes 0 to 19 wait at `{MOVMATRIX}`, at tests/simulator/")), "{report}");
+    assert!(report.contains("= lanes 20 to 31 have ended the lane closure"), "{report}");
+    assert!(report.contains("= help: all 32 lanes must come to the same collective, at the same line"), "{report}");
+    lanes_that_return::simulate(1, 32).unwrap();
+}
+
+#[kernel(threads = 32)]
+fn two_forms(block: &Block, #[shared] tile: SharedTile<u16, 8, 8>, lanes: usize) {
+    let warp = block.warp();
+    tile.fill(warp, |_, _| 1);
+    warp.sync();
+    warp.each(|lane| {
+        if lane.id() < lanes {
+            // SAFETY: none, unless `lanes` is 32; that is the bug.
+            unsafe { raw::ldmatrix_sync_aligned_m8n8_x1_shared_b16(tile.row((lane.id() % 8, 0)).address())[0] } // <- ldmatrix
+        } else {
+            // SAFETY: none, unless `lanes` is 0; that is the bug.
+            unsafe { raw::movmatrix_sync_aligned_m8n8_trans_b16(1) } // <- movmatrix
+        }
+    });
+}
+
+#[test]
+fn by_another_form() {
+    let error = two_forms::simulate(1, 8).unwrap_err();
+    assert_diverged(&error, &[(0..8, LDMATRIX, "ldmatrix"), (8..32, MOVMATRIX, "movmatrix")], 0..0);
+    two_forms::simulate(1, 0).unwrap();
+    two_forms::simulate(1, 32).unwrap();
+}
+
+/// # Safety
+/// All lanes come here together, with the same `first`.
+#[track_caller]
+unsafe fn one_of_two(first: bool, address: u32) -> u32 {
+    // SAFETY: the caller's.
+    unsafe {
+        if first {
+            raw::ldmatrix_sync_aligned_m8n8_x1_shared_b16(address)[0]
+        } else {
+            raw::movmatrix_sync_aligned_m8n8_trans_b16(address)
+        }
+    }
+}
+
+#[kernel(threads = 32)]
+fn two_forms_for_one_line(block: &Block, #[shared] tile: SharedTile<u16, 8, 8>, lanes: usize) {
+    let warp = block.warp();
+    tile.fill(warp, |_, _| 1);
+    warp.sync();
+    warp.each(|lane| {
+        let row = tile.row((lane.id() % 8, 0)).address();
+        // SAFETY: none, unless `lanes` is 0 or 32; that is the bug.
+        unsafe { one_of_two(lane.id() < lanes, row) } // <- one of two
+    });
+}
+
+#[test]
+fn by_another_form_that_is_called_for_the_same_line() {
+    let error = two_forms_for_one_line::simulate(1, 8).unwrap_err();
+    assert_diverged(&error, &[(0..8, LDMATRIX, "one of two"), (8..32, MOVMATRIX, "one of two")], 0..0);
+    two_forms_for_one_line::simulate(1, 0).unwrap();
+    two_forms_for_one_line::simulate(1, 32).unwrap();
+}
+
+#[kernel(threads = 32)]
+#[allow(clippy::if_same_then_else, reason = "two places to wait at")]
+fn two_lines(block: &Block, lanes: usize) {
+    block.warp().each(|lane| {
+        if lane.id() < lanes {
+            // SAFETY: none, unless `lanes` is 32; that is the bug.
+            unsafe { raw::movmatrix_sync_aligned_m8n8_trans_b16(1) } // <- here
+        } else {
+            // SAFETY: none, unless `lanes` is 0; that is the bug.
+            unsafe { raw::movmatrix_sync_aligned_m8n8_trans_b16(1) } // <- there
+        }
+    });
+}
+
+#[test]
+fn by_another_line() {
+    let error = two_lines::simulate(1, 31).unwrap_err();
+    assert_diverged(&error, &[(0..31, MOVMATRIX, "here"), (31..32, MOVMATRIX, "there")], 0..0);
+    two_lines::simulate(1, 0).unwrap();
+}
+
+#[kernel(threads = 32)]
+fn one_line(block: &Block, one: u32, other: u32) {
+    block.warp().each(|lane| {
+        let operand = if lane.id() < 16 { one } else { other };
+        // SAFETY: all lanes come here together.
+        unsafe { raw::movmatrix_sync_aligned_m8n8_trans_b16(operand) }
+    });
+}
+
+/// What the lanes give may differ, where they give it may not.
+#[test]
+fn other_operands_are_no_divergence() {
+    one_line::simulate(1, 3, 4).unwrap();
+}
+
+#[kernel(threads = 32)]
+#[allow(clippy::if_same_then_else, reason = "two places to wait at")]
+fn warp_sync_in_branches(block: &Block, lanes: usize) {
+    block.warp().each(|lane| {
+        if lane.id() < 16 {
+            // SAFETY: the lanes come to one of the two.
+            unsafe { raw::bar_warp_sync() }; // <- warp sync
+        } else if lane.id() < lanes {
+            // SAFETY: the lanes come to one of the two, unless `lanes` is less than 32; that is the bug.
+            unsafe { raw::bar_warp_sync() }; // <- other warp sync
+        }
+    });
+}
+
+/// `bar.warp.sync` is not `.aligned`.
+#[test]
+fn lanes_may_sync_at_different_lines_but_all_must() {
+    warp_sync_in_branches::simulate(1, 32).unwrap();
+    let error = warp_sync_in_branches::simulate(1, 30).unwrap_err();
+    let waiting = [(0..16, "bar.warp.sync", "warp sync"), (16..30, "bar.warp.sync", "other warp sync")];
+    assert_diverged(&error, &waiting, 30..32);
+}
+
+#[kernel(threads = 96)]
+fn block_sync(block: &Block, lanes_of_warp_0: usize, warps: usize) {
+    let warp = block.warp().index();
+    block.warp().each(|lane| {
+        if warp < warps && (warp > 0 || lane.id() < lanes_of_warp_0) {
+            // SAFETY: none, unless all lanes of all warps come; that is the bug.
+            unsafe { raw::bar_sync() }; // <- raw sync
+        }
+    });
+}
+
+#[test]
+fn half_a_warp_at_a_barrier_of_the_block() {
+    for seed in 0..8 {
+        let error = block_sync::launch(&Simulator::new(seed), 1, 16, 3).unwrap_err();
+        assert_diverged(&error, &[(0..16, "bar.sync", "raw sync")], 16..32);
+        assert_at(&error, "raw sync", (0, 0, 0), 0, None);
+        block_sync::launch(&Simulator::new(seed), 1, 32, 3).unwrap();
+    }
+}
+
+#[test]
+fn a_warp_that_does_not_come_to_a_barrier_of_the_block() {
+    for seed in 0..8 {
+        let error = block_sync::launch(&Simulator::new(seed), 1, 32, 2).unwrap_err();
+        let Misuse::Deadlock { waiting, ended } = &error.misuse else { panic!("{error}") };
+        assert_eq!(waiting.iter().map(|(warp, _)| *warp).collect::<Vec<_>>(), [0, 1]);
+        assert_eq!(*ended, [2]);
+        assert_at(&error, "raw sync", (0, 0, 0), None, None);
+    }
+}
+
+#[kernel(threads = 64)]
+fn raw_and_typed(block: &Block) {
+    if block.warp().index() == 0 {
+        block.sync();
+    } else {
+        // SAFETY: all lanes come here together; the other warp comes to the same barrier.
+        block.warp().each(|_| unsafe { raw::bar_sync() });
+    }
+}
+
+/// It is one barrier.
+#[test]
+fn a_raw_sync_meets_a_typed_one() {
+    raw_and_typed::simulate(1).unwrap();
+}
+
+#[kernel(threads = 64)]
+fn different_collectives_in_warps(block: &Block) {
+    let first = block.warp().index() == 0;
+    block.warp().each(|_| {
+        if first {
+            // SAFETY: all lanes of the warp come here together.
+            unsafe { raw::movmatrix_sync_aligned_m8n8_trans_b16(1) };
+        }
+    });
+}
+
+#[test]
+fn warps_may_differ() {
+    different_collectives_in_warps::simulate(1).unwrap();
+}
+
+#[kernel(threads = 32)]
+fn at_warp_scope(_block: &Block, which: u32) {
+    // SAFETY: all lanes come here together.
+    unsafe {
+        match which {
+            0 => drop(raw::movmatrix_sync_aligned_m8n8_trans_b16(1)), // <- 0
+            1 => raw::bar_sync(),                                     // <- 1
+            2 => drop(raw::index::thread()),                          // <- 2
+            _ => raw::cp_async_ca_shared_global_4(1024, core::ptr::null()), // <- 3
+        }
+    }
+}
+
+#[test]
+fn outside_of_a_lane_closure() {
+    for (which, form) in [MOVMATRIX, "bar.sync", "%tid.x", "cp.async.ca.shared.global 4"].into_iter().enumerate() {
+        let error = at_warp_scope::simulate(1, which as u32).unwrap_err();
+        assert_eq!(error.misuse, Misuse::RawAtWarpScope { form });
+        assert_at(&error, &which.to_string(), (0, 0, 0), 0, None);
+    }
+}
+
+/// Uses the lane's collectives and memory when it is dropped.
+struct AtTheEnd {
+    tile: SharedTile<u32, 1, 32>,
+}
+
+impl Drop for AtTheEnd {
+    fn drop(&mut self) {
+        // SAFETY: an element of the tile; all lanes come here together.
+        unsafe {
+            raw::st_shared_b32(self.tile.address() + raw::index::thread() % 32 * 4, 1);
+            raw::bar_warp_sync();
+        }
+    }
+}
+
+#[kernel(threads = 64)]
+fn with_destructors(block: &Block, #[shared] tile: SharedTile<u32, 1, 32>, failing: usize) {
+    let warp = block.warp().index();
+    block.warp().each(|lane| {
+        let _at_the_end = AtTheEnd { tile };
+        // SAFETY: all lanes come here together.
+        unsafe { raw::bar_warp_sync() };
+        assert_ne!(lane.id(), failing); // <- fails
+        if warp == 0 || lane.id() != failing {
+            // SAFETY: all lanes come here together.
+            unsafe { raw::bar_sync() };
+        }
+        assert!(warp == 0 || failing < 32); // <- other warp fails
+    });
+}
+
+/// Lanes that wait are unwound, and what they hold is dropped.
+#[test]
+fn lanes_that_wait_where_another_fails() {
+    for seed in 0..8 {
+        let error = with_destructors::launch(&Simulator::new(seed), 1, 17).unwrap_err();
+        assert!(matches!(error.misuse, Misuse::Panic { .. }), "{error}");
+        assert_at(&error, "fails", (0, 0, 0), error.warp, Some(17));
+    }
+}
+
+/// Likewise where a whole warp waits in its lanes.
+#[test]
+fn a_warp_that_waits_in_its_lanes_where_another_fails() {
+    for seed in 0..8 {
+        let error = with_destructors::launch(&Simulator::new(seed), 1, 32).unwrap_err();
+        assert!(matches!(error.misuse, Misuse::Panic { .. }), "{error}");
+        assert_at(&error, "other warp fails", (0, 0, 0), 1, Some(0));
+    }
+}
+
+#[kernel(threads = 32)]
+fn changed_by_lanes(block: &Block, d: GlobalMut<u32>) {
+    let warp = block.warp();
+    let mut values = warp.each(|lane| lane.id() as u32);
+    warp.update(&mut values, |_, value| {
+        *value += 1;
+        // SAFETY: all lanes come here together.
+        unsafe { raw::bar_warp_sync() };
+        *value *= 2;
+    });
+    warp.each(|lane| d.set(lane.id(), lane.get(&values)));
+}
+
+#[test]
+fn an_update_that_waits() {
+    let mut d = [0; 32];
+    changed_by_lanes::simulate(1, &mut d).unwrap();
+    assert_eq!(d, core::array::from_fn(|lane| (lane as u32 + 1) * 2));
+}
+
+#[kernel(threads = 1024)]
+fn many_rounds(block: &Block, d: GlobalMut<u32>, rounds: usize) {
+    block.warp().each(|lane| {
+        for _ in 0..rounds {
+            // SAFETY: all lanes come here together.
+            unsafe { raw::bar_sync() };
+        }
+        if lane.id() == 0 {
+            d.set(raw::index::thread() as usize / 32, rounds as u32);
+        }
+    });
+}
+
+/// All 1024 lanes of a block wait, each on its stack, again and again.
+#[test]
+fn a_full_block_waits_in_its_lanes() {
+    let mut d = [0; 32];
+    many_rounds::simulate(1, &mut d, 20).unwrap();
+    assert_eq!(d, [20; 32]);
+}

@@ -1,0 +1,52 @@
+//! Lanes that wait by reading.
+
+use crate::assert_at;
+use ptx_matrix::sim::{Memory, Misuse, SHARED_BASE};
+use ptx_matrix::*;
+
+#[kernel(threads = 64)]
+fn wait_for_a_flag(block: &Block, #[shared] flag: SharedTile<u8, 1, 16>) {
+    let warp = block.warp();
+    flag.fill(block, |_, _| 0);
+    block.sync();
+    let waits = warp.index() == 0;
+    warp.each(|lane| {
+        if !waits {
+            flag.set((0, 0), 1);
+        }
+        while waits && flag.get(lane, (0, 0)) == 0 {} // <- shared
+    });
+}
+
+/// Whichever warp comes first: if the other one does, it is a race.
+#[test]
+fn a_flag_in_shared_memory() {
+    let memory = Memory::Shared { address: SHARED_BASE };
+    let found = (0..8).find_map(|seed| {
+        let error = wait_for_a_flag::launch(&sim::Simulator::new(seed), 1).unwrap_err();
+        matches!(error.misuse, Misuse::Polling { .. }).then_some(error)
+    });
+    let error = found.expect("an order in which the first warp comes first");
+    assert_eq!(error.misuse, Misuse::Polling { memory });
+    assert_at(&error, "shared", (0, 0, 0), 0, Some(0));
+    let report = error.to_string();
+    assert!(report.starts_with("error: deadlock: shared address 0x400 is read again and again"), "{report}");
+}
+
+#[kernel(threads = 32)]
+fn wait_for_another_block(block: &Block, d: GlobalMut<u32>) {
+    let index = block.index().x;
+    block.warp().each(|lane| {
+        if index == 1 {
+            d.set(0, 1);
+        }
+        while index == 0 && d.get(lane, 0) == 0 {} // <- global
+    });
+}
+
+#[test]
+fn a_flag_in_global_memory() {
+    let error = wait_for_another_block::simulate(2, &mut [0]).unwrap_err();
+    assert_eq!(error.misuse, Misuse::Polling { memory: Memory::Global { name: "d", index: 0 } });
+    assert_at(&error, "global", (0, 0, 0), 0, Some(0));
+}
