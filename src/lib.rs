@@ -1,6 +1,6 @@
 #![doc = include_str!("../README.md")]
 #![no_std]
-#![feature(auto_traits, negative_impls)]
+#![feature(auto_traits, macro_metavar_expr_concat, negative_impls)]
 // The builder switches on `abi_ptx` and `asm_experimental_arch` for every crate, so that kernels need not.
 #![cfg_attr(target_arch = "nvptx64", feature(stdarch_nvptx))]
 #![warn(missing_docs)]
@@ -13,6 +13,7 @@ extern crate self as ptx_matrix;
 
 mod cp_async;
 mod element;
+mod forms;
 mod fragment;
 mod global;
 mod lane;

@@ -1,24 +1,29 @@
 //! `mma.sync`: the product of two fragments, added to a third (PTX ISA 9.7.14.5.14).
 
+use crate::forms::{mma_forms, ptx};
 use crate::fragment::{FragmentShape, RoleA, RoleB, RoleC, Shape};
 use crate::sealed::Sealed;
 use crate::site::Site;
 use crate::target::{AtLeast, BuildTarget, Supports};
-use crate::{Accumulator, Element, FragmentA, FragmentB, M16N8K8, M16N8K16, Warp};
+use crate::{Accumulator, Element, FragmentA, FragmentB, Warp};
 use core::marker::PhantomData;
-use half::{bf16, f16};
 
 /// `mma.sync.aligned.SHAPE.row.col.C.A.B.C`: D = A x B + C, for a warp.
 ///
 /// | shape | A, B | C, D | needs |
 /// | --- | --- | --- | --- |
-/// | [`M16N8K8`] | f16 | f32, f16 | sm_75 |
-/// | [`M16N8K8`] | bf16 | f32 | sm_80 |
-/// | [`M16N8K16`] | f16 | f32, f16 | sm_80 |
-/// | [`M16N8K16`] | bf16 | f32 | sm_80 |
+/// | [`M16N8K8`](crate::M16N8K8), [`M16N8K16`](crate::M16N8K16) | f16 | f32, f16 | sm_75, sm_80 |
+/// | [`M16N8K8`](crate::M16N8K8), [`M16N8K16`](crate::M16N8K16) | bf16 | f32 | sm_80 |
+/// | [`M16N8K4`](crate::M16N8K4), [`M16N8K8`](crate::M16N8K8) | [`tf32`](crate::tf32) | f32 | sm_80 |
+/// | [`M16N8K16`](crate::M16N8K16), [`M16N8K32`](crate::M16N8K32) | [`F8E4M3`](crate::F8E4M3) or [`F8E5M2`](crate::F8E5M2), each | f32, f16 | sm_89 |
+/// | [`M8N8K4`](crate::M8N8K4) | f64 | f64 | sm_80 |
+/// | [`M16N8K4`](crate::M16N8K4), [`M16N8K8`](crate::M16N8K8), [`M16N8K16`](crate::M16N8K16) | f64 | f64 | sm_90 |
+/// | [`M8N8K16`](crate::M8N8K16) | i8 or u8, each | i32 | sm_75 |
+/// | [`M16N8K16`](crate::M16N8K16), [`M16N8K32`](crate::M16N8K32) | i8 or u8, each | i32 | sm_80 |
 ///
-/// Products are exact; each element of D is one sum over all of K and C, rounded once, as the tensor cores do it; the
-/// simulator returns the same bits (see [`sim`](crate::sim)).
+/// Integers wrap around; f64 is a chain of fused multiply-adds. In the other formats products are exact, and each element of D
+/// is one sum over all of K and C, rounded once, as the tensor cores do it (on sm_90, which has no fp8 in this instruction,
+/// it is two such sums). The simulator returns the same bits: see `docs/NUMERICS.md`.
 ///
 /// ```
 /// use half::bf16;
@@ -40,10 +45,10 @@ use half::{bf16, f16};
 /// ```
 pub struct Mma<S, A, B, C, Target = BuildTarget>(PhantomData<(S, A, B, C, Target)>);
 
-/// A form of `mma` that exists: the rows of the table in this module.
+/// A form of `mma` that exists: see the table at [`Mma`].
 #[diagnostic::on_unimplemented(
     message = "there is no form `{Self}`",
-    note = "`Mma<Shape, A, B, C>` exists for `M16N8K8` and `M16N8K16`: f16 x f16 into f32 or f16, bf16 x bf16 into f32"
+    note = "`Mma<Shape, A, B, C>` exists for f16 x f16 into f32 or f16 and bf16 x bf16 into f32 (`M16N8K8`, `M16N8K16`), tf32 x tf32 into f32 (`M16N8K4`, `M16N8K8`), F8E4M3 and F8E5M2 into f32 or f16 (`M16N8K16`, `M16N8K32`), f64 (`M8N8K4`, `M16N8K4`, `M16N8K8`, `M16N8K16`), i8 and u8 into i32 (`M8N8K16`, `M16N8K16`, `M16N8K32`)"
 )]
 pub trait MmaForm: Sealed {
     /// The left factor.
@@ -65,16 +70,19 @@ pub trait MmaForm: Sealed {
     unsafe fn issue(site: Site, acc: &mut Self::C, a: &Self::A, b: &Self::B);
 }
 
-/// The forms, a row each: shape, elements of A, B and C, what it needs, its function in `raw`, its PTX.
-macro_rules! forms {
-    ($($shape:ident $a:ident $b:ident $c:ident, $sm:literal: $raw:ident $ptx:literal;)*) => {$(
-        impl<Target> Sealed for Mma<$shape, $a, $b, $c, Target> {}
-        impl<Target> MmaForm for Mma<$shape, $a, $b, $c, Target> {
-            type A = FragmentA<$shape, $a>;
-            type B = FragmentB<$shape, $b>;
-            type C = Accumulator<$shape, $c>;
+/// The implementation of each form.
+macro_rules! implementations {
+    ($($shape:ident $d:ident $a:ident $b:ident $c:ident $width:ident $registers:tt $sm:literal;)*) => {$(
+        impl<Target> Sealed for Mma<ptx::$shape, ptx::$a, ptx::$b, ptx::$c, Target> {}
+        impl<Target> MmaForm for Mma<ptx::$shape, ptx::$a, ptx::$b, ptx::$c, Target> {
+            type A = FragmentA<ptx::$shape, ptx::$a>;
+            type B = FragmentB<ptx::$shape, ptx::$b>;
+            type C = Accumulator<ptx::$shape, ptx::$c>;
             type Needs = AtLeast<$sm>;
-            const PTX: &'static str = $ptx;
+            const PTX: &'static str = concat!(
+                "mma.sync.aligned.", stringify!($shape), ".row.col.",
+                stringify!($d), ".", stringify!($a), ".", stringify!($b), ".", stringify!($c)
+            );
 
             #[inline(always)]
             unsafe fn issue(site: Site, acc: &mut Self::C, a: &Self::A, b: &Self::B) {
@@ -82,7 +90,11 @@ macro_rules! forms {
                 // SAFETY: the caller's.
                 unsafe {
                     let _ = site;
-                    let d = crate::raw::$raw(a.registers().own(), b.registers().own(), acc.registers().own());
+                    let d = crate::raw::${concat(mma_sync_aligned_, $shape, _row_col_, $d, _, $a, _, $b, _, $c)}(
+                        a.registers().own(),
+                        b.registers().own(),
+                        acc.registers().own(),
+                    );
                     *acc = Accumulator::from_registers(crate::PerLane::from_own(d));
                 }
                 #[cfg(not(target_arch = "nvptx64"))]
@@ -92,20 +104,7 @@ macro_rules! forms {
     )*};
 }
 
-forms! {
-    M16N8K8 f16 f16 f16, 75: mma_sync_aligned_m16n8k8_row_col_f16_f16_f16_f16
-        "mma.sync.aligned.m16n8k8.row.col.f16.f16.f16.f16";
-    M16N8K8 f16 f16 f32, 75: mma_sync_aligned_m16n8k8_row_col_f32_f16_f16_f32
-        "mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32";
-    M16N8K8 bf16 bf16 f32, 80: mma_sync_aligned_m16n8k8_row_col_f32_bf16_bf16_f32
-        "mma.sync.aligned.m16n8k8.row.col.f32.bf16.bf16.f32";
-    M16N8K16 f16 f16 f16, 80: mma_sync_aligned_m16n8k16_row_col_f16_f16_f16_f16
-        "mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16";
-    M16N8K16 f16 f16 f32, 80: mma_sync_aligned_m16n8k16_row_col_f32_f16_f16_f32
-        "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32";
-    M16N8K16 bf16 bf16 f32, 80: mma_sync_aligned_m16n8k16_row_col_f32_bf16_bf16_f32
-        "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32";
-}
+mma_forms!(implementations);
 
 impl<S, A, B, C, Target> Mma<S, A, B, C, Target>
 where

@@ -8,8 +8,8 @@ use super::error::{Memory, Misuse};
 use crate::site::Site;
 use std::cell::Cell;
 
-/// Reads in a row, all of the same value, that nobody makes but to wait: seconds of them.
-const MANY: u32 = 1 << 24;
+/// Reads in a row, all of the same value, that nobody makes but to wait: a second of them.
+const MANY: u32 = 1 << 22;
 
 /// Reads in a row of one element and of one value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -7,7 +7,7 @@ fn multiply(block: &Block) {
     let mut acc = Accumulator::<M16N8K16, bf16>::zero();
     Mma::<M16N8K16, bf16, bf16, bf16>::accumulate(block.warp(), &mut acc, &a, &b);
     //~^ ERROR there is no form `
-    //~| exists for `M16N8K8` and `M16N8K16`: f16 x f16 into f32 or f16, bf16 x bf16 into f32
+    //~| exists for f16 x f16 into f32 or f16 and bf16 x bf16 into f32 (`M16N8K8`, `M16N8K16`)
 }
 
 fn main() {}

@@ -6,7 +6,7 @@ mod fused;
 use crate::fragment::{FragmentShape, RoleA, RoleB, RoleC, Shape};
 use crate::{Accumulator, Element, FragmentA, FragmentB, tf32};
 use float8::{F8E4M3, F8E5M2};
-use format::{Float, Number};
+use format::{AccumulatorFloat, Float, Number};
 use fused::fused_sum;
 use half::{bf16, f16};
 use std::vec::Vec;
@@ -57,28 +57,33 @@ fused! {
 }
 
 /// fp8 on sm_90, where ptxas makes two f16 instructions of one: first the k with k mod 4 in {0, 1} are summed, from zero,
-/// then the others on top of it; then C is added as f32 numbers are.
+/// then the others on top of it; then C is added, as two numbers are outside of the tensor cores.
 macro_rules! fp8 {
-    ($($a:ident $b:ident;)*) => {$(
-        impl Product<$b, f32> for $a {
-            fn multiply(a: &[$a], b: &[$b], c: &mut [f32], n: usize, k: usize) {
+    ($($a:ident $b:ident $c:ident;)*) => {$(
+        impl Product<$b, $c> for $a {
+            fn multiply(a: &[$a], b: &[$b], c: &mut [$c], n: usize, k: usize) {
                 each_element((&numbers(a), &numbers(b), c), n, k, |a, b, c| {
-                    let half = |which: usize, onto: f32| {
+                    let half = |which: usize, onto: $c| {
                         let factors = a.iter().copied().zip(b.iter().copied()).enumerate();
                         let chosen = factors.filter(|(k, _)| k / 2 % 2 == which).map(|(_, factors)| factors);
                         fused_sum(chosen, <$a as Float>::FRACTION + <$b as Float>::FRACTION, onto)
                     };
-                    half(1, half(0, 0.0)) + c
+                    let sum = half(1, half(0, $c::default())) + c;
+                    if sum.is_nan() { <$c as AccumulatorFloat>::nan() } else { sum }
                 });
             }
         }
     )*};
 }
 fp8! {
-    F8E4M3 F8E4M3;
-    F8E4M3 F8E5M2;
-    F8E5M2 F8E4M3;
-    F8E5M2 F8E5M2;
+    F8E4M3 F8E4M3 f16;
+    F8E4M3 F8E5M2 f16;
+    F8E5M2 F8E4M3 f16;
+    F8E5M2 F8E5M2 f16;
+    F8E4M3 F8E4M3 f32;
+    F8E4M3 F8E5M2 f32;
+    F8E5M2 F8E4M3 f32;
+    F8E5M2 F8E5M2 f32;
 }
 
 /// A chain of fused multiply-adds in the order of k, from C on.
