@@ -10,8 +10,12 @@
 //! A launch through [`GpuDevice`] is waited for; one through [`GpuDevice::in_stream`] is put into a [`Stream`], and the host
 //! goes on.
 
+#[cfg(feature = "bench")]
+pub mod bench;
 #[cfg(feature = "conformance")]
 pub mod conformance;
+#[cfg(any(feature = "bench", feature = "conformance"))]
+pub mod ptx_folder;
 
 mod arch;
 mod buffer;

@@ -28,7 +28,7 @@ const STEPS: [Step; 6] = [
     }),
     ("tests", || run_cargo(&["test", "--workspace", "--all-features", "--no-fail-fast"], &[])),
     ("conformance on the simulator", || {
-        let program = crate::conformance::build_program()?;
+        let program = crate::CONFORMANCE.build()?;
         let passed = status(std::process::Command::new(program).args(["--on", "sim"]))?;
         ensure!(passed.success(), "the simulator does not compute what the reference does");
         Ok(())

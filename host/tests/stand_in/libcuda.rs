@@ -97,12 +97,19 @@ driver! {
         name.copy_from_nonoverlapping(text.as_ptr().cast(), text.len());
         SUCCESS
     }
+    fn cuDeviceGetPCIBusId(id: *mut c_char, len: c_int, _device: c_int) {
+        let text = c"0000:00:00.0".to_bytes_with_nul();
+        assert!(text.len() <= len as usize);
+        id.copy_from_nonoverlapping(text.as_ptr().cast(), text.len());
+        SUCCESS
+    }
     fn cuDeviceGetAttribute(value: *mut c_int, attribute: c_uint, _device: c_int) {
         *value = match attribute {
             2 => 1024,
             5 => i32::MAX,
             6 | 7 => 65_535,
             16 => 132,
+            38 => 1 << 20,
             75 => 9,
             76 => 0,
             97 => 232_448,
