@@ -8,11 +8,15 @@ use ptx_matrix_kernels::ceiling::{A_ELEMENTS, B_ELEMENTS, PRODUCTS, ceiling_bf16
 
 use super::data::normal;
 use super::measure::{Timer, launches_for};
+use super::statistics::median;
 use super::{Conditions, Element, Type};
 use crate::{GpuDevice, Stream};
 
-/// How often each is measured; the best counts, since nothing makes a GPU faster than it is.
+/// How often each is measured.
 const ROUNDS: usize = 5;
+
+/// How long the products are measured at least: the driver renews the clock that it tells only now and then.
+const BATCH: Duration = Duration::from_millis(100);
 
 /// Operations of one `mma.sync` of m16n8k16.
 const OPERATIONS: f64 = 2.0 * 16.0 * 8.0 * 16.0;
@@ -82,19 +86,16 @@ fn products(timer: &Timer<'_>, blocks: u32, mut launch: impl FnMut(u32) -> Resul
     let probe = 1000;
     launch(probe)?;
     let (took, _) = timer.time(|| launch(probe))?;
-    let rounds = probe.saturating_mul(u32::try_from(launches_for(timer.batch, took)).unwrap_or(u32::MAX));
+    let rounds = probe.saturating_mul(u32::try_from(launches_for(BATCH, took)).unwrap_or(u32::MAX));
     let operations = f64::from(rounds) * f64::from(blocks) * 8.0 * PRODUCTS as f64 * OPERATIONS;
-    let mut best: Option<Ceiling> = None;
-    for _ in 0..ROUNDS {
-        let (took, conditions) = timer.time(|| launch(rounds))?;
-        let tflops = operations / took.as_secs_f64() / 1e12;
-        if best.as_ref().is_none_or(|best| tflops > best.tflops) {
-            best = Some(Ceiling { tflops, conditions });
-        }
-    }
-    Ok(best.expect("there is a round"))
+    let rounds: Vec<(Duration, Conditions)> =
+        (0..ROUNDS).map(|_| timer.time(|| launch(rounds))).collect::<Result<_>>()?;
+    let seconds = median(rounds.iter().map(|(took, _)| took.as_secs_f64())).expect("there is a round");
+    let seen: Vec<Conditions> = rounds.into_iter().map(|(_, conditions)| conditions).collect();
+    Ok(Ceiling { tflops: operations / seconds / 1e12, conditions: Conditions::over(&seen) })
 }
 
+/// The best of some copies, which is what a kernel is held against.
 fn copy(stream: &Stream, timer: &Timer<'_>) -> Result<f64> {
     // Far more than any cache holds.
     const BYTES: usize = 1 << 30;

@@ -62,8 +62,6 @@ pub enum Outcome {
 pub(super) struct Timer<'a> {
     pub(super) stream: &'a Stream,
     pub(super) monitor: Option<&'a Monitor>,
-    /// How long a timing should take at least.
-    pub(super) batch: Duration,
 }
 
 impl Timer<'_> {
@@ -101,7 +99,7 @@ impl<'a> Bench<'a> {
     }
 
     fn timer(&self) -> Timer<'_> {
-        Timer { stream: &self.stream, monitor: self.monitor.as_ref(), batch: self.batch }
+        Timer { stream: &self.stream, monitor: self.monitor.as_ref() }
     }
 
     /// Measures the GPU's ceilings.

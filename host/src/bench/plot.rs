@@ -29,6 +29,8 @@ pub fn plot(rows: &[Row], reference: &str) -> Result<Option<String>> {
         return Ok(None);
     }
     let highest = shown.iter().filter_map(|row| row.ratio).fold(1.0, f64::max);
+    // The legend's lines stand above the data.
+    let top = highest * (1.1 + 0.06 * series.len() as f64);
     let last = shapes.len() as i32 - 1;
 
     let mut svg = String::new();
@@ -36,11 +38,11 @@ pub fn plot(rows: &[Row], reference: &str) -> Result<Option<String>> {
     {
         let root = SVGBackend::with_string(&mut svg, size).into_drawing_area();
         let mut chart = ChartBuilder::on(&root)
-            .caption(format!("Speed, {reference} = 1"), ("sans-serif", 20))
+            .caption(format!("Speed, {reference} = 1"), ("sans-serif", 24))
             .margin(12)
             .x_label_area_size(50)
             .y_label_area_size(50)
-            .build_cartesian_2d((0..last).into_segmented(), 0.0..highest * 1.15)?;
+            .build_cartesian_2d((0..last).into_segmented(), 0.0..top)?;
         let label = |at: &SegmentValue<i32>| match at {
             SegmentValue::CenterOf(i) => shapes.get(*i as usize).map_or_else(String::new, |shape| short(shape)),
             _ => String::new(),
@@ -54,7 +56,7 @@ pub fn plot(rows: &[Row], reference: &str) -> Result<Option<String>> {
             .x_labels(shapes.len())
             .x_label_formatter(&label)
             .y_label_formatter(&|ratio| format!("{ratio:.1}"))
-            .label_style(("sans-serif", 12))
+            .label_style(("sans-serif", 16))
             .draw()?;
         let ends = [SegmentValue::Exact(0), SegmentValue::Last];
         chart.draw_series(LineSeries::new(ends.map(|at| (at, 1.0)), AXIS.stroke_width(2)))?;
@@ -77,7 +79,7 @@ pub fn plot(rows: &[Row], reference: &str) -> Result<Option<String>> {
             .configure_series_labels()
             .position(SeriesLabelPosition::UpperLeft)
             .border_style(TRANSPARENT)
-            .label_font(("sans-serif", 13))
+            .label_font(("sans-serif", 17))
             .draw()?;
         root.present()?;
     }

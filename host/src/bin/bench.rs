@@ -17,7 +17,9 @@ use std::process::ExitCode;
 /// one process and stream. Every product is checked before it is timed.
 ///
 /// A ratio is cuBLAS's time over the contestant's: above 1 is faster than cuBLAS. `util` is the part of what `mma.sync` on
-/// registers alone reached, scaled to the clock at which the contestant ran.
+/// registers alone reached, scaled to the clock at which the contestant ran. The driver's power is a mean over about a second,
+/// and so of everyone in turn; a contestant that is slow and draws little lets the others run at a higher clock than they could
+/// hold alone.
 #[derive(Debug, Parser)]
 #[command(name = "bench", version, after_help = EXAMPLES)]
 struct Arguments {
@@ -134,6 +136,9 @@ fn bench(arguments: &Arguments) -> Result<bool> {
     let mut all: Vec<Row> = Vec::new();
     for problem in &problems {
         progress.set_message(problem.to_string());
+        if !cublas.supports(problem) {
+            progress.suspend(|| eprintln!("{problem}: cuBLAS does not support it, so there is no ratio"));
+        }
         let measured = bench.measure(problem, &contestants).with_context(|| problem.to_string())?;
         all.extend(rows(problem, &measured, &ceilings, REFERENCE));
         // After each problem, so that what a long run has found stays if it is cut short.
