@@ -72,6 +72,9 @@ impl Stream {
     }
 
     /// Waits until everything that was put in has been done. A kernel that failed is named here.
+    ///
+    /// A failure breaks the whole context, and the driver does not say whose it was: with work in several streams, it may show in
+    /// another than that of the kernel.
     pub fn synchronize(&self) -> Result<(), GpuError> {
         self.context().enter()?;
         // SAFETY: the stream is there as long as this handle.

@@ -34,7 +34,7 @@ pub fn plot(rows: &[Row], reference: &str) -> Result<Option<String>> {
     let last = shapes.len() as i32 - 1;
 
     let mut svg = String::new();
-    let size = (u32::try_from(shapes.len()).unwrap_or(10).clamp(8, 40) * 80 + 120, 460);
+    let size = (u32::try_from(shapes.len()).unwrap_or(10).clamp(6, 40) * 100 + 120, 460);
     {
         let root = SVGBackend::with_string(&mut svg, size).into_drawing_area();
         let mut chart = ChartBuilder::on(&root)
@@ -56,7 +56,7 @@ pub fn plot(rows: &[Row], reference: &str) -> Result<Option<String>> {
             .x_labels(shapes.len())
             .x_label_formatter(&label)
             .y_label_formatter(&|ratio| format!("{ratio:.1}"))
-            .label_style(("sans-serif", 16))
+            .label_style(("sans-serif", 15))
             .draw()?;
         let ends = [SegmentValue::Exact(0), SegmentValue::Last];
         chart.draw_series(LineSeries::new(ends.map(|at| (at, 1.0)), AXIS.stroke_width(2)))?;

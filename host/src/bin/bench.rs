@@ -12,6 +12,7 @@ use ptx_matrix_host::{Gpu, GpuDevice, ptx_folder};
 use std::fs::{self, File};
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Duration;
 
 /// Measures this project's GEMM kernels against cuBLAS on an NVIDIA GPU: D = A x B on normally distributed data, in turn, in
 /// one process and stream. Every product is checked before it is timed.
@@ -42,8 +43,11 @@ struct Arguments {
     /// How often each contestant is timed, in turn.
     #[arg(long, default_value_t = 9, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
+    /// How long each timing takes at least, in milliseconds: 20 shows what a short run gets, 1000 what the power limit leaves of it.
+    #[arg(long, default_value_t = 20, value_name = "MS", value_parser = clap::value_parser!(u64).range(1..=60_000))]
+    batch: u64,
     /// The folder for bench.csv and bench.svg.
-    #[arg(long, value_name = "FOLDER", default_value = "bench")]
+    #[arg(long, value_name = "FOLDER", default_value = "bench-results")]
     out: PathBuf,
     /// Which GPU, as the driver counts them.
     #[arg(long, default_value_t = 0)]
@@ -121,6 +125,7 @@ fn bench(arguments: &Arguments) -> Result<bool> {
     let monitor = Monitor::open(info).map_err(|reason| eprintln!("{reason}")).ok();
     let mut bench = Bench::new(&device, monitor)?;
     bench.rounds = arguments.rounds as usize;
+    bench.batch = Duration::from_millis(arguments.batch);
     let ceilings = bench.ceilings()?;
     for (name, ceiling) in [("f16", &ceilings.f16), ("bf16", &ceilings.bf16)] {
         let clock =
