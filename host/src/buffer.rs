@@ -12,8 +12,8 @@ use crate::stream::Stream;
 
 /// Elements in the memory of a GPU. Freed when dropped.
 ///
-/// It belongs to a [`Stream`]: copies, kernels and its end are in that stream's order, so that nothing here can overtake a
-/// kernel that still runs.
+/// It belongs to a [`Stream`]: copies, kernels and its end are in that stream's order, so that nothing here can
+/// overtake a kernel that still runs.
 #[derive(Debug)]
 // A buffer of other elements is the same memory: see `cast_ref`.
 #[repr(transparent)]

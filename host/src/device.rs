@@ -40,8 +40,8 @@ impl GpuDevice {
     }
 }
 
-/// The kernels of a [`GpuDevice`], launched in a stream. The host goes on; [`Stream::synchronize`] waits, and names a kernel
-/// that failed.
+/// The kernels of a [`GpuDevice`], launched in a stream. The host goes on; [`Stream::synchronize`] waits, and names a
+/// kernel that failed.
 ///
 /// The buffers have to belong to the stream; a launch with another's panics.
 ///
@@ -122,8 +122,8 @@ unsafe impl Device for GpuDevice {
     }
 }
 
-// SAFETY: buffers are memory of the GPU. They belong to the stream, so that everything done with them after the launch, their
-// end included, is done after the kernel; and the module, dropped, waits for it.
+// SAFETY: buffers are memory of the GPU. They belong to the stream, so that everything done with them after the
+// launch, their end included, is done after the kernel; and the module, dropped, waits for it.
 unsafe impl Device for InStream<'_> {
     type Buffer<T: Pod> = DeviceBuffer<T>;
     type Owned<T: Pod> = DeviceBuffer<T>;

@@ -60,8 +60,9 @@ impl Gpu {
     ///
     /// # Safety
     ///
-    /// It is a `CUstream` of this device's primary context (null is the context's default stream). It is not destroyed before
-    /// every clone of the result, and every buffer and event of it, is dropped; until then nobody captures it into a graph.
+    /// It is a `CUstream` of this device's primary context (null is the context's default stream). It is not
+    /// destroyed before every clone of the result, and every buffer and event of it, is dropped; until then nobody
+    /// captures it into a graph.
     pub unsafe fn stream_from_raw(&self, raw: *mut c_void) -> Stream {
         // SAFETY: the caller's.
         unsafe { Stream::from_raw(raw, &self.context) }

@@ -7,8 +7,8 @@
 //! parameters, grid, block and shared memory against the PTX, the compiled kernel and the device. A kernel that fails is
 //! named in the error.
 //!
-//! A launch through [`GpuDevice`] is waited for; one through [`GpuDevice::in_stream`] is put into a [`Stream`], and the host
-//! goes on.
+//! A launch through [`GpuDevice`] is waited for; one through [`GpuDevice::in_stream`] is put into a [`Stream`], and
+//! the host goes on.
 
 #[cfg(feature = "bench")]
 pub mod bench;

@@ -17,9 +17,9 @@ use crate::module::Module;
 
 /// A queue of work for a GPU: each piece of it begins when the one before has ended. What is put in is not waited for.
 ///
-/// A [`DeviceBuffer`] belongs to one stream, and whatever is done with it, freeing it included, is done in that stream's
-/// order. So a kernel that has not run yet still finds its buffers, as they were when it was launched, although their borrows
-/// are over: no guard has to be kept, and nothing is left to go wrong if one were leaked.
+/// A [`DeviceBuffer`] belongs to one stream, and whatever is done with it, freeing it included, is done in that
+/// stream's order. So a kernel that has not run yet still finds its buffers, as they were when it was launched,
+/// although their borrows are over: no guard has to be kept, and nothing is left to go wrong if one were leaked.
 /// [`DeviceBuffer::move_to`] hands a buffer to another stream.
 ///
 /// Cloning it gives another handle to the same stream. It is destroyed with the last handle, buffer and event of it.
@@ -73,8 +73,8 @@ impl Stream {
 
     /// Waits until everything that was put in has been done. A kernel that failed is named here.
     ///
-    /// A failure breaks the whole context, and the driver does not say whose it was: with work in several streams, it may show in
-    /// another than that of the kernel.
+    /// A failure breaks the whole context, and the driver does not say whose it was: with work in several streams, it
+    /// may show in another than that of the kernel.
     pub fn synchronize(&self) -> Result<(), GpuError> {
         self.context().enter()?;
         // SAFETY: the stream is there as long as this handle.
@@ -121,9 +121,9 @@ impl Stream {
     /// # Safety
     ///
     /// The parameters must mean what the kernel takes them for: a pointer among them has to be the address of memory
-    /// of this GPU that is as large as the kernel believes, and that stays until the kernel has run, untouched by what is
-    /// not ordered after it. A [`DeviceBuffer`] of this stream is such memory. The number and the sizes of the parameters
-    /// are checked.
+    /// of this GPU that is as large as the kernel believes, and that stays until the kernel has run, untouched by
+    /// what is not ordered after it. A [`DeviceBuffer`] of this stream is such memory. The number and the sizes of
+    /// the parameters are checked.
     pub unsafe fn launch(&self, module: &Module, request: &LaunchRequest<'_>) -> Result<(), GpuError> {
         // SAFETY: the caller's.
         unsafe { launch::enqueue(self, module, request) }
@@ -197,7 +197,8 @@ impl Drop for Inner {
     fn drop(&mut self) {
         if self.owned {
             self.context.enter_to_free();
-            // SAFETY: this is the last handle of a stream that was made here. The driver lets what is in it come to its end.
+            // SAFETY: this is the last handle of a stream that was made here. The driver lets what is in it come to
+            // its end.
             let _ = unsafe { cuStreamDestroy_v2(self.raw) };
         }
     }

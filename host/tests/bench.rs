@@ -1,5 +1,5 @@
-//! The measurements, with cuBLAS and a GPU. `cargo test --features bench -- --ignored` runs these on a GPU; without it stand-ins
-//! for the driver and for cuBLAS serve.
+//! The measurements, with cuBLAS and a GPU. `cargo test --features bench -- --ignored` runs these on a GPU; without
+//! it stand-ins for the driver and for cuBLAS serve.
 
 #![cfg(feature = "bench")]
 

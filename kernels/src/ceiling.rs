@@ -12,9 +12,10 @@ pub const A_ELEMENTS: usize = 2 * 4 * 16 * 16;
 /// See [`A_ELEMENTS`].
 pub const B_ELEMENTS: usize = 2 * 8 * 16 * 8;
 
-/// Each warp multiplies 4 fragments of A by 8 of B, into 32 accumulators that do not depend on each other, as a warp of a fast
-/// GEMM does; in every second half of a round by another 4 and 8, so that operands change as a GEMM's do, and with them the power
-/// that is drawn. The sum goes to `out`, an element a thread, so that nothing of it can be left out.
+/// Each warp multiplies 4 fragments of A by 8 of B, into 32 accumulators that do not depend on each other, as a warp
+/// of a fast GEMM does; in every second half of a round by another 4 and 8, so that operands change as a GEMM's do,
+/// and with them the power that is drawn. The sum goes to `out`, an element a thread, so that nothing of it can be
+/// left out.
 macro_rules! ceilings {
     ($($kernel:ident $element:ident;)*) => {$(
         #[kernel(threads = 256, min_blocks = 1, target = "sm_80")]

@@ -1,6 +1,6 @@
 //! The kernels that the conformance run launches, one for each form of each instruction, and whole tiles; the ladder of
-//! GEMM kernels; and what measures a GPU's ceiling. The same source is compiled to PTX for every GPU, and to the host for
-//! the simulator.
+//! GEMM kernels; and what measures a GPU's ceiling. The same source is compiled to PTX for every GPU, and to the host
+//! for the simulator.
 
 #![no_std]
 // A build for an older GPU leaves kernels out, and with them what only they use.

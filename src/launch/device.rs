@@ -20,10 +20,9 @@ pub struct Launch<'a> {
 ///
 /// # Safety
 /// `slice` and `slice_mut` give a buffer's own memory, which is there, in that length, as long as the buffer is borrowed.
-/// A device whose `launch` returns before the kernel has run does with a buffer, from then on, nothing that is not ordered after
-/// the kernel: no copy, no other kernel, not its release.
-/// `launch` runs the kernel with the parameters that it is given, and calls the body, if at all, with the block
-/// that it is run for and while it runs.
+/// A device whose `launch` returns before the kernel has run does with a buffer, from then on, nothing that is not
+/// ordered after the kernel: no copy, no other kernel, not its release. `launch` runs the kernel with the parameters
+/// that it is given, and calls the body, if at all, with the block that it is run for and while it runs.
 pub unsafe trait Device {
     /// Elements in the device's memory, as launch functions take them.
     type Buffer<T: Pod>: ?Sized;
@@ -49,7 +48,7 @@ pub unsafe trait Device {
     /// Runs a kernel to its end, or puts it into a queue.
     ///
     /// # Safety
-    /// The parameters are those of the kernel, in order, and the buffers they point to are this device's, borrowed until this
-    /// returns, mutably where the kernel writes.
+    /// The parameters are those of the kernel, in order, and the buffers they point to are this device's, borrowed
+    /// until this returns, mutably where the kernel writes.
     unsafe fn launch(&self, launch: Launch<'_>) -> Result<Self::Report, Self::Error>;
 }

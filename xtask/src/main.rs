@@ -20,8 +20,8 @@ enum Command {
     /// Run every form of every instruction and compare it, bit for bit, with a reference: on the GPU where an NVIDIA
     /// driver answers, else on the simulator. Builds and assembles the kernels for every target first.
     Conformance(program::Arguments),
-    /// Measure the GEMM kernels against cuBLAS, in turn and in one process, on a machine with an NVIDIA GPU and cuBLAS: a table,
-    /// CSV and a plot.
+    /// Measure the GEMM kernels against cuBLAS, in turn and in one process, on a machine with an NVIDIA GPU and
+    /// cuBLAS: a table, CSV and a plot.
     Bench(program::Arguments),
     /// Everything that needs no GPU: formatting, lints, documentation, tests, the kernels built for every target, the
     /// simulator's conformance run.
@@ -29,8 +29,8 @@ enum Command {
     /// Compile the kernels to PTX into target/ptx/TARGET/, assembled, with a manifest of registers, shared memory
     /// and spills.
     Build(build::Arguments),
-    /// Make one folder with programs, PTX and scripts, which runs the conformance and the measurements on a machine that has
-    /// an NVIDIA driver and no Rust.
+    /// Make one folder with programs, PTX and scripts, which runs the conformance and the measurements on a machine
+    /// that has an NVIDIA driver and no Rust.
     Bundle(bundle::Arguments),
     /// Say which toolchain was found where, and of what is missing, the command that gets it.
     Doctor(doctor::Arguments),

@@ -12,9 +12,10 @@ const SAMPLES: usize = 1024;
 
 /// How far from the exact product an element may be.
 ///
-/// A sum of K terms, each step of which is off by a factor of at most 1 + u, is off by at most 4 sqrt(K) u sum |a b|, but
-/// for one in thousands of sums (N. Higham and T. Mary, A new approach to probabilistic rounding error analysis, 2019),
-/// and sum |a b| is at most |a| |b| (Cauchy and Schwarz), the lengths of A's row and B's column. Then D's own type rounds.
+/// A sum of K terms, each step of which is off by a factor of at most 1 + u, is off by at most 4 sqrt(K) u sum |a b|,
+/// but for one in thousands of sums (N. Higham and T. Mary, A new approach to probabilistic rounding error analysis,
+/// 2019), and sum |a b| is at most |a| |b| (Cauchy and Schwarz), the lengths of A's row and B's column. Then D's own
+/// type rounds.
 pub(super) struct Tolerance {
     /// The lengths of A's rows and of B's columns, the factor above included.
     rows: Vec<f64>,

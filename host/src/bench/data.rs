@@ -60,7 +60,8 @@ fn word<const BYTES: usize>(bytes: &[u8], at: usize) -> [u8; BYTES] {
 /// The largest finite magnitude, 448; the code after it is NaN.
 const E4M3_MAX: u8 = 0x7e;
 
-/// What a code stands for: a sign, four bits of exponent (less 7), three after the point; subnormal where the exponent is 0.
+/// What a code stands for: a sign, four bits of exponent (less 7), three after the point; subnormal where the
+/// exponent is 0.
 fn from_e4m3(code: u8) -> f64 {
     let (exponent, mantissa) = (i32::from(code >> 3 & 15), f64::from(code & 7));
     let magnitude = match code & 0x7f {

@@ -175,7 +175,8 @@ impl<'a> Bench<'a> {
         Ok(outcomes)
     }
 
-    /// Times the contestants in turn. The order changes from round to round, so that nobody always comes after the same one.
+    /// Times the contestants in turn. The order changes from round to round, so that nobody always comes after the
+    /// same one.
     fn time(
         &self,
         problem: &Problem,

@@ -6,7 +6,8 @@ use plotters::style::RGBColor;
 
 use super::Row;
 
-/// Text, axes and lines have to be seen on white as on black: the text follows the reader's scheme, the rest is in between.
+/// Text, axes and lines have to be seen on white as on black: the text follows the reader's scheme, the rest is in
+/// between.
 const STYLE: &str = "<style>text{fill:#24292f}@media(prefers-color-scheme:dark){text{fill:#e6edf3}}</style>";
 const AXIS: RGBColor = RGBColor(128, 128, 128);
 const COLOURS: [RGBColor; 6] = [
@@ -18,8 +19,8 @@ const COLOURS: [RGBColor; 6] = [
     RGBColor(190, 150, 30),
 ];
 
-/// An SVG with the ratio of each contestant to `reference`, over the shapes in the order in which they come, for each type and
-/// layout. `None` where there is no ratio to show.
+/// An SVG with the ratio of each contestant to `reference`, over the shapes in the order in which they come, for each
+/// type and layout. `None` where there is no ratio to show.
 pub fn plot(rows: &[Row], reference: &str) -> Result<Option<String>> {
     let shown: Vec<&Row> =
         rows.iter().filter(|row| row.contestant != reference && row.is_right() && row.ratio.is_some()).collect();

@@ -195,8 +195,8 @@ impl FromStr for Shape {
     }
 }
 
-/// The shapes that are measured when none is named: cubes, few rows against a large B, a short and a wide product, and sides
-/// that nothing divides.
+/// The shapes that are measured when none is named: cubes, few rows against a large B, a short and a wide product,
+/// and sides that nothing divides.
 pub fn default_shapes() -> Vec<Shape> {
     let skinny = [1, 4, 16, 64].map(|m| Shape { m, n: 8192, k: 8192 });
     let others = [

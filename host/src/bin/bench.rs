@@ -1,5 +1,5 @@
-//! The GEMM measurements as a program of their own: `cargo xtask bench` starts it, and a bundle carries it to machines that
-//! have a driver and no Rust.
+//! The GEMM measurements as a program of their own: `cargo xtask bench` starts it, and a bundle carries it to
+//! machines that have a driver and no Rust.
 
 use anyhow::{Context, Result, ensure};
 use clap::Parser;
@@ -14,18 +14,18 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-/// Measures this project's GEMM kernels against cuBLAS on an NVIDIA GPU: D = A x B on normally distributed data, in turn, in
-/// one process and stream. Every product is checked before it is timed.
+/// Measures this project's GEMM kernels against cuBLAS on an NVIDIA GPU: D = A x B on normally distributed data, in
+/// turn, in one process and stream. Every product is checked before it is timed.
 ///
-/// A ratio is cuBLAS's time over the contestant's: above 1 is faster than cuBLAS. `util` is the part of what `mma.sync` on
-/// registers alone reached, scaled to the clock at which the contestant ran. The driver's power is a mean over about a second,
-/// and so of everyone in turn; a contestant that is slow and draws little lets the others run at a higher clock than they could
-/// hold alone.
+/// A ratio is cuBLAS's time over the contestant's: above 1 is faster than cuBLAS. `util` is the part of what
+/// `mma.sync` on registers alone reached, scaled to the clock at which the contestant ran. The driver's power is a
+/// mean over about a second, and so of everyone in turn; a contestant that is slow and draws little lets the others
+/// run at a higher clock than they could hold alone.
 #[derive(Debug, Parser)]
 #[command(name = "bench", version, after_help = EXAMPLES)]
 struct Arguments {
-    /// A cube: M = N = K (may be given more than once, and beside --shape). Without either: cubes from 1024 to 8192, 1 to 64
-    /// rows against 8192x8192, a short K, a wide N, and odd sides.
+    /// A cube: M = N = K (may be given more than once, and beside --shape). Without either: cubes from 1024 to 8192,
+    /// 1 to 64 rows against 8192x8192, a short K, a wide N, and odd sides.
     #[arg(long = "size", value_name = "SIDE", value_parser = cube)]
     sizes: Vec<Shape>,
     /// Any shape: rows of D, columns of D, terms of each sum (likewise).
@@ -43,7 +43,8 @@ struct Arguments {
     /// How often each contestant is timed, in turn.
     #[arg(long, default_value_t = 9, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
-    /// How long each timing takes at least, in milliseconds: 20 shows what a short run gets, 1000 what the power limit leaves of it.
+    /// How long each timing takes at least, in milliseconds: 20 shows what a short run gets, 1000 what the power
+    /// limit leaves of it.
     #[arg(long, default_value_t = 20, value_name = "MS", value_parser = clap::value_parser!(u64).range(1..=60_000))]
     batch: u64,
     /// The folder for bench.csv and bench.svg.

@@ -2,7 +2,8 @@
 //!
 //! It knows the kernels of `kernels.ptx` by name and does their work itself. Like the driver it wants a current context
 //! on the calling thread, holds a launch to the shared memory that was allowed, and stays broken once a kernel trapped.
-//! What is put into a stream is done as late as a GPU could do it: when the host waits. Memory that is freed before is found.
+//! What is put into a stream is done as late as a GPU could do it: when the host waits. Memory that is freed before
+//! is found.
 
 #![allow(non_snake_case, reason = "the driver's names")]
 #![allow(unused_unsafe, reason = "some of its functions need none")]

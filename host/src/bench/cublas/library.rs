@@ -21,8 +21,8 @@ pub(super) struct Libraries {
 const IN_TOOLKIT: [&str; 3] = ["lib64", "lib", "targets/x86_64-linux/lib"];
 const IN_PYTHON: [&str; 3] = ["nvidia/cu13/lib", "nvidia/cu12/lib", "nvidia/cublas/lib"];
 
-/// Opens the newest cuBLAS that a driver of this major version runs: by name, as the loader finds it, then in the toolkit's
-/// folder, then among Python's packages.
+/// Opens the newest cuBLAS that a driver of this major version runs: by name, as the loader finds it, then in the
+/// toolkit's folder, then among Python's packages.
 pub(super) fn open(driver: u32) -> Result<Libraries, NoCublas> {
     let versions: Vec<u32> = [13, 12].into_iter().filter(|&version| version <= driver).collect();
     if versions.is_empty() {

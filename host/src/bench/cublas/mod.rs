@@ -80,8 +80,8 @@ impl Cublas {
         let view = ColumnMajor::of(problem);
         let (input, output) = (problem.ty.input(), problem.ty.output());
         let (one, zero) = scalars(problem.ty);
-        // SAFETY: handle and stream are there, and the operands have the size of the problem and belong to the stream: the
-        // caller has seen to it. The scalars are of the type that this computation takes.
+        // SAFETY: handle and stream are there, and the operands have the size of the problem and belong to the
+        // stream: the caller has seen to it. The scalars are of the type that this computation takes.
         unsafe {
             self.functions.check("cublasSetStream", (self.functions.set_stream)(self.handle, stream.raw()))?;
             let status = (self.functions.gemm_ex)(
@@ -128,8 +128,8 @@ impl Contestant for Cublas {
         "cublas"
     }
 
-    /// What its documentation asks for: s8 with sides in memory that 4 divides; e4m3 with both factors along K, and sides that
-    /// 16 divides.
+    /// What its documentation asks for: s8 with sides in memory that 4 divides; e4m3 with both factors along K, and
+    /// sides that 16 divides.
     fn supports(&self, problem: &Problem) -> bool {
         let Shape { m, n, k } = problem.shape;
         match problem.ty.input() {
@@ -172,8 +172,8 @@ fn scalars(ty: Type) -> ([u8; 8], [u8; 8]) {
     (one, [0; 8])
 }
 
-/// A problem as cuBLAS sees it, which knows column-major matrices only: a row-major D is a column-major transpose of D, and
-/// that is B transposed times A transposed. So its A is our B, and its M our N.
+/// A problem as cuBLAS sees it, which knows column-major matrices only: a row-major D is a column-major transpose of
+/// D, and that is B transposed times A transposed. So its A is our B, and its M our N.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct ColumnMajor {
     m: c_int,
