@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock};
 use cust::context::{Context, CurrentContext};
 use cust::device::Device;
 
+use crate::device_info::DeviceInfo;
 use crate::driver::During;
 use crate::error::GpuError;
 use crate::launch::KernelFailure;
@@ -16,21 +17,26 @@ pub(crate) struct SharedContext(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
-    index: u32,
+    info: DeviceInfo,
     context: Context,
     lost: OnceLock<KernelFailure>,
 }
 
 impl SharedContext {
-    pub(crate) fn new(device: Device, index: u32) -> Result<Self, GpuError> {
+    pub(crate) fn new(device: Device, info: DeviceInfo) -> Result<Self, GpuError> {
         let context = Context::new(device).during("taking the device's context")?;
         let lost = OnceLock::new();
-        Ok(Self(Arc::new(Inner { index, context, lost })))
+        Ok(Self(Arc::new(Inner { info, context, lost })))
+    }
+
+    /// The device.
+    pub(crate) fn info(&self) -> &DeviceInfo {
+        &self.0.info
     }
 
     /// The device's number. All contexts of a device here are its one primary context.
     pub(crate) fn index(&self) -> u32 {
-        self.0.index
+        self.0.info.index
     }
 
     /// Makes the context this thread's own, which every call of the driver needs. Refuses once it is lost.

@@ -8,8 +8,9 @@ use crate::error::GpuError;
 use crate::gpu::Gpu;
 use crate::launch::{LaunchReport, LaunchRequest};
 use crate::module::Module;
+use crate::stream::Stream;
 
-/// A GPU and the module whose kernels it launches.
+/// A GPU and the module whose kernels it launches, in the GPU's own stream; each launch is waited for.
 #[derive(Debug)]
 pub struct GpuDevice {
     gpu: Gpu,
@@ -33,12 +34,63 @@ impl GpuDevice {
         &self.module
     }
 
-    /// The device's address in a pointer of the host, where nothing may follow it.
-    fn address<T: Pod>(&self, buffer: &DeviceBuffer<T>) -> *mut T {
-        let (here, there) = (self.gpu.info().index, buffer.device());
-        assert!(here == there, "a kernel on device {here} is given a buffer of device {there}: upload it to its own");
-        std::ptr::without_provenance_mut(buffer.address() as usize)
+    /// The same kernels, launched in a stream and not waited for.
+    pub fn in_stream<'a>(&'a self, stream: &'a Stream) -> InStream<'a> {
+        InStream { module: &self.module, stream }
     }
+}
+
+/// The kernels of a [`GpuDevice`], launched in a stream. The host goes on; [`Stream::synchronize`] waits, and names a
+/// kernel that failed.
+///
+/// The buffers have to belong to the stream; a launch with another's panics.
+///
+/// ```no_run
+/// use ptx_matrix::launch::Device;
+/// # use ptx_matrix::*;
+/// # #[kernel(threads = 32)]
+/// # fn double(block: &Block, data: GlobalMut<f32>) { let _ = (block, data); }
+/// # fn main() -> Result<(), ptx_matrix_host::GpuError> {
+/// # let device: ptx_matrix_host::GpuDevice = todo!();
+/// let stream = device.gpu().new_stream()?;
+/// let queue = device.in_stream(&stream);
+/// let mut data = queue.upload(&[1.0f32; 32])?;
+/// for _ in 0..10 {
+///     double::launch(&queue, 1, &mut data)?; // put in, one behind the other
+/// }
+/// assert_eq!(queue.download(&data)?[0], 1024.0); // waits
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct InStream<'a> {
+    module: &'a Module,
+    stream: &'a Stream,
+}
+
+impl InStream<'_> {
+    /// The stream.
+    pub fn stream(&self) -> &Stream {
+        self.stream
+    }
+}
+
+/// The device's address in a pointer of the host, where nothing may follow it.
+fn address<T: Pod>(stream: &Stream, buffer: &DeviceBuffer<T>) -> *mut T {
+    buffer.assert_in(stream);
+    std::ptr::without_provenance_mut(buffer.address() as usize)
+}
+
+/// The launch as this crate's own functions take it.
+fn with_request<R>(launch: &Launch<'_>, run: impl FnOnce(&LaunchRequest<'_>) -> R) -> R {
+    let params: Vec<&[u8]> = launch.params.iter().map(ParamValue::bytes).collect();
+    run(&LaunchRequest {
+        kernel: launch.kernel.name,
+        grid: [launch.grid.x, launch.grid.y, launch.grid.z],
+        threads: launch.kernel.threads,
+        dynamic_shared_bytes: launch.kernel.dynamic_shared_bytes(),
+        params: &params,
+    })
 }
 
 // SAFETY: buffers are memory of the GPU, which the kernel, on the GPU, reaches as they are.
@@ -57,23 +109,45 @@ unsafe impl Device for GpuDevice {
     }
 
     fn slice<T: Pod>(&self, buffer: &DeviceBuffer<T>) -> (*mut T, usize) {
-        (self.address(buffer), buffer.len())
+        (address(self.gpu.stream(), buffer), buffer.len())
     }
 
     fn slice_mut<T: Pod>(&self, buffer: &mut DeviceBuffer<T>) -> (*mut T, usize) {
-        (self.address(buffer), buffer.len())
+        (address(self.gpu.stream(), buffer), buffer.len())
     }
 
     unsafe fn launch(&self, launch: Launch<'_>) -> Result<LaunchReport, GpuError> {
-        let params: Vec<&[u8]> = launch.params.iter().map(ParamValue::bytes).collect();
-        let request = LaunchRequest {
-            kernel: launch.kernel.name,
-            grid: [launch.grid.x, launch.grid.y, launch.grid.z],
-            threads: launch.kernel.threads,
-            dynamic_shared_bytes: launch.kernel.dynamic_shared_bytes(),
-            params: &params,
-        };
         // SAFETY: the caller's.
-        unsafe { self.gpu.launch(&self.module, &request) }
+        with_request(&launch, |request| unsafe { self.gpu.launch(&self.module, request) })
+    }
+}
+
+// SAFETY: buffers are memory of the GPU. They belong to the stream, so that everything done with them after the
+// launch, their end included, is done after the kernel; and the module, dropped, waits for it.
+unsafe impl Device for InStream<'_> {
+    type Buffer<T: Pod> = DeviceBuffer<T>;
+    type Owned<T: Pod> = DeviceBuffer<T>;
+    type Report = ();
+    type Error = GpuError;
+
+    fn upload<T: Pod>(&self, data: &[T]) -> Result<DeviceBuffer<T>, GpuError> {
+        self.stream.upload(data)
+    }
+
+    fn download<T: Pod>(&self, buffer: &DeviceBuffer<T>) -> Result<Vec<T>, GpuError> {
+        buffer.download()
+    }
+
+    fn slice<T: Pod>(&self, buffer: &DeviceBuffer<T>) -> (*mut T, usize) {
+        (address(self.stream, buffer), buffer.len())
+    }
+
+    fn slice_mut<T: Pod>(&self, buffer: &mut DeviceBuffer<T>) -> (*mut T, usize) {
+        (address(self.stream, buffer), buffer.len())
+    }
+
+    unsafe fn launch(&self, launch: Launch<'_>) -> Result<(), GpuError> {
+        // SAFETY: the caller's, and the buffers belong to the stream.
+        with_request(&launch, |request| unsafe { self.stream.launch(self.module, request) })
     }
 }

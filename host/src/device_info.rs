@@ -1,9 +1,10 @@
 //! What a device is and what it can do.
 
+use std::ffi::{CStr, c_char};
 use std::fmt;
 
 use cust::device::{Device, DeviceAttribute};
-use cust::sys::{CUdevice_attribute, cuDeviceGetAttribute, cuDriverGetVersion};
+use cust::sys::{CUdevice_attribute, cuDeviceGetAttribute, cuDeviceGetPCIBusId, cuDriverGetVersion};
 
 use crate::arch::{Arch, Capability, best_arch};
 use crate::driver::{DriverError, During};
@@ -23,6 +24,10 @@ pub struct DeviceInfo {
     pub memory_bytes: usize,
     /// How many multiprocessors (SMs) it has.
     pub multiprocessors: u32,
+    /// The size of its L2 cache in bytes.
+    pub l2_bytes: usize,
+    /// Where it sits, as the machine's own tools name it: `0000:3b:00.0`.
+    pub pci_bus_id: String,
     /// The newest CUDA version that the driver supports.
     pub driver: CudaVersion,
     /// What it allows of a launch.
@@ -45,6 +50,8 @@ impl DeviceInfo {
             },
             memory_bytes: device.total_memory().during(doing)?,
             multiprocessors: attribute(DeviceAttribute::MultiprocessorCount)?,
+            l2_bytes: attribute(DeviceAttribute::L2CacheSize)? as usize,
+            pci_bus_id: pci_bus_id(device)?,
             driver: driver_version()?,
             limits: DeviceLimits {
                 grid: [
@@ -104,6 +111,16 @@ fn opt_in_shared_bytes(device: Device) -> Result<u32, DriverError> {
     Ok(bytes.try_into().unwrap_or_default())
 }
 
+/// `cust` has no name for this either.
+fn pci_bus_id(device: Device) -> Result<String, DriverError> {
+    let mut id: [c_char; 32] = [0; 32];
+    // SAFETY: the function writes at most so many characters, the last of them a nul.
+    unsafe { cuDeviceGetPCIBusId(id.as_mut_ptr(), id.len() as i32, device.as_raw()) }
+        .during("asking where the device is")?;
+    // SAFETY: there is a nul, if only the last of those that the array was made with.
+    Ok(unsafe { CStr::from_ptr(id.as_ptr()) }.to_string_lossy().into_owned())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -115,6 +132,8 @@ mod tests {
             capability: Capability { major: 12, minor: 0 },
             memory_bytes: 32 << 30,
             multiprocessors: 170,
+            l2_bytes: 96 << 20,
+            pci_bus_id: "0000:01:00.0".to_owned(),
             driver: CudaVersion { major: 13, minor: 0 },
             limits: DeviceLimits { grid: [1; 3], threads: 1024, shared_bytes: 101_376 },
         }

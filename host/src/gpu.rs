@@ -1,9 +1,10 @@
 //! A GPU that is open for work.
 
+use std::ffi::c_void;
+
 use bytemuck::Pod;
 use cust::CudaFlags;
 use cust::device::Device;
-use cust::stream::{Stream, StreamFlags};
 
 use crate::buffer::DeviceBuffer;
 use crate::context::SharedContext;
@@ -12,11 +13,11 @@ use crate::driver::{self, During};
 use crate::error::GpuError;
 use crate::launch::{self, LaunchReport, LaunchRequest};
 use crate::module::Module;
+use crate::stream::Stream;
 
 /// A GPU that is open for work: memory, kernels and launches.
 #[derive(Debug)]
 pub struct Gpu {
-    info: DeviceInfo,
     stream: Stream,
     context: SharedContext,
 }
@@ -35,30 +36,51 @@ impl Gpu {
         }
         let device = device(index)?;
         let info = DeviceInfo::of(index, device)?;
-        let context = SharedContext::new(device, index)?;
-        context.enter()?;
-        let stream = Stream::new(StreamFlags::DEFAULT, None).during("making a stream")?;
-        Ok(Self { info, stream, context })
+        let context = SharedContext::new(device, info)?;
+        let stream = Stream::new(&context)?;
+        Ok(Self { stream, context })
     }
 
     /// What this GPU is.
     pub fn info(&self) -> &DeviceInfo {
-        &self.info
+        self.context.info()
+    }
+
+    /// The GPU's own stream: that of [`upload`](Self::upload), [`filled`](Self::filled) and [`launch`](Self::launch).
+    pub fn stream(&self) -> &Stream {
+        &self.stream
+    }
+
+    /// Makes another stream.
+    pub fn new_stream(&self) -> Result<Stream, GpuError> {
+        Stream::new(&self.context)
+    }
+
+    /// A stream that someone else made: a framework's, say, to run kernels among its own.
+    ///
+    /// # Safety
+    ///
+    /// It is a `CUstream` of this device's primary context (null is the context's default stream). It is not
+    /// destroyed before every clone of the result, and every buffer and event of it, is dropped; until then nobody
+    /// captures it into a graph.
+    pub unsafe fn stream_from_raw(&self, raw: *mut c_void) -> Stream {
+        // SAFETY: the caller's.
+        unsafe { Stream::from_raw(raw, &self.context) }
     }
 
     /// Copies a slice into memory of the GPU.
     pub fn upload<T: Pod>(&self, data: &[T]) -> Result<DeviceBuffer<T>, GpuError> {
-        DeviceBuffer::from_slice(&self.context, data)
+        self.stream.upload(data)
     }
 
     /// Takes memory of the GPU for `len` elements, every byte of it `byte`.
     pub fn filled<T: Pod>(&self, len: usize, byte: u8) -> Result<DeviceBuffer<T>, GpuError> {
-        DeviceBuffer::filled(&self.context, len, byte)
+        self.stream.filled(len, byte)
     }
 
     /// Compiles a PTX text for this GPU and loads it.
     pub fn load(&self, ptx: &str) -> Result<Module, GpuError> {
-        Module::load(&self.context, &self.info, ptx)
+        Module::load(&self.context, ptx)
     }
 
     /// Checks a launch, runs it and waits for its end.
@@ -70,13 +92,7 @@ impl Gpu {
     /// and sizes are checked.
     pub unsafe fn launch(&self, module: &Module, request: &LaunchRequest<'_>) -> Result<LaunchReport, GpuError> {
         // SAFETY: the parameters are the caller's, who answers for them.
-        unsafe { launch::run(&self.context, &self.stream, &self.info, module, request) }
-    }
-}
-
-impl Drop for Gpu {
-    fn drop(&mut self) {
-        self.context.enter_to_free();
+        unsafe { launch::run(&self.stream, module, request) }
     }
 }
 

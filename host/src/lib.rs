@@ -6,9 +6,16 @@
 //! Nothing is left to the driver that can be checked before: the PTX's target against the device, and the kernel's name,
 //! parameters, grid, block and shared memory against the PTX, the compiled kernel and the device. A kernel that fails is
 //! named in the error.
+//!
+//! A launch through [`GpuDevice`] is waited for; one through [`GpuDevice::in_stream`] is put into a [`Stream`], and
+//! the host goes on.
 
+#[cfg(feature = "bench")]
+pub mod bench;
 #[cfg(feature = "conformance")]
 pub mod conformance;
+#[cfg(any(feature = "bench", feature = "conformance"))]
+pub mod ptx_folder;
 
 mod arch;
 mod buffer;
@@ -17,19 +24,23 @@ mod device;
 mod device_info;
 mod driver;
 mod error;
+mod event;
 mod gpu;
 mod jit;
 mod launch;
 mod module;
 mod ptx;
+mod stream;
 
 pub use arch::{Arch, Capability, NotAnArch, best_arch};
 pub use buffer::DeviceBuffer;
-pub use device::GpuDevice;
+pub use device::{GpuDevice, InStream};
 pub use device_info::{CudaVersion, DeviceInfo};
 pub use driver::{DriverError, NoDriver};
 pub use error::GpuError;
+pub use event::Event;
 pub use gpu::Gpu;
 pub use launch::{DeviceLimits, KernelFailure, LaunchError, LaunchReport, LaunchRequest};
 pub use module::{KernelResources, Module};
 pub use ptx::{Entry, Ptx, PtxError};
+pub use stream::Stream;

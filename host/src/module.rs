@@ -3,14 +3,14 @@
 use std::ffi::CString;
 use std::marker::PhantomData;
 use std::ptr;
+use std::sync::OnceLock;
 
 use cust::sys::{
-    CUfunction, CUfunction_attribute, CUmodule, cuFuncGetAttribute, cuFuncSetAttribute, cuModuleGetFunction,
-    cuModuleUnload,
+    CUfunction, CUfunction_attribute, CUmodule, cuCtxSynchronize, cuFuncGetAttribute, cuFuncSetAttribute,
+    cuModuleGetFunction, cuModuleUnload,
 };
 
 use crate::context::SharedContext;
-use crate::device_info::DeviceInfo;
 use crate::driver::{DriverError, During};
 use crate::error::GpuError;
 use crate::jit;
@@ -23,6 +23,8 @@ pub struct Module {
     raw: CUmodule,
     ptx: Ptx,
     log: String,
+    /// What the driver said of each entry, once it was asked: a launch should not have to ask again.
+    found: Vec<OnceLock<(CUfunction, KernelResources)>>,
     context: SharedContext,
 }
 
@@ -32,7 +34,8 @@ unsafe impl Send for Module {}
 unsafe impl Sync for Module {}
 
 impl Module {
-    pub(crate) fn load(context: &SharedContext, device: &DeviceInfo, text: &str) -> Result<Self, GpuError> {
+    pub(crate) fn load(context: &SharedContext, text: &str) -> Result<Self, GpuError> {
+        let device = context.info();
         let ptx: Ptx = text.parse()?;
         if !ptx.target.runs_on(device.capability) {
             return Err(GpuError::WrongTarget { target: ptx.target, device: device.to_string() });
@@ -41,7 +44,10 @@ impl Module {
         context.enter()?;
         let (loaded, log) = jit::load(&text);
         match loaded {
-            Ok(raw) => Ok(Self { raw, ptx, log, context: context.clone() }),
+            Ok(raw) => {
+                let found = ptx.entries.iter().map(|_| OnceLock::new()).collect();
+                Ok(Self { raw, ptx, log, found, context: context.clone() })
+            }
             Err(source) => Err(GpuError::Load { device: device.to_string(), driver: device.driver, log, source }),
         }
     }
@@ -59,22 +65,39 @@ impl Module {
     /// What the driver's compiler made of a kernel.
     pub fn resources(&self, kernel: &str) -> Result<KernelResources, GpuError> {
         self.context.enter()?;
-        Ok(self.kernel(kernel)?.resources()?)
+        Ok(self.kernel(kernel)?.resources)
+    }
+
+    /// The number of the device that it is loaded on.
+    pub fn device(&self) -> u32 {
+        self.context.index()
     }
 
     /// Finds a kernel. The caller has entered the module's context.
     pub(crate) fn kernel(&self, name: &str) -> Result<Kernel<'_>, GpuError> {
-        let entry = self.entry(name)?;
+        let index = self.index(name)?;
+        let entry = &self.ptx.entries[index];
+        let found = match self.found[index].get() {
+            Some(found) => *found,
+            None => {
+                let found = self.find(name)?;
+                *self.found[index].get_or_init(|| found)
+            }
+        };
+        Ok(Kernel { entry, function: found.0, resources: found.1, module: PhantomData })
+    }
+
+    fn find(&self, name: &str) -> Result<(CUfunction, KernelResources), GpuError> {
         let symbol = CString::new(name).map_err(|_| PtxError::Nul)?;
         let mut function: CUfunction = ptr::null_mut();
         // SAFETY: the module is loaded, the name ends with a nul, and the function sets the handle it is given.
         unsafe { cuModuleGetFunction(&raw mut function, self.raw, symbol.as_ptr()) }.during("finding the kernel")?;
-        Ok(Kernel { entry, function, module: PhantomData })
+        Ok((function, resources(function)?))
     }
 
-    fn entry(&self, name: &str) -> Result<&Entry, LaunchError> {
+    fn index(&self, name: &str) -> Result<usize, LaunchError> {
         let entries = &self.ptx.entries;
-        entries.iter().find(|entry| entry.name == name).ok_or_else(|| LaunchError::NoSuchKernel {
+        entries.iter().position(|entry| entry.name == name).ok_or_else(|| LaunchError::NoSuchKernel {
             kernel: name.to_owned(),
             at_hand: entries.iter().map(|entry| entry.name.clone()).collect(),
         })
@@ -84,6 +107,8 @@ impl Module {
 impl Drop for Module {
     fn drop(&mut self) {
         self.context.enter_to_free();
+        // SAFETY: the context is entered. Kernels of the module may still be in some stream.
+        let _ = unsafe { cuCtxSynchronize() };
         // SAFETY: the module is loaded, and `Kernel` borrows it, so that nothing uses it any more.
         let _ = unsafe { cuModuleUnload(self.raw) };
     }
@@ -94,19 +119,11 @@ impl Drop for Module {
 pub(crate) struct Kernel<'a> {
     pub(crate) entry: &'a Entry,
     pub(crate) function: CUfunction,
+    pub(crate) resources: KernelResources,
     module: PhantomData<&'a Module>,
 }
 
 impl Kernel<'_> {
-    pub(crate) fn resources(&self) -> Result<KernelResources, DriverError> {
-        Ok(KernelResources {
-            max_threads: self.attribute(CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK)?,
-            static_shared_bytes: self.attribute(CUfunction_attribute::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES)?,
-            local_bytes: self.attribute(CUfunction_attribute::CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES)?,
-            registers: self.attribute(CUfunction_attribute::CU_FUNC_ATTRIBUTE_NUM_REGS)?,
-        })
-    }
-
     /// Lets a launch ask for this much dynamic shared memory.
     pub(crate) fn allow_dynamic_shared(&self, bytes: u32) -> Result<(), DriverError> {
         let attribute = CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
@@ -114,14 +131,22 @@ impl Kernel<'_> {
         // SAFETY: the function belongs to a module that is loaded.
         unsafe { cuFuncSetAttribute(self.function, attribute, bytes) }.during("allowing dynamic shared memory")
     }
+}
 
-    fn attribute(&self, attribute: CUfunction_attribute) -> Result<u32, DriverError> {
+/// Asks the driver about a function of a loaded module.
+fn resources(function: CUfunction) -> Result<KernelResources, DriverError> {
+    let attribute = |attribute| {
         let mut value = 0;
         // SAFETY: the function belongs to a module that is loaded, and the call sets the integer it is given.
-        unsafe { cuFuncGetAttribute(&raw mut value, attribute, self.function) }
-            .during("asking what the kernel needs")?;
-        Ok(value.try_into().unwrap_or_default())
-    }
+        unsafe { cuFuncGetAttribute(&raw mut value, attribute, function) }.during("asking what the kernel needs")?;
+        Ok::<u32, DriverError>(value.try_into().unwrap_or_default())
+    };
+    Ok(KernelResources {
+        max_threads: attribute(CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK)?,
+        static_shared_bytes: attribute(CUfunction_attribute::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES)?,
+        local_bytes: attribute(CUfunction_attribute::CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES)?,
+        registers: attribute(CUfunction_attribute::CU_FUNC_ATTRIBUTE_NUM_REGS)?,
+    })
 }
 
 /// What the driver's compiler made of a kernel.

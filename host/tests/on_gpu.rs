@@ -5,7 +5,9 @@ mod stand_in;
 use std::thread;
 use std::time::Duration;
 
-use ptx_matrix_host::{Gpu, LaunchRequest};
+use ptx_matrix::launch::Device;
+use ptx_matrix::*;
+use ptx_matrix_host::{Gpu, GpuDevice, LaunchRequest};
 
 #[test]
 fn everything_here_on_a_stand_in() {
@@ -147,4 +149,85 @@ fn ptx_that_the_device_does_not_run_is_refused_with_the_reason() {
     let message = gpu.load(&broken).unwrap_err().to_string();
     assert!(message.contains("CUDA_ERROR_INVALID_PTX (218)"), "{message}");
     assert!(message.lines().nth(1).is_some_and(|log| log.contains("ptxas")), "{message}");
+}
+
+/// `scale` of the PTX, as a typed launch knows it.
+#[kernel(threads = 128)]
+fn scale(block: &Block, data: GlobalMut<f32>, factor: f32) {
+    let _ = (block, data, factor);
+}
+
+#[test]
+#[ignore = "needs a GPU"]
+fn work_in_a_stream_keeps_its_order_without_being_waited_for() {
+    let device = GpuDevice::new(gpu(), stand_in::KERNELS).unwrap();
+    let stream = device.gpu().new_stream().unwrap();
+    let queue = device.in_stream(&stream);
+    let mut data = queue.upload(&[1.0_f32; 1000]).unwrap();
+    let mut copy = stream.uninitialized(1000).unwrap();
+    let start = stream.record().unwrap();
+    scale::launch(&queue, 8, &mut data, 2.0).unwrap();
+    copy.copy_from(&data).unwrap();
+    scale::launch(&queue, 8, &mut data, 3.0).unwrap();
+    let end = stream.record().unwrap();
+    assert_eq!(copy.download().unwrap(), [2.0; 1000]);
+    assert_eq!(queue.download(&data).unwrap(), [6.0; 1000]);
+    assert!(end.since(&start).unwrap() > Duration::ZERO);
+    data.fill(0).unwrap();
+    assert_eq!(data.download().unwrap(), [0.0; 1000]);
+}
+
+#[test]
+#[ignore = "needs a GPU"]
+fn a_buffer_that_a_kernel_still_needs_is_freed_after_it() {
+    let device = GpuDevice::new(gpu(), stand_in::KERNELS).unwrap();
+    let stream = device.gpu().new_stream().unwrap();
+    let mut data = stream.filled::<f32>(1 << 20, 0).unwrap();
+    for _ in 0..100 {
+        scale::launch(&device.in_stream(&stream), 8192, &mut data, 2.0).unwrap();
+    }
+    drop(data);
+    drop(device);
+    stream.synchronize().unwrap();
+}
+
+#[test]
+#[ignore = "needs a GPU"]
+fn a_buffer_goes_from_stream_to_stream() {
+    let device = GpuDevice::new(gpu(), stand_in::KERNELS).unwrap();
+    let (first, second) = (device.gpu().new_stream().unwrap(), device.gpu().new_stream().unwrap());
+    let mut data = first.upload(&[1.0_f32; 100]).unwrap();
+    scale::launch(&device.in_stream(&first), 1, &mut data, 5.0).unwrap();
+    data.move_to(&second).unwrap();
+    scale::launch(&device.in_stream(&second), 1, &mut data, 7.0).unwrap();
+    assert_eq!(data.download().unwrap(), [35.0; 100]);
+
+    let wrong = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        scale::launch(&device, 1, &mut data, 1.0).unwrap();
+    }));
+    let message = *wrong.unwrap_err().downcast::<&str>().unwrap();
+    assert!(message.ends_with("hand it over with `buffer.move_to(&stream)`"), "{message}");
+}
+
+#[test]
+#[ignore = "needs a GPU"]
+fn a_stream_of_someone_else_serves_too() {
+    let device = GpuDevice::new(gpu(), stand_in::KERNELS).unwrap();
+    let theirs = device.gpu().new_stream().unwrap();
+    // SAFETY: `theirs` lives to the end of the test.
+    let stream = unsafe { device.gpu().stream_from_raw(theirs.raw()) };
+    assert!(stream.is(&theirs) && !stream.is(device.gpu().stream()));
+    let mut data = stream.upload(&[1.0_f32; 100]).unwrap();
+    scale::launch(&device.in_stream(&theirs), 1, &mut data, 2.0).unwrap();
+    assert_eq!(data.download().unwrap(), [2.0; 100]);
+}
+
+#[test]
+#[ignore = "needs a GPU"]
+fn memory_is_seen_as_elements_of_another_type() {
+    let gpu = gpu();
+    let mut bytes = gpu.upload(&[0_u8, 1, 2, 3, 4, 5, 6, 7]).unwrap();
+    assert_eq!(bytes.cast_ref::<u32>().download().unwrap(), [0x0302_0100, 0x0706_0504]);
+    bytes.cast_mut::<u16>().write(&[0x0101; 4]).unwrap();
+    assert_eq!(bytes.download().unwrap(), [1; 8]);
 }

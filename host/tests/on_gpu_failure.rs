@@ -16,11 +16,15 @@ fn a_kernel_that_fails_is_named_and_stays_named() {
     let module = gpu.load(stand_in::KERNELS).unwrap();
     let buffer = gpu.upload(&[1_u8]).unwrap();
     let request = LaunchRequest { kernel: "traps", grid: [2, 1, 1], threads: 32, dynamic_shared_bytes: 0, params: &[] };
+    let earlier = LaunchRequest { kernel: "scale", params: &[&[0; 8], &[0; 8], &[0; 4]], ..request };
+    // SAFETY: `scale` of nothing.
+    unsafe { gpu.stream().launch(&module, &earlier) }.unwrap();
     // SAFETY: `traps` takes nothing.
     let message = unsafe { gpu.launch(&module, &request) }.unwrap_err().to_string();
     assert!(message.starts_with("kernel `traps` failed on device 0 ("), "{message}");
     assert!(message.contains("launched with 2x1x1 blocks of 32 threads"), "{message}");
     assert!(message.contains("a trap"), "{message}");
+    assert!(message.ends_with("; or it was launched before and not waited for: scale"), "{message}");
 
     let later = buffer.download().unwrap_err().to_string();
     assert!(later.starts_with("nothing more can run on this device in this process"), "{later}");

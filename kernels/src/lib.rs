@@ -1,12 +1,15 @@
-//! The kernels that the conformance run launches: one for each form of each instruction, and whole tiles. The same
-//! source is compiled to PTX for every GPU, and to the host for the simulator.
+//! The kernels that the conformance run launches, one for each form of each instruction, and whole tiles; the ladder of
+//! GEMM kernels; and what measures a GPU's ceiling. The same source is compiled to PTX for every GPU, and to the host
+//! for the simulator.
 
 #![no_std]
 // A build for an older GPU leaves kernels out, and with them what only they use.
 #![cfg_attr(target_arch = "nvptx64", allow(unused))]
 
+pub mod ceiling;
 pub mod copies;
 pub mod fragments;
+pub mod ladder;
 pub mod matrices;
 pub mod multiply;
 pub mod products;

@@ -196,7 +196,7 @@ fn host_launch(function: &ItemFn, parameters: &[Parameter], shared: &TokenStream
                     #name(block, #(#arguments),*)
                 },
             };
-            // SAFETY: the parameters are this kernel's, of buffers that are borrowed until it has run.
+            // SAFETY: the parameters are this kernel's, of buffers that are borrowed until this returns.
             unsafe { device.launch(launch) }
         }
 

@@ -20,14 +20,15 @@ pub struct Launch<'a> {
 ///
 /// # Safety
 /// `slice` and `slice_mut` give a buffer's own memory, which is there, in that length, as long as the buffer is borrowed.
-/// `launch` runs the kernel with the parameters that it is given, and calls the body, if at all, with the block
-/// that it is run for and while it runs.
+/// A device whose `launch` returns before the kernel has run does with a buffer, from then on, nothing that is not
+/// ordered after the kernel: no copy, no other kernel, not its release. `launch` runs the kernel with the parameters
+/// that it is given, and calls the body, if at all, with the block that it is run for and while it runs.
 pub unsafe trait Device {
     /// Elements in the device's memory, as launch functions take them.
     type Buffer<T: Pod>: ?Sized;
     /// What `upload` gives.
     type Owned<T: Pod>: BorrowMut<Self::Buffer<T>>;
-    /// What is known after a kernel has run.
+    /// What is known when `launch` returns.
     type Report;
     /// Why it did not run, or not to its end.
     type Error: std::error::Error + Send + Sync + 'static;
@@ -44,10 +45,10 @@ pub unsafe trait Device {
     /// The same for a buffer that the kernel writes.
     fn slice_mut<T: Pod>(&self, buffer: &mut Self::Buffer<T>) -> (*mut T, usize);
 
-    /// Runs a kernel to its end.
+    /// Runs a kernel to its end, or puts it into a queue.
     ///
     /// # Safety
-    /// The parameters are those of the kernel, in order, and the buffers they point to are this device's, borrowed until the
-    /// kernel has run, mutably where it writes.
+    /// The parameters are those of the kernel, in order, and the buffers they point to are this device's, borrowed
+    /// until this returns, mutably where the kernel writes.
     unsafe fn launch(&self, launch: Launch<'_>) -> Result<Self::Report, Self::Error>;
 }

@@ -1,4 +1,5 @@
-use crate::conformance::build_program;
+use crate::program::Program;
+use crate::{BENCH, CONFORMANCE};
 use anyhow::{Context, Result};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -12,15 +13,29 @@ pub struct Arguments {
     folder: Option<PathBuf>,
 }
 
-/// Runs the program that lies beside it.
-const SCRIPT: &str = r#"#!/bin/sh
+/// A program, the script that runs it, and that script: it starts what lies beside it.
+const PROGRAMS: [(Program, &str, &str); 2] = [
+    (
+        CONFORMANCE,
+        "run.sh",
+        r#"#!/bin/sh
 # Runs the conformance of ptx-matrix on this machine's GPU. `./run.sh --help` lists the options.
 exec "$(dirname "$0")/conformance" --on gpu "$@"
-"#;
+"#,
+    ),
+    (
+        BENCH,
+        "bench.sh",
+        r#"#!/bin/sh
+# Measures the GEMM kernels of ptx-matrix against cuBLAS on this machine's GPU. `./bench.sh --help` lists the options.
+exec "$(dirname "$0")/bench" "$@"
+"#,
+    ),
+];
 
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let folder = arguments.folder.clone().unwrap_or_else(|| crate::target().join("bundle"));
-    let program = build_program()?;
+    let programs: Vec<PathBuf> = PROGRAMS.iter().map(|(program, ..)| program.build()).collect::<Result<_>>()?;
     let artifacts = crate::build::builder().build()?;
 
     // What an earlier bundle left there would be run too.
@@ -32,11 +47,13 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         fs::create_dir_all(&target).with_context(|| format!("cannot make {}", target.display()))?;
         copy(&artifact.ptx, &target.join(artifact.ptx.file_name().expect("a file")))?;
     }
-    copy(&program, &folder.join("conformance"))?;
-    let script = folder.join("run.sh");
-    fs::write(&script, SCRIPT)?;
-    fs::set_permissions(&script, fs::Permissions::from_mode(0o755))?;
-    println!("{}: copy it to the machine with the GPU and run ./run.sh", folder.display());
+    for (built, (Program(name), script, text)) in programs.iter().zip(PROGRAMS) {
+        copy(built, &folder.join(name))?;
+        let script = folder.join(script);
+        fs::write(&script, text)?;
+        fs::set_permissions(&script, fs::Permissions::from_mode(0o755))?;
+    }
+    println!("{}: copy it to the machine with the GPU and run ./run.sh or ./bench.sh", folder.display());
     Ok(ExitCode::SUCCESS)
 }
 

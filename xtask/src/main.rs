@@ -2,13 +2,14 @@
 
 mod build;
 mod bundle;
-mod conformance;
 mod doctor;
 mod process;
+mod program;
 mod test;
 
 use anyhow::Result;
 use clap::Parser;
+use program::Program;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -18,19 +19,27 @@ use std::process::ExitCode;
 enum Command {
     /// Run every form of every instruction and compare it, bit for bit, with a reference: on the GPU where an NVIDIA
     /// driver answers, else on the simulator. Builds and assembles the kernels for every target first.
-    Conformance(conformance::Arguments),
+    Conformance(program::Arguments),
+    /// Measure the GEMM kernels against cuBLAS, in turn and in one process, on a machine with an NVIDIA GPU and
+    /// cuBLAS: a table, CSV and a plot.
+    Bench(program::Arguments),
     /// Everything that needs no GPU: formatting, lints, documentation, tests, the kernels built for every target, the
     /// simulator's conformance run.
     Test(test::Arguments),
     /// Compile the kernels to PTX into target/ptx/TARGET/, assembled, with a manifest of registers, shared memory
     /// and spills.
     Build(build::Arguments),
-    /// Make one folder with program, PTX and script, which runs the conformance on a machine that has an NVIDIA
-    /// driver and no Rust.
+    /// Make one folder with programs, PTX and scripts, which runs the conformance and the measurements on a machine
+    /// that has an NVIDIA driver and no Rust.
     Bundle(bundle::Arguments),
     /// Say which toolchain was found where, and of what is missing, the command that gets it.
     Doctor(doctor::Arguments),
 }
+
+/// The conformance run.
+const CONFORMANCE: Program = Program("conformance");
+/// The measurements.
+const BENCH: Program = Program("bench");
 
 fn main() -> ExitCode {
     match run(Command::parse()) {
@@ -44,7 +53,8 @@ fn main() -> ExitCode {
 
 fn run(command: Command) -> Result<ExitCode> {
     match command {
-        Command::Conformance(arguments) => conformance::run(&arguments),
+        Command::Conformance(arguments) => CONFORMANCE.run(&arguments),
+        Command::Bench(arguments) => BENCH.run(&arguments),
         Command::Test(arguments) => test::run(&arguments),
         Command::Build(arguments) => build::run(&arguments),
         Command::Bundle(arguments) => bundle::run(&arguments),

@@ -47,7 +47,7 @@ fn build_kernels() -> Result<()> {
 
 /// The conformance run on the simulator, strict: also a warning fails it.
 fn simulate(options: &[&str]) -> Result<()> {
-    let program = crate::conformance::build_program()?;
+    let program = crate::CONFORMANCE.build()?;
     let passed = status(Command::new(program).args(["--on", "sim"]).args(options))?;
     ensure!(passed.success(), "the simulator does not compute what the reference does, or finds a misuse");
     Ok(())

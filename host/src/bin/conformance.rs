@@ -6,7 +6,7 @@ use clap::{Parser, ValueEnum};
 use ptx_matrix::sim::Simulator;
 use ptx_matrix_host::conformance::record::Recording;
 use ptx_matrix_host::conformance::{Options, Summary, run, select};
-use ptx_matrix_host::{Arch, Gpu, GpuDevice, GpuError};
+use ptx_matrix_host::{Gpu, GpuDevice, GpuError, ptx_folder};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -59,9 +59,6 @@ enum On {
     Gpu,
 }
 
-/// The kernels' PTX in a target's folder.
-const PTX_FILE: &str = "ptx-matrix-kernels.ptx";
-
 fn main() -> ExitCode {
     match conformance(&Arguments::parse()) {
         Ok(summary) if summary.failed() == 0 => ExitCode::SUCCESS,
@@ -108,7 +105,7 @@ fn conformance(arguments: &Arguments) -> Result<Summary> {
     let summary = match gpu {
         None => run(&Simulator::new(arguments.seed).schedules(arguments.schedules).strict(), &options)?,
         Some(gpu) => {
-            let (target, text) = ptx_for(&gpu, &ptx_folder(arguments)?)?;
+            let (target, text) = ptx_folder::best(&gpu, arguments.ptx.as_deref())?;
             let info = gpu.info().clone();
             eprintln!("{} (driver {}), PTX for {target}", info.name, info.driver);
             options.capability = target.number();
@@ -134,22 +131,4 @@ fn conformance(arguments: &Arguments) -> Result<Summary> {
 
 fn write(file: &Path, text: &str) -> Result<()> {
     fs::write(file, format!("{text}\n")).with_context(|| format!("cannot write {}", file.display()))
-}
-
-fn ptx_folder(arguments: &Arguments) -> Result<PathBuf> {
-    match &arguments.ptx {
-        Some(folder) => Ok(folder.clone()),
-        None => Ok(std::env::current_exe()?.with_file_name("ptx")),
-    }
-}
-
-/// The best target for the GPU among the folder's, and its PTX.
-fn ptx_for(gpu: &Gpu, folder: &Path) -> Result<(Arch, String)> {
-    let entries = fs::read_dir(folder)
-        .with_context(|| format!("no PTX in {}: `cargo xtask build` makes it", folder.display()))?;
-    let targets: Vec<Arch> = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
-    let target = gpu.info().best_arch(&targets)?;
-    let file = folder.join(target.to_string()).join(PTX_FILE);
-    let text = fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;
-    Ok((target, text))
 }

@@ -125,6 +125,7 @@ forward! { (a, b, c)
     cuCtxCreate_v2
     cuDeviceGetAttribute
     cuDeviceGetName
+    cuDeviceGetPCIBusId
     cuEventElapsedTime
     cuExternalMemoryGetMappedBuffer
     cuFuncGetAttribute

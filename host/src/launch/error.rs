@@ -102,9 +102,10 @@ pub enum LaunchError {
 /// A kernel that failed while it ran.
 #[derive(Clone, Debug, Error)]
 #[error(
-    "kernel `{kernel}` failed on {device}, launched with {} blocks of {threads} threads: {source}{}",
+    "kernel `{kernel}` failed on {device}, launched with {} blocks of {threads} threads: {source}{}{}",
     by(*grid),
-    likely_cause(source.code)
+    likely_cause(source.code),
+    or_earlier(earlier)
 )]
 pub struct KernelFailure {
     /// The kernel.
@@ -115,6 +116,8 @@ pub struct KernelFailure {
     pub grid: [u32; 3],
     /// The number of threads of each block.
     pub threads: u32,
+    /// Other kernels that were launched in its stream before and not waited for: it may have been one of them.
+    pub earlier: Vec<String>,
     /// The driver's status.
     pub source: DriverError,
 }
@@ -134,4 +137,11 @@ fn likely_cause(code: u32) -> &'static str {
         ILLEGAL_INSTRUCTION | LAUNCH_FAILED => "; this is also how a trap ends, which a panic in a kernel becomes",
         _ => "",
     }
+}
+
+fn or_earlier(earlier: &[String]) -> String {
+    if earlier.is_empty() {
+        return String::new();
+    }
+    format!("; or it was launched before and not waited for: {}", list(earlier))
 }

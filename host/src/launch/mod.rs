@@ -1,4 +1,4 @@
-//! Launching a kernel: checked before, timed, and waited for.
+//! Launching a kernel: checked before; then put into a stream, or run, timed and waited for.
 
 mod check;
 mod error;
@@ -8,7 +8,7 @@ use std::time::Duration;
 
 pub use check::DeviceLimits;
 pub use error::{KernelFailure, LaunchError};
-pub(crate) use run::run;
+pub(crate) use run::{enqueue, run};
 
 /// What to launch, and with what.
 #[derive(Clone, Copy, Debug)]

@@ -2,17 +2,19 @@
 //!
 //! It knows the kernels of `kernels.ptx` by name and does their work itself. Like the driver it wants a current context
 //! on the calling thread, holds a launch to the shared memory that was allowed, and stays broken once a kernel trapped.
+//! What is put into a stream is done as late as a GPU could do it: when the host waits. Memory that is freed before
+//! is found.
 
 #![allow(non_snake_case, reason = "the driver's names")]
 #![allow(unused_unsafe, reason = "some of its functions need none")]
 
 use std::alloc::{Layout, alloc, dealloc};
 use std::cell::Cell;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::slice;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::SeqCst};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering::SeqCst};
 
 const SUCCESS: u32 = 0;
 const INVALID_VALUE: u32 = 1;
@@ -27,6 +29,31 @@ const KERNELS: [&str; 3] = ["scale", "shared_size", "traps"];
 static TRAPPED: AtomicBool = AtomicBool::new(false);
 static DYNAMIC_SHARED_ALLOWED: AtomicU32 = AtomicU32::new(48 * 1024);
 static ALLOCATIONS: Mutex<Option<HashMap<u64, Layout>>> = Mutex::new(None);
+/// What each stream has not done yet, and the stream that each event was recorded in.
+static STREAMS: Mutex<BTreeMap<usize, Vec<Work>>> = Mutex::new(BTreeMap::new());
+static EVENTS: Mutex<BTreeMap<usize, usize>> = Mutex::new(BTreeMap::new());
+static HANDLES: AtomicUsize = AtomicUsize::new(0x100);
+
+/// Something that a stream will do, and the memory that it will touch.
+struct Work {
+    addresses: Vec<u64>,
+    run: Box<dyn FnOnce() + Send>,
+}
+
+fn put(stream: usize, addresses: Vec<u64>, run: impl FnOnce() + Send + 'static) {
+    STREAMS.lock().unwrap().entry(stream).or_default().push(Work { addresses, run: Box::new(run) });
+}
+
+/// Does all that was put into a stream; what comes after a trap is not done.
+fn finish(stream: usize) -> u32 {
+    let work = STREAMS.lock().unwrap().remove(&stream).unwrap_or_default();
+    for work in work {
+        if !TRAPPED.load(SeqCst) {
+            (work.run)();
+        }
+    }
+    in_context()
+}
 
 thread_local! {
     static HAS_CONTEXT: Cell<bool> = const { Cell::new(false) };
@@ -71,12 +98,19 @@ driver! {
         name.copy_from_nonoverlapping(text.as_ptr().cast(), text.len());
         SUCCESS
     }
+    fn cuDeviceGetPCIBusId(id: *mut c_char, len: c_int, _device: c_int) {
+        let text = c"0000:00:00.0".to_bytes_with_nul();
+        assert!(text.len() <= len as usize);
+        id.copy_from_nonoverlapping(text.as_ptr().cast(), text.len());
+        SUCCESS
+    }
     fn cuDeviceGetAttribute(value: *mut c_int, attribute: c_uint, _device: c_int) {
         *value = match attribute {
             2 => 1024,
             5 => i32::MAX,
             6 | 7 => 65_535,
             16 => 132,
+            38 => 1 << 20,
             75 => 9,
             76 => 0,
             97 => 232_448,
@@ -88,21 +122,44 @@ driver! {
     fn cuDevicePrimaryCtxRelease_v2(_device: c_int) { SUCCESS }
     fn cuCtxSetCurrent(context: *mut c_void) { HAS_CONTEXT.set(!context.is_null()); SUCCESS }
 
-    fn cuStreamCreateWithPriority(stream: *mut *mut c_void, _flags: c_uint, _priority: c_int) {
+    fn cuStreamCreateWithPriority(stream: *mut usize, _flags: c_uint, _priority: c_int) {
         need_context!();
-        *stream = HANDLE;
+        *stream = HANDLES.fetch_add(1, SeqCst);
         SUCCESS
     }
-    fn cuStreamSynchronize(_stream: *mut c_void) { in_context() }
-    fn cuStreamDestroy_v2(_stream: *mut c_void) { in_context() }
-    fn cuEventCreate(event: *mut *mut c_void, _flags: c_uint) { need_context!(); *event = HANDLE; SUCCESS }
-    fn cuEventRecord(_event: *mut c_void, _stream: *mut c_void) { in_context() }
-    fn cuEventElapsedTime(milliseconds: *mut f32, _start: *mut c_void, _end: *mut c_void) {
+    fn cuStreamSynchronize(stream: usize) { need_context!(); finish(stream) }
+    fn cuStreamDestroy_v2(stream: usize) { need_context!(); finish(stream) }
+    fn cuStreamWaitEvent(_stream: usize, event: usize, _flags: c_uint) {
+        need_context!();
+        let recorded = EVENTS.lock().unwrap()[&event];
+        finish(recorded)
+    }
+    fn cuCtxSynchronize() {
+        need_context!();
+        let streams: Vec<usize> = STREAMS.lock().unwrap().keys().copied().collect();
+        streams.into_iter().map(|stream| finish(stream)).max().unwrap_or(SUCCESS)
+    }
+    fn cuEventCreate(event: *mut usize, _flags: c_uint) {
+        need_context!();
+        *event = HANDLES.fetch_add(1, SeqCst);
+        SUCCESS
+    }
+    fn cuEventRecord(event: usize, stream: usize) {
+        need_context!();
+        EVENTS.lock().unwrap().insert(event, stream);
+        SUCCESS
+    }
+    fn cuEventSynchronize(event: usize) {
+        need_context!();
+        let recorded = EVENTS.lock().unwrap()[&event];
+        finish(recorded)
+    }
+    fn cuEventElapsedTime(milliseconds: *mut f32, _start: usize, _end: usize) {
         need_context!();
         *milliseconds = 0.25;
         SUCCESS
     }
-    fn cuEventDestroy_v2(_event: *mut c_void) { in_context() }
+    fn cuEventDestroy_v2(event: usize) { EVENTS.lock().unwrap().remove(&event); in_context() }
 
     fn cuMemAlloc_v2(address: *mut u64, bytes: usize) {
         need_context!();
@@ -113,25 +170,39 @@ driver! {
     }
     fn cuMemFree_v2(address: u64) {
         need_context!();
+        let used = |work: &Work| work.addresses.contains(&address);
+        if STREAMS.lock().unwrap().values().flatten().any(used) {
+            eprintln!("memory is freed that work in a stream still needs");
+            std::process::abort();
+        }
         match ALLOCATIONS.lock().unwrap().get_or_insert_default().remove(&address) {
             Some(layout) => dealloc(address as *mut u8, layout),
             None => return INVALID_VALUE,
         }
         SUCCESS
     }
-    fn cuMemcpyHtoD_v2(to: u64, from: *const u8, bytes: usize) {
+    // From pageable memory: it is read before the call returns.
+    fn cuMemcpyHtoDAsync_v2(to: u64, from: *const u8, bytes: usize, stream: usize) {
         need_context!();
-        from.copy_to_nonoverlapping(to as *mut u8, bytes);
+        let from = slice::from_raw_parts(from, bytes).to_vec();
+        put(stream, vec![to], move || from.as_ptr().copy_to_nonoverlapping(to as *mut u8, bytes));
         SUCCESS
     }
-    fn cuMemcpyDtoH_v2(to: *mut u8, from: u64, bytes: usize) {
+    // To pageable memory: it is written before the call returns.
+    fn cuMemcpyDtoHAsync_v2(to: *mut u8, from: u64, bytes: usize, stream: usize) {
         need_context!();
+        let status = finish(stream);
         to.copy_from_nonoverlapping(from as *const u8, bytes);
+        status
+    }
+    fn cuMemcpyDtoDAsync_v2(to: u64, from: u64, bytes: usize, stream: usize) {
+        need_context!();
+        put(stream, vec![to, from], move || (to as *mut u8).copy_from_nonoverlapping(from as *const u8, bytes));
         SUCCESS
     }
-    fn cuMemsetD8_v2(to: u64, byte: u8, bytes: usize) {
+    fn cuMemsetD8Async(to: u64, byte: u8, bytes: usize, stream: usize) {
         need_context!();
-        (to as *mut u8).write_bytes(byte, bytes);
+        put(stream, vec![to], move || (to as *mut u8).write_bytes(byte, bytes));
         SUCCESS
     }
 
@@ -179,23 +250,28 @@ driver! {
         function: usize,
         grid_x: c_uint, grid_y: c_uint, grid_z: c_uint,
         block_x: c_uint, block_y: c_uint, block_z: c_uint,
-        dynamic_shared_bytes: c_uint, stream: *mut c_void, params: *const *const c_void, extra: *mut c_void
+        dynamic_shared_bytes: c_uint, stream: usize, params: *const *const c_void, extra: *mut c_void
     ) {
         need_context!();
-        assert_eq!((block_y, block_z, stream, extra.is_null()), (1, 1, HANDLE, true));
+        assert_eq!((block_y, block_z, extra.is_null()), (1, 1, true));
         if dynamic_shared_bytes > DYNAMIC_SHARED_ALLOWED.load(SeqCst) {
             return INVALID_VALUE;
         }
         let param = |index| *params.add(index);
         match KERNELS[function - 1] {
             "scale" => {
-                let (data, len) = (*param(0).cast::<*mut f32>(), *param(1).cast::<usize>());
+                let (data, len) = (*param(0).cast::<u64>(), *param(1).cast::<usize>());
                 let factor = *param(2).cast::<f32>();
                 let threads = (grid_x * grid_y * grid_z * block_x) as usize;
-                (0..len.min(threads)).for_each(|i| *data.add(i) *= factor);
+                put(stream, vec![data], move || {
+                    (0..len.min(threads)).for_each(|i| *(data as *mut f32).add(i) *= factor)
+                });
             }
-            "shared_size" => **param(0).cast::<*mut u32>() = dynamic_shared_bytes,
-            _ => TRAPPED.store(true, SeqCst),
+            "shared_size" => {
+                let out = *param(0).cast::<u64>();
+                put(stream, vec![out], move || *(out as *mut u32) = dynamic_shared_bytes);
+            }
+            _ => put(stream, vec![], || TRAPPED.store(true, SeqCst)),
         }
         SUCCESS
     }

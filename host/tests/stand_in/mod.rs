@@ -2,15 +2,26 @@
 
 use std::env;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 /// The kernels that the stand-in knows.
 pub const KERNELS: &str = include_str!("kernels.ptx");
 
 /// Runs the ignored tests of this program in another process, where `libcuda.so.1` is the stand-in.
+#[allow(dead_code, reason = "not every program that has this module")]
 pub fn run_ignored_tests() {
-    let folder = build();
+    run_ignored_tests_with(&[]);
+}
+
+/// Likewise, where these libraries are the stand-in for cuBLAS.
+pub fn run_ignored_tests_with(cublas: &[&str]) {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(env!("CARGO_CRATE_NAME"));
+    fs::create_dir_all(&folder).unwrap();
+    build("libcuda.rs", &folder.join("libcuda.so.1"));
+    for name in cublas {
+        build("libcublas.rs", &folder.join(name));
+    }
     let output = Command::new(env::current_exe().unwrap())
         .args(["--ignored", "--nocapture"])
         .env("LD_LIBRARY_PATH", folder)
@@ -20,16 +31,13 @@ pub fn run_ignored_tests() {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&printed));
 }
 
-/// Compiles the stand-in and says in which folder it lies.
-fn build() -> PathBuf {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(env!("CARGO_CRATE_NAME"));
-    fs::create_dir_all(&folder).unwrap();
+/// Compiles a stand-in.
+fn build(source: &str, library: &Path) {
     let status = Command::new(env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()))
         .args(["--edition=2024", "--crate-type=cdylib", "-o"])
-        .arg(folder.join("libcuda.so.1"))
-        .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/stand_in/libcuda.rs"))
+        .arg(library)
+        .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/stand_in").join(source))
         .status()
         .unwrap();
-    assert!(status.success(), "the stand-in does not compile");
-    folder
+    assert!(status.success(), "the stand-in {source} does not compile");
 }

@@ -1,0 +1,182 @@
+//! Whether a product is right: against sums in f64 at some elements, and against another's product at all of them.
+
+use rand::rngs::SmallRng;
+use rand::{RngExt, SeedableRng};
+use rayon::prelude::*;
+
+use super::data::get;
+use super::{Element, Problem, Shape, Type};
+
+/// Elements of D that are computed again in f64.
+const SAMPLES: usize = 1024;
+
+/// How far from the exact product an element may be.
+///
+/// A sum of K terms, each step of which is off by a factor of at most 1 + u, is off by at most 4 sqrt(K) u sum |a b|,
+/// but for one in thousands of sums (N. Higham and T. Mary, A new approach to probabilistic rounding error analysis,
+/// 2019), and sum |a b| is at most |a| |b| (Cauchy and Schwarz), the lengths of A's row and B's column. Then D's own
+/// type rounds.
+pub(super) struct Tolerance {
+    /// The lengths of A's rows and of B's columns, the factor above included.
+    rows: Vec<f64>,
+    cols: Vec<f64>,
+    output: f64,
+    /// Where D's type gets coarse around zero.
+    smallest: f64,
+}
+
+impl Tolerance {
+    pub(super) fn of(problem: &Problem, a: &[u8], b: &[u8]) -> Self {
+        let Shape { m, n, k } = problem.shape;
+        let input = problem.ty.input();
+        // The tensor cores cut instead of rounding, which doubles what a step is off by; with e4m3 they keep 13 bits.
+        let step = match problem.ty {
+            Type::S8 => 0.0,
+            Type::F64 => 2f64.powi(-52),
+            Type::E4m3 | Type::E4m3F16 | Type::E4m3F32 => 2f64.powi(-13),
+            _ => 2f64.powi(-23),
+        };
+        let (output, smallest) = match problem.ty.output() {
+            Element::Bf16 => (2f64.powi(-8), 0.0),
+            Element::F16 => (2f64.powi(-10), 2f64.powi(-24)),
+            Element::S32 => (0.0, 0.0),
+            Element::F64 => (2f64.powi(-52), 0.0),
+            _ => (2f64.powi(-23), 0.0),
+        };
+        let length = |bytes: &[u8], start: usize, stride: usize| {
+            (0..k).map(|i| get(input, bytes, start + i * stride).powi(2)).sum::<f64>().sqrt()
+        };
+        let factor = 4.0 * (k as f64).sqrt() * step;
+        let ((a_row, a_col), (b_row, b_col)) = (problem.a_strides(), problem.b_strides());
+        Tolerance {
+            rows: (0..m).into_par_iter().map(|row| factor * length(a, row * a_row, a_col)).collect(),
+            cols: (0..n).into_par_iter().map(|col| length(b, col * b_col, b_row)).collect(),
+            output,
+            smallest,
+        }
+    }
+
+    fn at(&self, row: usize, col: usize, value: f64) -> f64 {
+        self.rows[row] * self.cols[col] + self.output * value.abs() + self.smallest
+    }
+}
+
+/// Compares some elements of D with sums in f64, the corners among them. What is wrong comes as a line.
+pub(super) fn with_reference(
+    problem: &Problem,
+    tolerance: &Tolerance,
+    a: &[u8],
+    b: &[u8],
+    d: &[u8],
+) -> Result<(), String> {
+    let Shape { m, n, k } = problem.shape;
+    let (input, output) = (problem.ty.input(), problem.ty.output());
+    let ((a_row, a_col), (b_row, b_col)) = (problem.a_strides(), problem.b_strides());
+    let mut random = SmallRng::seed_from_u64(0);
+    let corners = [(0, 0), (0, n - 1), (m - 1, 0), (m - 1, n - 1)];
+    let sampled = (0..SAMPLES).map(|_| (random.random_range(0..m), random.random_range(0..n)));
+    let places: Vec<(usize, usize)> = corners.into_iter().chain(sampled).collect();
+    first_wrong(places.par_iter().copied(), |row, col| {
+        let factor = |i| get(input, a, row * a_row + i * a_col) * get(input, b, i * b_row + col * b_col);
+        let exact: f64 = (0..k).map(factor).sum();
+        (get(output, d, row * n + col), exact, tolerance.at(row, col, exact))
+    })
+}
+
+/// Compares all elements of D with those that another computed.
+pub(super) fn with_other(problem: &Problem, tolerance: &Tolerance, d: &[u8], other: &[u8]) -> Result<(), String> {
+    let Shape { m, n, .. } = problem.shape;
+    let output = problem.ty.output();
+    first_wrong((0..m * n).into_par_iter().map(|i| (i / n, i % n)), |row, col| {
+        let (value, expected) = (get(output, d, row * n + col), get(output, other, row * n + col));
+        // Each may be off to another side.
+        (value, expected, 2.0 * tolerance.at(row, col, expected))
+    })
+}
+
+/// `compare` gives the value, what is expected and how far off it may be.
+fn first_wrong(
+    places: impl ParallelIterator<Item = (usize, usize)>,
+    compare: impl Fn(usize, usize) -> (f64, f64, f64) + Sync,
+) -> Result<(), String> {
+    let wrong = places.filter_map(|(row, col)| {
+        let (value, expected, tolerance) = compare(row, col);
+        // Not so for NaN.
+        let right = (value - expected).abs() <= tolerance;
+        (!right).then_some((row, col, value, expected, tolerance))
+    });
+    match wrong.min_by_key(|&(row, col, ..)| (row, col)) {
+        None => Ok(()),
+        Some((row, col, value, expected, tolerance)) => {
+            Err(format!("D[{row}, {col}] is {value}, not {expected} (give or take {tolerance:.2e})"))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::data::normal;
+    use super::super::{Layout, Problem, Shape};
+    use super::*;
+
+    const SHAPE: Shape = Shape { m: 9, n: 7, k: 200 };
+
+    /// A, B and D = A x B, summed in f32 and rounded to D's type.
+    fn product(problem: &Problem) -> [Vec<u8>; 3] {
+        let [a, b] = [0, 1].map(|i| normal(problem.ty.input(), problem.elements()[i], i as u64));
+        let ((a_row, a_col), (b_row, b_col)) = (problem.a_strides(), problem.b_strides());
+        let input = problem.ty.input();
+        let mut d = Vec::new();
+        for row in 0..SHAPE.m {
+            for col in 0..SHAPE.n {
+                let mut sum = 0.0_f32;
+                for i in 0..SHAPE.k {
+                    let product = get(input, &a, row * a_row + i * a_col) * get(input, &b, i * b_row + col * b_col);
+                    sum += product as f32;
+                }
+                match problem.ty.output() {
+                    Element::Bf16 => d.extend(half::bf16::from_f32(sum).to_le_bytes()),
+                    Element::S32 => d.extend((sum as i32).to_le_bytes()),
+                    _ => d.extend(sum.to_le_bytes()),
+                }
+            }
+        }
+        [a, b, d]
+    }
+
+    #[test]
+    fn a_product_is_right_until_one_element_is_not() {
+        for ty in [Type::Bf16, Type::Bf16F32, Type::Tf32, Type::S8, Type::E4m3F32] {
+            for layout in [Layout::Nn, Layout::Nt, Layout::Tn, Layout::Tt] {
+                let problem = Problem { ty, layout, shape: SHAPE };
+                let [a, b, d] = product(&problem);
+                let tolerance = Tolerance::of(&problem, &a, &b);
+                assert_eq!(with_reference(&problem, &tolerance, &a, &b, &d), Ok(()), "{problem}");
+                assert_eq!(with_other(&problem, &tolerance, &d, &d), Ok(()), "{problem}");
+
+                // The last element as a kernel leaves it that does not write it, or writes its neighbour's.
+                let bytes = ty.output().bytes();
+                let mut poisoned = d.clone();
+                poisoned[d.len() - bytes..].fill(0xff);
+                let mut shifted = d.clone();
+                shifted.copy_within(d.len() - 2 * bytes..d.len() - bytes, d.len() - bytes);
+                for wrong in [poisoned, shifted] {
+                    let message = with_reference(&problem, &tolerance, &a, &b, &wrong).unwrap_err();
+                    assert!(message.starts_with("D[8, 6] is "), "{message}");
+                    assert!(with_other(&problem, &tolerance, &wrong, &d).is_err(), "{problem}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn one_term_left_out_of_a_sum_is_found() {
+        let problem = Problem { ty: Type::Bf16F32, layout: Layout::Nn, shape: SHAPE };
+        let [a, b, mut d] = product(&problem);
+        let tolerance = Tolerance::of(&problem, &a, &b);
+        let term = get(Element::Bf16, &a, 5) * get(Element::Bf16, &b, 5 * SHAPE.n);
+        let less = get(Element::F32, &d, 0) - term;
+        d[..4].copy_from_slice(&(less as f32).to_le_bytes());
+        assert!(with_reference(&problem, &tolerance, &a, &b, &d).is_err());
+    }
+}

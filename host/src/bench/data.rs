@@ -1,0 +1,144 @@
+//! Random matrices, made on all cores, and their elements as numbers.
+
+use half::{bf16, f16};
+use rand::SeedableRng;
+use rand::rngs::SmallRng;
+use rand_distr::{Distribution, StandardNormal};
+use rayon::prelude::*;
+
+use super::Element;
+
+/// Elements that one generator makes: the data does not depend on the number of cores.
+const CHUNK: usize = 1 << 16;
+
+/// Normally distributed elements, as bytes; s8 with a deviation of 32, the others of 1.
+pub(super) fn normal(element: Element, len: usize, seed: u64) -> Vec<u8> {
+    let mut bytes = vec![0; len * element.bytes()];
+    bytes.par_chunks_mut(CHUNK * element.bytes()).enumerate().for_each(|(chunk, bytes)| {
+        let mut random = SmallRng::seed_from_u64(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ chunk as u64);
+        for bytes in bytes.chunks_exact_mut(element.bytes()) {
+            let value: f64 = StandardNormal.sample(&mut random);
+            put(element, bytes, value);
+        }
+    });
+    bytes
+}
+
+fn put(element: Element, bytes: &mut [u8], value: f64) {
+    match element {
+        Element::F16 => bytes.copy_from_slice(&f16::from_f64(value).to_le_bytes()),
+        Element::Bf16 => bytes.copy_from_slice(&bf16::from_f64(value).to_le_bytes()),
+        Element::F32 => bytes.copy_from_slice(&(value as f32).to_le_bytes()),
+        // Without the bits that the tensor cores do not read, so that whether they round or cut does not matter.
+        Element::Tf32 => bytes.copy_from_slice(&((value as f32).to_bits() & !0x1fff).to_le_bytes()),
+        Element::F64 => bytes.copy_from_slice(&value.to_le_bytes()),
+        Element::S8 => bytes.copy_from_slice(&((value * 32.0).round() as i8).to_le_bytes()),
+        Element::S32 => bytes.copy_from_slice(&((value * 32.0).round() as i32).to_le_bytes()),
+        Element::E4m3 => bytes.copy_from_slice(&[to_e4m3(value)]),
+    }
+}
+
+/// Element `index` of a matrix.
+#[inline]
+pub(super) fn get(element: Element, bytes: &[u8], index: usize) -> f64 {
+    let at = index * element.bytes();
+    match element {
+        Element::F16 => f16::from_le_bytes([bytes[at], bytes[at + 1]]).to_f64(),
+        Element::Bf16 => bf16::from_le_bytes([bytes[at], bytes[at + 1]]).to_f64(),
+        Element::F32 | Element::Tf32 => f32::from_le_bytes(word(bytes, at)).into(),
+        Element::F64 => f64::from_le_bytes(word(bytes, at)),
+        Element::S8 => f64::from(bytes[at].cast_signed()),
+        Element::S32 => i32::from_le_bytes(word(bytes, at)).into(),
+        Element::E4m3 => from_e4m3(bytes[at]),
+    }
+}
+
+fn word<const BYTES: usize>(bytes: &[u8], at: usize) -> [u8; BYTES] {
+    bytes[at..at + BYTES].try_into().expect("a slice of that length")
+}
+
+/// The largest finite magnitude, 448; the code after it is NaN.
+const E4M3_MAX: u8 = 0x7e;
+
+/// What a code stands for: a sign, four bits of exponent (less 7), three after the point; subnormal where the
+/// exponent is 0.
+fn from_e4m3(code: u8) -> f64 {
+    let (exponent, mantissa) = (i32::from(code >> 3 & 15), f64::from(code & 7));
+    let magnitude = match code & 0x7f {
+        0x7f => f64::NAN,
+        _ if exponent == 0 => mantissa / 8.0 * 2f64.powi(-6),
+        _ => (1.0 + mantissa / 8.0) * 2f64.powi(exponent - 7),
+    };
+    if code & 0x80 == 0 { magnitude } else { -magnitude }
+}
+
+/// The code of the nearest value, the even one of two; what is beyond the largest becomes it.
+fn to_e4m3(value: f64) -> u8 {
+    let magnitude = value.abs();
+    // Codes are in the order of their magnitudes.
+    let (mut below, mut above) = (0, E4M3_MAX);
+    while below < above {
+        let middle = (below + above).div_ceil(2);
+        if from_e4m3(middle) <= magnitude { below = middle } else { above = middle - 1 }
+    }
+    let code = if below == E4M3_MAX {
+        below
+    } else {
+        let (down, up) = (magnitude - from_e4m3(below), from_e4m3(below + 1) - magnitude);
+        below + u8::from(up < down || up == down && below % 2 == 1)
+    };
+    code | if value.is_sign_negative() { 0x80 } else { 0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ALL: [Element; 8] = [
+        Element::F16,
+        Element::Bf16,
+        Element::F32,
+        Element::Tf32,
+        Element::F64,
+        Element::S8,
+        Element::S32,
+        Element::E4m3,
+    ];
+
+    #[test]
+    fn data_is_normal_and_the_same_for_a_seed() {
+        for element in ALL {
+            let len = 2 * CHUNK + 7;
+            let bytes = normal(element, len, 3);
+            assert_eq!(bytes, normal(element, len, 3));
+            assert_ne!(bytes, normal(element, len, 4));
+            let deviation = if matches!(element, Element::S8 | Element::S32) { 32.0 } else { 1.0 };
+            let values: Vec<f64> = (0..len).map(|i| get(element, &bytes, i) / deviation).collect();
+            let mean = values.iter().sum::<f64>() / len as f64;
+            let variance = values.iter().map(|value| value * value).sum::<f64>() / len as f64;
+            assert!(mean.abs() < 0.02 && (variance - 1.0).abs() < 0.03, "{element:?}: {mean}, {variance}");
+            // The second chunk is not the first again.
+            assert_ne!(values[..100], values[CHUNK..CHUNK + 100], "{element:?}");
+        }
+    }
+
+    #[test]
+    fn tf32_has_ten_bits_after_the_point() {
+        let bytes = normal(Element::Tf32, 100, 0);
+        for value in bytes.chunks_exact(4) {
+            assert_eq!(u32::from_le_bytes(value.try_into().unwrap()) & 0x1fff, 0);
+        }
+    }
+
+    #[test]
+    fn e4m3_goes_there_and_back() {
+        for code in (0..=255).filter(|code| code & 0x7f != 0x7f) {
+            assert_eq!(to_e4m3(from_e4m3(code)), code);
+        }
+        let near = |value| from_e4m3(to_e4m3(value));
+        assert_eq!([near(448.0), near(1e9), near(-1e9), near(2f64.powi(-9))], [448.0, 448.0, -448.0, 2f64.powi(-9)]);
+        // 1.0625 is between 1 and 1.125, and 1.1875 between 1.125 and 1.25: even ones are 1 and 1.25.
+        assert_eq!([near(1.0625), near(1.1875), near(1.07), near(0.0)], [1.0, 1.25, 1.125, 0.0]);
+        assert!(from_e4m3(0x7f).is_nan());
+    }
+}

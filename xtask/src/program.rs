@@ -1,0 +1,48 @@
+//! The host crate's programs: built, asked whether they can run here, and run with the kernels' PTX.
+
+use crate::process::{cargo, status};
+use anyhow::{Result, ensure};
+use std::path::PathBuf;
+use std::process::{Command, ExitCode, ExitStatus};
+
+#[derive(Debug, clap::Args)]
+#[command(disable_help_flag = true)]
+pub struct Arguments {
+    /// What the program takes: see its `--help`.
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    arguments: Vec<String>,
+}
+
+/// A program of the host crate. The feature that it needs has its name.
+#[derive(Clone, Copy)]
+pub struct Program(pub &'static str);
+
+impl Program {
+    /// Builds it and the kernels, and runs it.
+    pub fn run(self, Arguments { arguments }: &Arguments) -> Result<ExitCode> {
+        let program = self.build()?;
+        // A wrong option, help, or a machine that cannot run it, should not have to wait for the kernels' build.
+        let validated = status(Command::new(&program).arg("--validate").args(arguments))?;
+        let asks_for_help = arguments.iter().any(|argument| argument == "--help" || argument == "-h");
+        if asks_for_help || !validated.success() {
+            return Ok(exit_code(validated));
+        }
+        crate::build::builder().build()?;
+        let mut command = Command::new(program);
+        command.arg("--ptx").arg(crate::target().join("ptx")).args(arguments);
+        Ok(exit_code(status(&mut command)?))
+    }
+
+    /// Builds it, and says where it is.
+    pub fn build(self) -> Result<PathBuf> {
+        let Program(name) = self;
+        let arguments = ["build", "--quiet", "--release", "--package", "ptx-matrix-host"];
+        let built = status(cargo().args(arguments).args(["--features", name, "--bin", name]))?;
+        ensure!(built.success(), "the program `{name}` does not compile");
+        Ok(crate::target().join("release").join(name))
+    }
+}
+
+fn exit_code(status: ExitStatus) -> ExitCode {
+    ExitCode::from(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(2))
+}
