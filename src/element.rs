@@ -123,3 +123,42 @@ elements! {
     i64: Bits64 "s64";
     u64: Bits64 "u64";
 }
+
+/// An element that `f32` sums are rounded to, to the nearest, ties to even; what is not a number becomes `0x7fff`.
+pub trait Rounded: Element {
+    /// Two of them in a register, the first in the lower half, as `cvt.rn.{f16x2,bf16x2}.f32` rounds them.
+    #[doc(hidden)]
+    fn round_pair(low: f32, high: f32) -> u32;
+
+    /// The same number as `f32`, which has them all.
+    fn widen(self) -> f32;
+}
+
+macro_rules! rounded {
+    ($($element:ident $cvt:ident, $widen:expr;)*) => {$(
+        impl Rounded for $element {
+            #[inline(always)]
+            fn round_pair(low: f32, high: f32) -> u32 {
+                #[cfg(target_arch = "nvptx64")]
+                return crate::raw::$cvt(low, high);
+                #[cfg(not(target_arch = "nvptx64"))]
+                return {
+                    let round = |number: f32| if number.is_nan() { 0x7fff } else { $element::from_f32(number).to_bits() };
+                    u32::from(round(low)) | u32::from(round(high)) << 16
+                };
+            }
+
+            #[inline(always)]
+            fn widen(self) -> f32 {
+                #[cfg(target_arch = "nvptx64")]
+                return $widen(self.to_bits());
+                #[cfg(not(target_arch = "nvptx64"))]
+                self.to_f32()
+            }
+        }
+    )*};
+}
+rounded! {
+    bf16 cvt_rn_bf16x2_f32, |bits| f32::from_bits(u32::from(bits) << 16);
+    f16 cvt_rn_f16x2_f32, crate::raw::cvt_f32_f16;
+}

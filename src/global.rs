@@ -90,6 +90,12 @@ macro_rules! handle {
                 self.slice.len
             }
 
+            /// The kernel's parameter, for reports.
+            #[cfg(not(target_arch = "nvptx64"))]
+            pub(crate) const fn name(self) -> &'static str {
+                self.slice.name
+            }
+
             /// Whether the slice has no elements.
             #[inline(always)]
             pub const fn is_empty(self) -> bool {
@@ -126,12 +132,6 @@ impl<T: Element> RawSlice<T> {
 }
 
 impl<T: Element> Global<'_, T> {
-    /// The kernel's parameter, for reports.
-    #[cfg(not(target_arch = "nvptx64"))]
-    pub(crate) const fn name(self) -> &'static str {
-        self.slice.name
-    }
-
     /// Element `index`. Beyond the slice, the kernel stops.
     #[inline(always)]
     #[track_caller]
@@ -179,7 +179,11 @@ impl<T: Element> GlobalMut<'_, T> {
     #[inline(always)]
     #[track_caller]
     pub fn set(self, index: usize, value: T) {
-        let site = Site::here();
+        self.set_at(index, value, Site::here());
+    }
+
+    #[inline(always)]
+    pub(crate) fn set_at(self, index: usize, value: T, site: Site) {
         let element = self.slice.element(index, "write", site);
         #[cfg(not(target_arch = "nvptx64"))]
         {

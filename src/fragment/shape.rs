@@ -36,6 +36,9 @@ shapes! {
 pub trait Role: Sealed + Copy + 'static {
     /// Whether a register's elements are neighbours in a row; else in a column.
     const PACKS_ROWS: bool;
+    /// Whether of fragments that are loaded together each lies below the one before; else beside it. (They have K in
+    /// common.)
+    const RUNS_DOWN: bool;
 }
 
 /// The left factor, M x K.
@@ -44,6 +47,7 @@ pub struct RoleA;
 impl Sealed for RoleA {}
 impl Role for RoleA {
     const PACKS_ROWS: bool = true;
+    const RUNS_DOWN: bool = true;
 }
 
 /// The right factor, K x N.
@@ -52,6 +56,7 @@ pub struct RoleB;
 impl Sealed for RoleB {}
 impl Role for RoleB {
     const PACKS_ROWS: bool = false;
+    const RUNS_DOWN: bool = false;
 }
 
 /// The accumulator, M x N: C and D.
@@ -60,6 +65,7 @@ pub struct RoleC;
 impl Sealed for RoleC {}
 impl Role for RoleC {
     const PACKS_ROWS: bool = true;
+    const RUNS_DOWN: bool = false;
 }
 
 /// The shape has fragments of role `R` with elements of width `W`.

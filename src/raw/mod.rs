@@ -7,6 +7,7 @@
 //! No form is `pure`: LLVM would be free to move it under a branch. Those that touch no memory are `nomem`.
 
 mod cp_async;
+mod cvt;
 pub mod index;
 mod ldmatrix;
 mod memory;
@@ -16,6 +17,7 @@ mod stmatrix;
 mod sync;
 
 pub use cp_async::*;
+pub use cvt::*;
 pub use ldmatrix::*;
 pub use memory::*;
 pub use mma::*;
