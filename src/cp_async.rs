@@ -166,7 +166,7 @@ where
     /// # Safety
     /// (row, col) starts a chunk in the tile.
     #[inline(always)]
-    unsafe fn start<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>(
+    pub(crate) unsafe fn start<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>(
         tile: SharedTile<T, ROWS, COLS, S, O>,
         row: usize,
         col: usize,
@@ -298,7 +298,7 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order> Sha
         let count = threads.count();
         let per_line = if O::ROW_MAJOR { COLS } else { ROWS } / Self::PER_CHUNK;
         threads.each_thread(|_, rank| {
-            for chunk in (rank..ROWS * COLS / Self::PER_CHUNK).step_by(count) {
+            for chunk in (crate::lane::opaque(rank)..ROWS * COLS / Self::PER_CHUNK).step_by(count) {
                 let (line, along) = (chunk / per_line, chunk % per_line * Self::PER_CHUNK);
                 let (row, col) = if O::ROW_MAJOR { (line, along) } else { (along, line) };
                 visit(row, col);

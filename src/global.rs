@@ -97,6 +97,12 @@ macro_rules! handle {
                 self.slice.len
             }
 
+            /// The kernel's parameter, for reports.
+            #[cfg(not(target_arch = "nvptx64"))]
+            pub(crate) const fn name(self) -> &'static str {
+                self.slice.name
+            }
+
             /// Whether the slice has no elements.
             #[inline(always)]
             pub const fn is_empty(self) -> bool {
@@ -151,12 +157,6 @@ impl<T: Element> Global<'_, T> {
     #[inline(always)]
     pub(crate) const fn start(self) -> *const T {
         self.slice.start
-    }
-
-    /// The kernel's parameter, for reports.
-    #[cfg(not(target_arch = "nvptx64"))]
-    pub(crate) const fn name(self) -> &'static str {
-        self.slice.name
     }
 
     /// Tells the simulator that elements of the slice are read.
@@ -227,7 +227,11 @@ impl<T: Element> GlobalMut<'_, T> {
     #[inline(always)]
     #[track_caller]
     pub fn set(self, index: usize, value: T) {
-        let site = Site::here();
+        self.set_at(index, value, Site::here());
+    }
+
+    #[inline(always)]
+    pub(crate) fn set_at(self, index: usize, value: T, site: Site) {
         let element = self.slice.element(index, "write", site);
         #[cfg(target_arch = "nvptx64")]
         // SAFETY: an element of the slice.

@@ -67,6 +67,27 @@ impl<T> PerLane<T> {
         return PerLane([value; LANES]);
     }
 
+    /// Both values of each lane.
+    #[inline(always)]
+    pub(crate) fn zip<U>(self, other: PerLane<U>) -> PerLane<(T, U)> {
+        #[cfg(target_arch = "nvptx64")]
+        return PerLane((self.0, other.0));
+        #[cfg(not(target_arch = "nvptx64"))]
+        return {
+            let mut others = other.0.into_iter();
+            PerLane(self.0.map(|value| (value, others.next().expect("as many lanes"))))
+        };
+    }
+
+    /// A function, the same in every lane, of each lane's value.
+    #[inline(always)]
+    pub(crate) fn map<U>(self, value: impl Fn(T) -> U) -> PerLane<U> {
+        #[cfg(target_arch = "nvptx64")]
+        return PerLane(value(self.0));
+        #[cfg(not(target_arch = "nvptx64"))]
+        return PerLane(self.0.map(value));
+    }
+
     #[inline(always)]
     pub(crate) fn lane_ref(&self, lane: Lane<'_>) -> &T {
         #[cfg(target_arch = "nvptx64")]
@@ -151,4 +172,21 @@ impl Lane<'_> {
     pub fn get<T: Copy>(self, values: &PerLane<T>) -> T {
         *values.lane_ref(self)
     }
+}
+
+/// The same number, of which the compiler knows nothing: a loop from it on is not unrolled to the end, which for a tile would be
+/// hundreds of times.
+#[inline(always)]
+pub(crate) fn opaque(number: usize) -> usize {
+    #[cfg(target_arch = "nvptx64")]
+    return {
+        let same: u64;
+        // SAFETY: it moves a number.
+        unsafe {
+            core::arch::asm!("mov.b64 {same}, {number};", same = lateout(reg64) same, number = in(reg64) number as u64, options(pure, nomem, nostack))
+        };
+        same as usize
+    };
+    #[cfg(not(target_arch = "nvptx64"))]
+    number
 }

@@ -16,6 +16,7 @@ mod element;
 mod forms;
 mod fragment;
 mod global;
+mod global_matrix;
 mod lane;
 mod ldmatrix;
 mod matrix;
@@ -26,6 +27,7 @@ mod sealed;
 mod shared;
 mod site;
 mod stmatrix;
+mod tile_reader;
 
 pub mod launch;
 pub mod raw;
@@ -35,27 +37,29 @@ pub mod target;
 
 pub use bytemuck::Zeroable;
 pub use cp_async::{CpAsync, CpAsyncForm};
-pub use element::{Bits8, Bits16, Bits32, Bits64, Element, Width, tf32};
+pub use element::{Bits8, Bits16, Bits32, Bits64, Element, Rounded, Width, tf32};
 pub use float8::{F8E4M3, F8E5M2};
 pub use fragment::{
     Accumulator, Bit, Fragment, FragmentA, FragmentB, FragmentRows, FragmentShape, Layout, M8N8K4, M8N8K16, M16N8K4,
     M16N8K8, M16N8K16, M16N8K32, Registers, Role, RoleA, RoleB, RoleC, Shape,
 };
 pub use global::{Global, GlobalMut};
+pub use global_matrix::{GlobalMatrix, GlobalMatrixMut};
 pub use half::{bf16, f16};
 pub use lane::{LANES, Lane, LaneCapture, PerLane};
 pub use launch::Grid;
 pub use ldmatrix::LdMatrix;
-pub use matrix::{B16, Count, CountOf, CountRegisters, NoTrans, Trans, Transposition, X1, X2, X4};
+pub use matrix::{B16, Count, CountOf, CountRegisters, NoTrans, PairOf, Trans, Transposition, X1, X2, X4};
 pub use mma::{Mma, MmaForm};
 pub use movmatrix::MovMatrix;
 pub use ptx_matrix_macros::{SharedLayout, kernel};
 pub use scope::{Block, Threads, Warp};
 pub use shared::{
-    At, ColMajor, Coordinate, MAX_SHARED_BYTES, MAX_STATIC_BYTES, Order, RowAddr, RowMajor, SharedLayout, SharedRing,
-    SharedTile, Swizzle, Swizzle32, Swizzle64, Swizzle128, Unswizzled, Window,
+    At, ColMajor, Coordinate, MAX_SHARED_BYTES, MAX_STATIC_BYTES, Order, RingIndex, RowAddr, RowMajor, SharedLayout,
+    SharedRing, SharedTile, Swizzle, Swizzle32, Swizzle64, Swizzle128, Unswizzled, Window,
 };
 pub use stmatrix::StMatrix;
+pub use tile_reader::{Along, ReadTile, TileReader};
 
 /// A kernel that panics stops with a trap; the launch reports it.
 #[cfg(target_arch = "nvptx64")]

@@ -184,8 +184,9 @@ impl<'b> Warp<'b> {
 pub trait Threads: Sealed + Copy {
     /// How many there are.
     fn count(self) -> usize;
-    /// Runs `work(lane, rank)` in each thread, `rank` counting them from 0.
-    fn each_thread(self, work: impl Fn(Lane<'_>, usize) + LaneCapture);
+    /// The value `value(lane, rank)` in each thread, `rank` counting them from 0.
+    #[track_caller]
+    fn each_thread<T>(self, value: impl Fn(Lane<'_>, usize) -> T + LaneCapture) -> PerLane<T>;
 }
 
 impl Sealed for Warp<'_> {}
@@ -196,8 +197,9 @@ impl Threads for Warp<'_> {
     }
 
     #[inline(always)]
-    fn each_thread(self, work: impl Fn(Lane<'_>, usize) + LaneCapture) {
-        self.each(|lane| work(lane, lane.id()));
+    #[track_caller]
+    fn each_thread<T>(self, value: impl Fn(Lane<'_>, usize) -> T + LaneCapture) -> PerLane<T> {
+        self.each(|lane| value(lane, lane.id()))
     }
 }
 
@@ -209,8 +211,9 @@ impl Threads for &Block<'_> {
     }
 
     #[inline(always)]
-    fn each_thread(self, work: impl Fn(Lane<'_>, usize) + LaneCapture) {
+    #[track_caller]
+    fn each_thread<T>(self, value: impl Fn(Lane<'_>, usize) -> T + LaneCapture) -> PerLane<T> {
         let first = self.warp().index() * LANES;
-        self.warp().each(|lane| work(lane, first + lane.id()));
+        self.warp().each(|lane| value(lane, first + lane.id()))
     }
 }

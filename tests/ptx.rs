@@ -65,6 +65,23 @@ fn the_product_of_64_is_nothing_but_loads_and_products() {
 }
 
 #[test]
+fn a_product_of_any_size_keeps_its_sums_in_registers() {
+    let (artifact, text) = build(Arch::SM_90A);
+    for kernel in ["gemm_bf16_nn", "gemm_bf16_nt", "gemm_bf16_tn", "gemm_bf16_tt", "gemm_f16_nn", "gemm_f16_nt"] {
+        let all = instructions(&text, kernel);
+        let count = |name: &str| all.iter().filter(|line| line.starts_with(name)).count();
+        // A step has four slices of 4 x 8 products, each slice four loads of A and four of pairs of B; the first slice's loads
+        // are there once more, before the loop.
+        assert_eq!(count("mma.sync.aligned.m16n8k16.row.col.f32."), 4 * 32, "{kernel}");
+        assert_eq!(count("ldmatrix.sync.aligned.m8n8.x4."), 5 * 8, "{kernel}");
+        let local: Vec<_> = all.iter().filter(|line| line.contains(".local")).collect();
+        assert!(local.is_empty(), "{kernel} has local memory: {local:#?}");
+        let usage = artifact.manifest.kernel(kernel).unwrap();
+        assert_eq!((usage.stack, usage.spill_loads, usage.spill_stores), (0, 0, 0), "{kernel}");
+    }
+}
+
+#[test]
 fn each_form_becomes_its_instruction_once() {
     let (_, text) = build(Arch::SM_90A);
     let forms = [

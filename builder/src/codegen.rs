@@ -14,7 +14,7 @@ use crate::toolchain::Toolchain;
 
 /// LLVM leaves nested loops over accumulators rolled, and with them the accumulators in local memory. This is enough
 /// for the largest tile that fits into registers.
-const UNROLL_THRESHOLD: &str = "-unroll-threshold=3000";
+const UNROLL_THRESHOLD: &str = "-unroll-threshold=8000";
 
 /// One target's way from bitcode to PTX. Intermediate files stay in `scratch`, to be looked at.
 pub struct Codegen<'a> {
@@ -60,8 +60,9 @@ impl Codegen<'_> {
 
     fn opt(&self, prepared: &Prepared) -> Command {
         let kernels: Vec<_> = prepared.kernels.iter().map(|kernel| kernel.name.as_str()).collect();
-        // rustc has optimised the plain compile already.
-        let passes = if self.plain { "internalize,globaldce" } else { "internalize,default<O3>" };
+        // rustc has optimised the plain compile already. Inlining comes first, so that LLVM finds the reads of thread indices in the
+        // kernels, where it knows from the launch bounds how large they get.
+        let passes = if self.plain { "internalize,globaldce" } else { "internalize,inline,default<O3>" };
         let mut opt = self.toolchain.opt().command();
         opt.arg(format!("-passes={passes}"))
             .arg(format!("-internalize-public-api-list={}", kernels.join(",")))

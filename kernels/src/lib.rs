@@ -9,6 +9,9 @@
 pub mod ceiling;
 pub mod copies;
 pub mod fragments;
+// Its generic functions copy by `cp.async`, which a build for sm_75 has not.
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
+pub mod gemm;
 pub mod ladder;
 pub mod matrices;
 pub mod multiply;

@@ -36,11 +36,20 @@ pub trait Width: Sealed + Copy + 'static {
     /// `address` is that of an aligned element in shared memory.
     #[cfg(target_arch = "nvptx64")]
     unsafe fn store_shared(address: u32, bits: Self::Bits);
+    /// # Safety
+    /// `address` is that of as many aligned bytes in shared memory as a register has.
+    #[cfg(target_arch = "nvptx64")]
+    unsafe fn load_register(address: u32) -> Self::Register;
+    /// # Safety
+    /// As for `load_register`.
+    #[cfg(target_arch = "nvptx64")]
+    unsafe fn store_register(address: u32, register: Self::Register);
 }
 
-/// One row a width: the marker, its bits, its register, the type in which `raw` moves it, `raw`'s load and store.
+/// One row a width: the marker, its bits, the type in which `raw` moves them, `raw`'s load and store; its register, and the load
+/// and store of that.
 macro_rules! widths {
-    ($($(#[$doc:meta])* $width:ident $bits:ty, $register:ty as $moved:ty, $load:ident, $store:ident;)*) => {$(
+    ($($(#[$doc:meta])* $width:ident $bits:ty as $moved:ty, $load:ident, $store:ident, $register:ty, $load_register:ident, $store_register:ident;)*) => {$(
         $(#[$doc])*
         #[derive(Debug, Clone, Copy)]
         pub struct $width;
@@ -74,19 +83,33 @@ macro_rules! widths {
                 // SAFETY: the caller's.
                 unsafe { crate::raw::$store(address, bits as $moved) }
             }
+
+            #[cfg(target_arch = "nvptx64")]
+            #[inline(always)]
+            unsafe fn load_register(address: u32) -> $register {
+                // SAFETY: the caller's.
+                unsafe { crate::raw::$load_register(address) }
+            }
+
+            #[cfg(target_arch = "nvptx64")]
+            #[inline(always)]
+            unsafe fn store_register(address: u32, register: $register) {
+                // SAFETY: the caller's.
+                unsafe { crate::raw::$store_register(address, register) }
+            }
         }
     )*};
 }
 
 widths! {
     /// 8-bit elements.
-    Bits8 u8, u32 as u16, ld_shared_u8, st_shared_u8;
+    Bits8 u8 as u16, ld_shared_u8, st_shared_u8, u32, ld_shared_b32, st_shared_b32;
     /// 16-bit elements.
-    Bits16 u16, u32 as u16, ld_shared_b16, st_shared_b16;
+    Bits16 u16 as u16, ld_shared_b16, st_shared_b16, u32, ld_shared_b32, st_shared_b32;
     /// 32-bit elements.
-    Bits32 u32, u32 as u32, ld_shared_b32, st_shared_b32;
+    Bits32 u32 as u32, ld_shared_b32, st_shared_b32, u32, ld_shared_b32, st_shared_b32;
     /// 64-bit elements.
-    Bits64 u64, u64 as u64, ld_shared_b64, st_shared_b64;
+    Bits64 u64 as u64, ld_shared_b64, st_shared_b64, u64, ld_shared_b64, st_shared_b64;
 }
 
 /// A type that can be an element of a matrix, in memory or in a fragment.
@@ -136,4 +159,34 @@ elements! {
     u32: Bits32 "u32";
     i64: Bits64 "s64";
     u64: Bits64 "u64";
+}
+
+/// An element that `f32` sums are rounded to, to the nearest, ties to even; what is not a number becomes `0x7fff`.
+pub trait Rounded: Element {
+    /// Two of them in a register, the first in the lower half, as `cvt.rn.{f16x2,bf16x2}.f32` rounds them.
+    #[doc(hidden)]
+    fn round_pair(low: f32, high: f32) -> u32;
+
+    /// The same number as `f32`, which has them all.
+    fn widen(self) -> f32;
+}
+
+macro_rules! rounded {
+    ($($element:ident $cvt:ident, $widen:expr;)*) => {$(
+        impl Rounded for $element {
+            #[inline(always)]
+            fn round_pair(low: f32, high: f32) -> u32 {
+                crate::raw::$cvt(low, high)
+            }
+
+            #[inline(always)]
+            fn widen(self) -> f32 {
+                $widen(self.to_bits())
+            }
+        }
+    )*};
+}
+rounded! {
+    bf16 cvt_rn_bf16x2_f32, |bits| f32::from_bits(u32::from(bits) << 16);
+    f16 cvt_rn_f16x2_f32, crate::raw::cvt_f32_f16;
 }

@@ -11,7 +11,8 @@ pub use shape::{
 };
 pub use tile::FragmentRows;
 
-use crate::element::Width;
+use crate::element::{Bits16, Bits32, Rounded, Width};
+use crate::target::{AtLeast, BuiltFor};
 use crate::{Element, Lane, LaneCapture, PerLane, Warp};
 use core::marker::PhantomData;
 
@@ -176,6 +177,26 @@ impl<R: Role, S: FragmentShape<R, T::Width>, T: Element> Fragment<R, S, T> {
     #[inline(always)]
     pub const fn from_registers(registers: PerLane<S::Registers>) -> Self {
         Fragment { registers, _element: PhantomData }
+    }
+}
+
+impl<S> Accumulator<S, f32>
+where
+    S: FragmentShape<RoleC, Bits32> + FragmentShape<RoleC, Bits16>,
+{
+    /// The sums, rounded to 16 bits.
+    #[inline(always)]
+    pub fn round<U: Rounded<Width = Bits16>>(&self, _: Warp<'_>) -> Accumulator<S, U>
+    where
+        Self: BuiltFor<AtLeast<80>>,
+    {
+        Fragment::from_registers(self.registers.map(|sums| {
+            let mut rounded: <S as FragmentShape<RoleC, Bits16>>::Registers = bytemuck::Zeroable::zeroed();
+            for (pair, sums) in rounded.as_mut().iter_mut().zip(sums.as_ref().chunks_exact(2)) {
+                *pair = U::round_pair(f32::from_bits(sums[0]), f32::from_bits(sums[1]));
+            }
+            rounded
+        }))
     }
 }
 

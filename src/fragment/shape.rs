@@ -42,6 +42,9 @@ pub trait Role: Sealed + Copy + 'static {
     const NAME: char;
     /// Whether a register's elements are neighbours in a row; else in a column.
     const PACKS_ROWS: bool;
+    /// Whether of fragments that are loaded together each lies below the one before; else beside it. (They have K in
+    /// common.)
+    const RUNS_DOWN: bool;
 }
 
 /// The left factor, M x K.
@@ -51,6 +54,7 @@ impl Sealed for RoleA {}
 impl Role for RoleA {
     const NAME: char = 'A';
     const PACKS_ROWS: bool = true;
+    const RUNS_DOWN: bool = true;
 }
 
 /// The right factor, K x N.
@@ -60,6 +64,7 @@ impl Sealed for RoleB {}
 impl Role for RoleB {
     const NAME: char = 'B';
     const PACKS_ROWS: bool = false;
+    const RUNS_DOWN: bool = false;
 }
 
 /// The accumulator, M x N: C and D.
@@ -69,6 +74,7 @@ impl Sealed for RoleC {}
 impl Role for RoleC {
     const NAME: char = 'C';
     const PACKS_ROWS: bool = true;
+    const RUNS_DOWN: bool = false;
 }
 
 /// The shape has fragments of role `R` with elements of width `W`.

@@ -53,3 +53,25 @@ forms! {
     ld_shared_b32 st_shared_b32 u32, reg32, "b32", u32;
     ld_shared_b64 st_shared_b64 u64, reg64, "b64", u64;
 }
+
+/// `ld.shared.v4.b32 {r0, r1, r2, r3}, [address];`
+///
+/// # Safety
+/// `address` is that of 16 readable bytes in shared memory, 16-byte aligned.
+#[inline(always)]
+#[track_caller]
+pub unsafe fn ld_shared_v4_b32(address: u32) -> [u32; 4] {
+    #[cfg(target_arch = "nvptx64")]
+    return {
+        let (r0, r1, r2, r3);
+        // SAFETY: the caller's.
+        unsafe {
+            asm!("ld.shared.v4.b32 {{{r0}, {r1}, {r2}, {r3}}}, [{address}];",
+                r0 = lateout(reg32) r0, r1 = lateout(reg32) r1, r2 = lateout(reg32) r2, r3 = lateout(reg32) r3,
+                address = in(reg32) address, options(nostack, readonly));
+        }
+        [r0, r1, r2, r3]
+    };
+    #[cfg(not(target_arch = "nvptx64"))]
+    crate::sim::raw::load_element(address)
+}

@@ -33,6 +33,7 @@
 //! No form is `pure`: LLVM would be free to move it under a branch. Those that touch no memory are `nomem`.
 
 mod cp_async;
+mod cvt;
 pub mod index;
 mod ldmatrix;
 mod memory;
@@ -42,6 +43,7 @@ mod stmatrix;
 mod sync;
 
 pub use cp_async::*;
+pub use cvt::*;
 pub use ldmatrix::*;
 pub use memory::*;
 pub use mma::*;

@@ -50,7 +50,64 @@ unsafe impl<P: SharedLayout, const N: usize> SharedLayout for SharedRing<P, N> {
     }
 }
 
+/// A part of a ring of `N`, to go round it with: less than `N` always, so that [`SharedRing::stage`] need not check.
+///
+/// ```
+/// use ptx_matrix::RingIndex;
+/// let last = RingIndex::<4>::FIRST.before();
+/// assert_eq!((last.get(), last.next().get()), (3, 0));
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RingIndex<const N: usize>(u32);
+
+impl<const N: usize> RingIndex<N> {
+    /// Part 0.
+    pub const FIRST: Self = {
+        assert!(N > 0, "a ring without parts has no first one");
+        RingIndex(0)
+    };
+
+    /// The part behind this one; behind the last, the first.
+    #[inline(always)]
+    #[must_use]
+    pub const fn next(self) -> Self {
+        if self.0 as usize == N - 1 { Self::FIRST } else { RingIndex(self.0 + 1) }
+    }
+
+    /// The part before this one; before the first, the last.
+    #[inline(always)]
+    #[must_use]
+    pub const fn before(self) -> Self {
+        if self.0 == 0 { RingIndex(N as u32 - 1) } else { RingIndex(self.0 - 1) }
+    }
+
+    /// Its number.
+    #[inline(always)]
+    pub const fn get(self) -> usize {
+        self.0 as usize
+    }
+}
+
 impl<P: SharedLayout, const N: usize> SharedRing<P, N> {
+    /// The part of this index.
+    #[inline(always)]
+    pub fn stage(self, index: RingIndex<N>) -> P {
+        // SAFETY: an index is less than `N`: within this ring's bytes, at a multiple of the stride.
+        unsafe { P::at(self.address + index.0 * align_up(P::BYTES, P::ALIGN) as u32) }
+    }
+
+    /// The same memory for something else, once nobody needs what is in it: a pipeline's, for the results. The simulator reports
+    /// who still reads or copies to it.
+    #[inline(always)]
+    pub fn reuse<Q: SharedLayout>(self) -> Q {
+        const {
+            assert!(Q::BYTES <= Self::BYTES, "there is not so much memory in the ring");
+            assert!(Self::ALIGN % Q::ALIGN == 0, "the ring is not so well aligned");
+        }
+        // SAFETY: within this ring's bytes, and aligned.
+        unsafe { Q::at(self.address) }
+    }
+
     /// Part `index`, less than `N`.
     #[inline(always)]
     #[track_caller]

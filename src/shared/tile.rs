@@ -1,11 +1,16 @@
-use super::swizzle::swizzled;
+use super::swizzle::swizzled_in_line;
 use super::{Coordinate, MAX_SHARED_BYTES, RowAddr, Swizzle, Unswizzled, Window, check_known};
 use crate::element::Width;
 use crate::scope::Threads;
 use crate::sealed::Sealed;
 use crate::site::Site;
-use crate::{Element, Lane, LaneCapture};
+use crate::{Element, GlobalMatrixMut, Lane, LaneCapture};
 use core::marker::PhantomData;
+
+/// 16 bytes, as a lane loads and stores them.
+#[derive(Clone, Copy)]
+#[repr(C, align(16))]
+pub(crate) struct Chunk(pub(crate) [u32; 4]);
 
 /// Which elements of a tile are neighbours in memory.
 pub trait Order: Sealed + Copy + 'static {
@@ -120,6 +125,16 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order> Sha
         (ROWS * COLS * T::Width::BYTES).next_multiple_of(S::SPAN)
     };
 
+    /// A number of lines after which the swizzle repeats: elements so far apart lie a constant number of bytes apart.
+    pub(crate) const PERIOD: usize = {
+        let pitch = Self::PITCH * T::Width::BYTES;
+        let mut lines = 8;
+        while !pitch.is_multiple_of(128) && !(lines * pitch).is_multiple_of(S::ALIGN) {
+            lines *= 2;
+        }
+        lines
+    };
+
     /// The tile's rows.
     pub const ROWS: usize = ROWS;
     /// The tile's columns.
@@ -143,9 +158,8 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order> Sha
     /// Where element (row, col) lies in the tile, in bytes from its start.
     #[inline(always)]
     pub const fn offset(row: usize, col: usize) -> u32 {
-        let (row, col) = (row as u32, col as u32);
-        let index = if O::ROW_MAJOR { row * COLS as u32 + col } else { col * ROWS as u32 + row };
-        swizzled(index * T::Width::BYTES as u32, (Self::PITCH * T::Width::BYTES) as u32, S::BITS)
+        let (line, along) = if O::ROW_MAJOR { (row as u32, col as u32) } else { (col as u32, row as u32) };
+        swizzled_in_line(line, along * T::Width::BYTES as u32, (Self::PITCH * T::Width::BYTES) as u32, S::BITS)
     }
 
     #[inline(always)]
@@ -213,6 +227,109 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order> Sha
         crate::sim::store_shared(site, address, bytemuck::bytes_of(&value));
     }
 
+    /// Writes a fragment's register, at (row, col) and on along the contiguous side.
+    ///
+    /// # Safety
+    /// Its elements are in the tile, and (row, col) lies a multiple of its size from its line's start.
+    #[inline(always)]
+    pub(crate) unsafe fn store_register(
+        self,
+        row: usize,
+        col: usize,
+        register: <T::Width as Width>::Register,
+        site: Site,
+    ) {
+        let address = self.element(row, col);
+        #[cfg(target_arch = "nvptx64")]
+        // SAFETY: in bounds and aligned, by the caller.
+        unsafe {
+            let _ = site;
+            T::Width::store_register(address, register);
+        }
+        #[cfg(not(target_arch = "nvptx64"))]
+        crate::sim::store_shared(site, address, bytemuck::bytes_of(&register));
+    }
+
+    /// Reads a fragment's register, from (row, col) on along the contiguous side.
+    ///
+    /// # Safety
+    /// As for `store_register`.
+    #[inline(always)]
+    pub(crate) unsafe fn load_register(
+        self,
+        _: Lane<'_>,
+        row: usize,
+        col: usize,
+        site: Site,
+    ) -> <T::Width as Width>::Register {
+        let address = self.element(row, col);
+        #[cfg(target_arch = "nvptx64")]
+        // SAFETY: in bounds and aligned, by the caller.
+        return unsafe {
+            let _ = site;
+            T::Width::load_register(address)
+        };
+        #[cfg(not(target_arch = "nvptx64"))]
+        return {
+            let mut register = bytemuck::Zeroable::zeroed();
+            crate::sim::load_shared(site, address, bytemuck::bytes_of_mut(&mut register));
+            register
+        };
+    }
+
+    /// Copies the tile to `at` of a matrix in global memory, 16 bytes at a time where they lie so there; the threads (a warp's or
+    /// the block's) share the work. What of the tile is beyond the matrix is left out.
+    #[inline(always)]
+    #[track_caller]
+    pub fn copy_to(self, threads: impl Threads, matrix: GlobalMatrixMut<T, O>, at: (usize, usize)) {
+        let site = Site::here();
+        let per_chunk = RowAddr::BYTES as usize / T::Width::BYTES;
+        let per_line = Self::PITCH / per_chunk;
+        let lines = ROWS * COLS / Self::PITCH;
+        let count = threads.count();
+        let whole = matrix.has_chunks(at, (ROWS, COLS), per_chunk);
+        threads.each_thread(|lane, rank| {
+            for chunk in (0..lines * per_line).step_by(count) {
+                let chunk = chunk + rank;
+                if chunk < lines * per_line {
+                    let (line, along) = (chunk / per_line, chunk % per_line * per_chunk);
+                    let (row, col) = if O::ROW_MAJOR { (line, along) } else { (along, line) };
+                    if whole {
+                        // SAFETY: a chunk of the tile, and one of the matrix.
+                        unsafe { matrix.store_chunk(at.0 + row, at.1 + col, self.load_chunk(row, col, site), site) };
+                    } else {
+                        for further in 0..per_chunk {
+                            let (row, col) = if O::ROW_MAJOR { (row, col + further) } else { (row + further, col) };
+                            if at.0 + row < matrix.rows() && at.1 + col < matrix.cols() {
+                                // SAFETY: an element of the tile.
+                                matrix.set_at(at.0 + row, at.1 + col, unsafe { self.load(lane, row, col, site) }, site);
+                            }
+                        }
+                    }
+                }
+            }
+        });
+    }
+
+    /// # Safety
+    /// (row, col) starts 16 bytes of the tile.
+    #[inline(always)]
+    unsafe fn load_chunk(self, row: usize, col: usize, site: Site) -> Chunk {
+        let address = self.element(row, col);
+        #[cfg(target_arch = "nvptx64")]
+        // SAFETY: in bounds, by the caller; chunks of 16 bytes lie whole under a swizzle.
+        return unsafe {
+            let _ = site;
+            Chunk(crate::raw::ld_shared_v4_b32(address))
+        };
+        #[cfg(not(target_arch = "nvptx64"))]
+        return {
+            let mut chunk = Chunk([0; 4]);
+            crate::sim::load_shared(site, address, bytemuck::bytes_of_mut(&mut chunk.0));
+            chunk
+        };
+    }
+
     /// # Safety
     /// (row, col) is an element of the tile.
     #[inline(always)]
@@ -238,7 +355,7 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order> Sha
     fn share_out(threads: impl Threads, visit: impl Fn(Lane<'_>, usize, usize) + LaneCapture) {
         let count = threads.count();
         threads.each_thread(|lane, rank| {
-            for index in (rank..ROWS * COLS).step_by(count) {
+            for index in (crate::lane::opaque(rank)..ROWS * COLS).step_by(count) {
                 let (major, minor) = (index / Self::PITCH, index % Self::PITCH);
                 let (row, col) = if O::ROW_MAJOR { (major, minor) } else { (minor, major) };
                 visit(lane, row, col);

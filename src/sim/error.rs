@@ -106,6 +106,17 @@ pub enum Misuse {
         /// Elements that there are.
         len: usize,
     },
+    /// A matrix that does not fit the slice that it is to lie in.
+    MatrixOutOfBounds {
+        /// The kernel's parameter.
+        name: &'static str,
+        /// Rows and columns of the matrix.
+        size: (usize, usize),
+        /// Elements from one line to the next.
+        stride: usize,
+        /// Elements of the slice.
+        len: usize,
+    },
     /// A coordinate beyond a tile.
     TileOutOfBounds {
         /// The first row and column.
@@ -367,6 +378,10 @@ impl fmt::Display for Misuse {
             Misuse::GlobalOutOfBounds { access, name, index, len } => {
                 write!(f, "{access} out of bounds: element {index} of `{name}`, which has {len}")
             }
+            Misuse::MatrixOutOfBounds { name, size: (rows, cols), stride, len } => write!(
+                f,
+                "out of bounds: a matrix of {rows} x {cols} at a stride of {stride} in `{name}`, which has {len} elements"
+            ),
             Misuse::TileOutOfBounds { at, size: (1, 1), tile } => {
                 write!(f, "out of bounds: element {at:?} of a tile of {} x {}", tile.0, tile.1)
             }
@@ -444,6 +459,9 @@ impl Misuse {
     fn help(&self) -> Option<String> {
         Some(match self {
             Misuse::GlobalOutOfBounds { .. } => "pass a longer slice, or do not access it in these lanes".into(),
+            Misuse::MatrixOutOfBounds { .. } => {
+                "the stride is at least a line's length, and the last line ends within the slice".into()
+            }
             Misuse::TileMisaligned { step, .. } => {
                 std::format!("a matrix row has 16 bytes: the coordinate must be a multiple of {step:?}")
             }

@@ -32,11 +32,12 @@ impl Traffic {
             (Traffic::SharedRead, 2) => "ld.shared.b16",
             (Traffic::SharedRead, 4) => "ld.shared.b32",
             (Traffic::SharedRead, 8) => "ld.shared.b64",
+            (Traffic::SharedRead, 16) => "ld.shared.v4.b32",
             (Traffic::SharedWrite, 1) => "st.shared.u8",
             (Traffic::SharedWrite, 2) => "st.shared.b16",
             (Traffic::SharedWrite, 4) => "st.shared.b32",
             (Traffic::SharedWrite, 8) => "st.shared.b64",
-            _ => unreachable!("elements have 1, 2, 4 or 8 bytes"),
+            _ => unreachable!("elements have 1, 2, 4 or 8 bytes, and chunks 16"),
         }
     }
 }

@@ -15,7 +15,7 @@ const MANY: u32 = 1 << 22;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Reads {
     address: usize,
-    value: u64,
+    value: u128,
     times: u32,
 }
 
@@ -28,7 +28,7 @@ std::thread_local! {
 
 impl Reads {
     /// With one more.
-    fn and(self, address: usize, value: u64) -> Self {
+    fn and(self, address: usize, value: u128) -> Self {
         let times = if (self.address, self.value) == (address, value) { self.times } else { 0 };
         Reads { address, value, times: times + 1 }
     }
@@ -37,9 +37,9 @@ impl Reads {
 /// The running lane has read `value` from memory that may change.
 #[inline]
 pub(crate) fn note_read(site: Site, address: usize, value: &[u8], memory: impl FnOnce() -> Memory) {
-    let mut bits = [0; size_of::<u64>()];
+    let mut bits = [0; size_of::<u128>()];
     bits[..value.len()].copy_from_slice(value);
-    let reads = READS.get().and(address, u64::from_ne_bytes(bits));
+    let reads = READS.get().and(address, u128::from_ne_bytes(bits));
     READS.set(reads);
     if reads.times == MANY && !std::thread::panicking() {
         fail(site, Misuse::Polling { memory: memory() });

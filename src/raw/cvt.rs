@@ -1,0 +1,54 @@
+//! `cvt` (PTX ISA 9.7.9.21): pairs of `f32` to pairs of 16-bit numbers (sm_80, PTX 7.0), and back.
+
+#[cfg(target_arch = "nvptx64")]
+use core::arch::asm;
+#[cfg(not(target_arch = "nvptx64"))]
+use half::{bf16, f16};
+
+/// One row a form: the function, its PTX, and the numbers that it rounds to.
+macro_rules! forms {
+    ($($name:ident $ptx:literal $to:ident;)*) => {$(
+        #[doc = concat!("`", $ptx, " pair, high, low;`")]
+        #[inline(always)]
+        pub fn $name(low: f32, high: f32) -> u32 {
+            #[cfg(target_arch = "nvptx64")]
+            return {
+                let pair;
+                // SAFETY: it computes a number.
+                unsafe {
+                    asm!(concat!($ptx, " {pair}, {high}, {low};"),
+                        pair = lateout(reg32) pair, high = in(reg32) high, low = in(reg32) low,
+                        options(pure, nomem, nostack));
+                }
+                pair
+            };
+            #[cfg(not(target_arch = "nvptx64"))]
+            return {
+                let round = |number: f32| if number.is_nan() { 0x7fff } else { $to::from_f32(number).to_bits() };
+                u32::from(round(low)) | u32::from(round(high)) << 16
+            };
+        }
+    )*};
+}
+
+forms! {
+    cvt_rn_bf16x2_f32 "cvt.rn.bf16x2.f32" bf16;
+    cvt_rn_f16x2_f32 "cvt.rn.f16x2.f32" f16;
+}
+
+/// `cvt.f32.f16 wide, half;`
+#[inline(always)]
+pub fn cvt_f32_f16(half: u16) -> f32 {
+    #[cfg(target_arch = "nvptx64")]
+    return {
+        let wide;
+        // SAFETY: it computes a number.
+        unsafe {
+            asm!("cvt.f32.f16 {wide}, {half};", wide = lateout(reg32) wide, half = in(reg16) half,
+                options(pure, nomem, nostack));
+        }
+        wide
+    };
+    #[cfg(not(target_arch = "nvptx64"))]
+    f16::from_bits(half).to_f32()
+}
