@@ -14,6 +14,7 @@ mod panic;
 mod profile;
 mod race;
 mod raw_rows;
+mod same_value;
 mod tile;
 mod trace;
 mod unwritten;
