@@ -35,8 +35,8 @@ impl<T: Pod> DeviceBuffer<T> {
         Ok(buffer)
     }
 
-    /// Memory with arbitrary contents, which both callers overwrite before anyone sees it.
-    fn uninitialized(context: &SharedContext, len: usize) -> Result<Self, GpuError> {
+    /// Memory with arbitrary contents.
+    pub(crate) fn uninitialized(context: &SharedContext, len: usize) -> Result<Self, GpuError> {
         const { assert!(size_of::<T>() > 0, "elements of no size have no place in memory") };
         context.enter()?;
         // No device has `usize::MAX` bytes, so that an overflow ends in the driver's "out of memory".

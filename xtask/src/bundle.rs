@@ -12,16 +12,27 @@ pub struct Arguments {
     folder: Option<PathBuf>,
 }
 
-/// Runs the program that lies beside it.
+/// Runs the conformance program that lies beside it.
 const SCRIPT: &str = r#"#!/bin/sh
 # Runs the conformance of ptx-matrix on this machine's GPU. `./run.sh --help` lists the options.
 exec "$(dirname "$0")/conformance" --on gpu "$@"
 "#;
 
+/// Runs the other program that lies beside it under compute-sanitizer, which comes with the CUDA toolkit.
+const SANITIZE: &str = r#"#!/bin/sh
+# Runs kernels with one misuse each under the tools of compute-sanitizer, and records what these say in sanitizer.json.
+# An argument, if there is one, is where compute-sanitizer is.
+folder="$(dirname "$0")"
+exec "$folder/misuses" sanitize --ptx "$folder/ptx" --record sanitizer.json --logs sanitizer \
+    --sanitizer "${1:-compute-sanitizer}"
+"#;
+
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let folder = arguments.folder.clone().unwrap_or_else(|| crate::target().join("bundle"));
     let program = build_program()?;
-    let artifacts = crate::build::builder().build()?;
+    let misuses = crate::sanitize::build_program()?;
+    let mut artifacts = crate::build::builder().build()?;
+    artifacts.extend(crate::sanitize::kernels().build()?);
 
     // What an earlier bundle left there would be run too.
     if folder.join("ptx").exists() {
@@ -33,9 +44,12 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         copy(&artifact.ptx, &target.join(artifact.ptx.file_name().expect("a file")))?;
     }
     copy(&program, &folder.join("conformance"))?;
-    let script = folder.join("run.sh");
-    fs::write(&script, SCRIPT)?;
-    fs::set_permissions(&script, fs::Permissions::from_mode(0o755))?;
+    copy(&misuses, &folder.join("misuses"))?;
+    for (name, text) in [("run.sh", SCRIPT), ("sanitize.sh", SANITIZE)] {
+        let script = folder.join(name);
+        fs::write(&script, text)?;
+        fs::set_permissions(&script, fs::Permissions::from_mode(0o755))?;
+    }
     println!("{}: copy it to the machine with the GPU and run ./run.sh", folder.display());
     Ok(ExitCode::SUCCESS)
 }

@@ -1,7 +1,7 @@
-use crate::process::{cargo, status};
+use crate::process::{cargo, exit_code, status};
 use anyhow::{Result, ensure};
 use std::path::PathBuf;
-use std::process::{Command, ExitCode, ExitStatus};
+use std::process::{Command, ExitCode};
 
 #[derive(Debug, clap::Args)]
 #[command(disable_help_flag = true)]
@@ -23,10 +23,6 @@ pub fn run(Arguments { arguments }: &Arguments) -> Result<ExitCode> {
     let mut conformance = Command::new(program);
     conformance.arg("--ptx").arg(crate::target().join("ptx")).args(arguments);
     Ok(exit_code(status(&mut conformance)?))
-}
-
-fn exit_code(status: ExitStatus) -> ExitCode {
-    ExitCode::from(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(2))
 }
 
 /// Builds the conformance program, and says where it is.
