@@ -78,6 +78,11 @@ impl Gpu {
         self.stream.filled(len, byte)
     }
 
+    /// Takes memory of the GPU for `len` elements, whose contents are arbitrary: for a kernel that writes before it reads.
+    pub fn uninitialized<T: Pod>(&self, len: usize) -> Result<DeviceBuffer<T>, GpuError> {
+        self.stream.uninitialized(len)
+    }
+
     /// Compiles a PTX text for this GPU and loads it.
     pub fn load(&self, ptx: &str) -> Result<Module, GpuError> {
         Module::load(&self.context, ptx)

@@ -46,10 +46,22 @@ impl Access {
         let synced = self.epoch < later.epoch || self.warp_epoch < later.warp_epoch;
         let same_thread = match (self.by, later.by) {
             (Lanes::One(lane), Lanes::One(other)) => lane == other,
-            (Lanes::Together(_), _) | (_, Lanes::Together(_)) => false,
-            (Lanes::Each, _) | (_, Lanes::Each) => true,
+            (Lanes::Each, Lanes::Each) => true,
+            _ => false,
         };
         synced || same_thread
+    }
+
+    /// Whether this write is what a later read sees, or before it: the lane that reads has written it too.
+    fn is_seen_by(&self, read: &Access) -> bool {
+        let own = self.agent == read.agent && matches!((self.by, read.by), (Lanes::Each, Lanes::One(_)));
+        own || self.is_before(read)
+    }
+
+    /// Whether it is a later write that stays: where each lane makes it, it is the last of each.
+    fn is_overwritten_by(&self, write: &Access) -> bool {
+        let last = self.agent == write.agent && matches!((self.by, write.by), (Lanes::One(_), Lanes::Each));
+        last || self.is_before(write)
     }
 }
 
@@ -79,9 +91,17 @@ impl History {
     /// Notes a write; returns an earlier access that it races with, and whether that was a write. `changes` tells whether the
     /// value is another than before: lanes of one warp that write the same value leave nothing to chance.
     pub(super) fn write(&mut self, access: Access, changes: bool) -> Option<(Access, bool)> {
-        let earlier_write = self.write.replace(access).filter(|earlier| !earlier.is_before(&access));
-        let raced_write = earlier_write.filter(|earlier| changes || earlier.agent != access.agent);
-        let raced_read = self.reads().find(|earlier| changes && !earlier.is_before(&access));
+        let unordered = self.write.filter(|earlier| !earlier.is_overwritten_by(&access));
+        let raced_write = unordered.filter(|earlier| changes || earlier.agent != access.agent);
+        let by = match (unordered, access.by) {
+            // Several lanes have written it: what one of them does next is not ordered with the others.
+            (Some(_), Lanes::One(lane)) if raced_write.is_none() => Lanes::Together(lane),
+            _ => access.by,
+        };
+        self.write = Some(Access { by, ..access });
+        // What another warp reads, it reads before or after: the schedule must not decide whether that is found.
+        let raced_read =
+            self.reads().find(|earlier| (changes || earlier.agent != access.agent) && !earlier.is_before(&access));
         raced_write.map(|earlier| (earlier, true)).or(raced_read.map(|earlier| (earlier, false)))
     }
 
@@ -98,7 +118,7 @@ impl History {
         if let Some(slot) = slot {
             *slot = Some(access);
         }
-        self.write.filter(|earlier| !earlier.is_before(&access))
+        self.write.filter(|earlier| !earlier.is_seen_by(&access))
     }
 }
 
@@ -145,7 +165,7 @@ mod tests {
             (Together(3), One(3), true),
             (Together(3), Together(3), true),
             (Each, One(3), false),
-            (One(3), Each, false),
+            (Each, Together(3), true),
         ] {
             let mut history = History::default();
             history.write(by(writer, 0), true);
@@ -155,11 +175,33 @@ mod tests {
     }
 
     #[test]
+    fn what_each_lane_writes_is_each_lanes_write() {
+        use Lanes::{Each, One};
+        let mut history = History::default();
+        history.write(by(Each, 0), true);
+        assert!(history.clone().write(by(One(3), 0), true).is_some(), "another lane's may come after it");
+        assert!(history.clone().write(by(Each, 0), true).is_none(), "the last of each lane stays");
+        history.write(by(One(3), 1), true);
+        assert!(history.write(by(Each, 1), true).is_none(), "likewise");
+        history.read(by(One(3), 2));
+        assert!(history.write(by(Each, 2), true).is_some(), "another lane's may come before the read");
+    }
+
+    #[test]
     fn lanes_of_a_warp_may_write_the_same_value() {
         let mut history = History::default();
         history.write(by(Lanes::One(0), 0), true);
         assert!(history.write(by(Lanes::One(1), 0), false).is_none());
-        assert!(history.write(by(Lanes::One(2), 0), true).is_some());
+        assert!(history.clone().write(by(Lanes::One(2), 0), true).is_some());
+        assert!(history.write(by(Lanes::One(1), 0), true).is_some(), "that of lane 0 may come after it");
+    }
+
+    #[test]
+    fn a_write_of_the_same_value_races_with_a_read_of_another_warp_only() {
+        let mut history = History::default();
+        history.read(access(0, 0));
+        assert!(history.clone().write(by(Lanes::One(1), 0), false).is_none());
+        assert!(history.write(access(1, 0), false).is_some_and(|(_, write)| !write));
     }
 
     #[test]

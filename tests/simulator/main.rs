@@ -19,6 +19,7 @@ mod race;
 mod raw_forms;
 mod raw_memory;
 mod raw_rows;
+mod same_value;
 mod tile;
 mod trace;
 mod unwritten;

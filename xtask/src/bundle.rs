@@ -1,5 +1,5 @@
 use crate::program::Program;
-use crate::{BENCH, CONFORMANCE};
+use crate::{BENCH, CONFORMANCE, MISUSES};
 use anyhow::{Context, Result};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -14,7 +14,7 @@ pub struct Arguments {
 }
 
 /// A program, the script that runs it, and that script: it starts what lies beside it.
-const PROGRAMS: [(Program, &str, &str); 2] = [
+const PROGRAMS: [(Program, &str, &str); 3] = [
     (
         CONFORMANCE,
         "run.sh",
@@ -31,12 +31,24 @@ exec "$(dirname "$0")/conformance" --on gpu "$@"
 exec "$(dirname "$0")/bench" "$@"
 "#,
     ),
+    (
+        MISUSES,
+        "sanitize.sh",
+        r#"#!/bin/sh
+# Runs kernels with one misuse each under the tools of compute-sanitizer, and records what these say in sanitizer.json.
+# An argument, if there is one, is where compute-sanitizer is.
+folder="$(dirname "$0")"
+exec "$folder/misuses" sanitize --ptx "$folder/ptx" --record sanitizer.json --logs sanitizer \
+    --sanitizer "${1:-compute-sanitizer}"
+"#,
+    ),
 ];
 
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let folder = arguments.folder.clone().unwrap_or_else(|| crate::target().join("bundle"));
     let programs: Vec<PathBuf> = PROGRAMS.iter().map(|(program, ..)| program.build()).collect::<Result<_>>()?;
-    let artifacts = crate::build::builder().build()?;
+    let mut artifacts = crate::build::builder().build()?;
+    artifacts.extend(crate::sanitize::kernels().build()?);
 
     // What an earlier bundle left there would be run too.
     if folder.join("ptx").exists() {
@@ -47,13 +59,14 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         fs::create_dir_all(&target).with_context(|| format!("cannot make {}", target.display()))?;
         copy(&artifact.ptx, &target.join(artifact.ptx.file_name().expect("a file")))?;
     }
-    for (built, (Program(name), script, text)) in programs.iter().zip(PROGRAMS) {
-        copy(built, &folder.join(name))?;
+    for (built, (program, script, text)) in programs.iter().zip(PROGRAMS) {
+        copy(built, &folder.join(program.name))?;
         let script = folder.join(script);
         fs::write(&script, text)?;
         fs::set_permissions(&script, fs::Permissions::from_mode(0o755))?;
     }
-    println!("{}: copy it to the machine with the GPU and run ./run.sh or ./bench.sh", folder.display());
+    let scripts = PROGRAMS.map(|(_, script, _)| format!("./{script}")).join(", ");
+    println!("{}: copy it to the machine with the GPU and run one of {scripts}", folder.display());
     Ok(ExitCode::SUCCESS)
 }
 

@@ -3,8 +3,10 @@
 mod build;
 mod bundle;
 mod doctor;
+mod fuzz;
 mod process;
 mod program;
+mod sanitize;
 mod test;
 
 use anyhow::Result;
@@ -29,17 +31,23 @@ enum Command {
     /// Compile the kernels to PTX into target/ptx/TARGET/, assembled, with a manifest of registers, shared memory
     /// and spills.
     Build(build::Arguments),
-    /// Make one folder with programs, PTX and scripts, which runs the conformance and the measurements on a machine
-    /// that has an NVIDIA driver and no Rust.
+    /// Make one folder with programs, PTX and scripts, which runs the conformance, the measurements, and the misuses under
+    /// compute-sanitizer, on a machine that has an NVIDIA driver and no Rust.
     Bundle(bundle::Arguments),
+    /// Run random programs on the simulator, whose misuses are known, and see that it reports those and no others.
+    Fuzz(fuzz::Arguments),
+    /// Run kernels with one misuse each on the GPU, under each tool of compute-sanitizer, and record what these say.
+    Sanitize(sanitize::Arguments),
     /// Say which toolchain was found where, and of what is missing, the command that gets it.
     Doctor(doctor::Arguments),
 }
 
 /// The conformance run.
-const CONFORMANCE: Program = Program("conformance");
+const CONFORMANCE: Program = Program { name: "conformance", package: "ptx-matrix-host", feature: "conformance" };
 /// The measurements.
-const BENCH: Program = Program("bench");
+const BENCH: Program = Program { name: "bench", package: "ptx-matrix-host", feature: "bench" };
+/// Kernels with one misuse each.
+const MISUSES: Program = Program { name: "misuses", package: "ptx-matrix-judge", feature: "" };
 
 fn main() -> ExitCode {
     match run(Command::parse()) {
@@ -58,6 +66,8 @@ fn run(command: Command) -> Result<ExitCode> {
         Command::Test(arguments) => test::run(&arguments),
         Command::Build(arguments) => build::run(&arguments),
         Command::Bundle(arguments) => bundle::run(&arguments),
+        Command::Fuzz(arguments) => fuzz::run(&arguments),
+        Command::Sanitize(arguments) => sanitize::run(&arguments),
         Command::Doctor(arguments) => doctor::run(&arguments),
     }
 }

@@ -1,5 +1,5 @@
 use anyhow::{Context, Result};
-use std::process::{Command, ExitStatus};
+use std::process::{Command, ExitCode, ExitStatus};
 
 /// The cargo that runs this, in the workspace's root.
 pub fn cargo() -> Command {
@@ -12,4 +12,9 @@ pub fn cargo() -> Command {
 /// Runs a command to its end, with this program's input and output.
 pub fn status(command: &mut Command) -> Result<ExitStatus> {
     command.status().with_context(|| format!("cannot run {}", command.get_program().display()))
+}
+
+/// The exit code of a program that has run, as this program's own.
+pub fn exit_code(status: ExitStatus) -> ExitCode {
+    ExitCode::from(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(2))
 }

@@ -1,9 +1,9 @@
-//! The host crate's programs: built, asked whether they can run here, and run with the kernels' PTX.
+//! The programs: built, asked whether they can run here, and run with the kernels' PTX.
 
-use crate::process::{cargo, status};
+use crate::process::{cargo, exit_code, status};
 use anyhow::{Result, ensure};
 use std::path::PathBuf;
-use std::process::{Command, ExitCode, ExitStatus};
+use std::process::{Command, ExitCode};
 
 #[derive(Debug, clap::Args)]
 #[command(disable_help_flag = true)]
@@ -13,9 +13,14 @@ pub struct Arguments {
     arguments: Vec<String>,
 }
 
-/// A program of the host crate. The feature that it needs has its name.
+/// A program of one of the packages.
 #[derive(Clone, Copy)]
-pub struct Program(pub &'static str);
+pub struct Program {
+    pub name: &'static str,
+    pub package: &'static str,
+    /// The feature that it needs, or none.
+    pub feature: &'static str,
+}
 
 impl Program {
     /// Builds it and the kernels, and runs it.
@@ -35,14 +40,11 @@ impl Program {
 
     /// Builds it, and says where it is.
     pub fn build(self) -> Result<PathBuf> {
-        let Program(name) = self;
-        let arguments = ["build", "--quiet", "--release", "--package", "ptx-matrix-host"];
-        let built = status(cargo().args(arguments).args(["--features", name, "--bin", name]))?;
-        ensure!(built.success(), "the program `{name}` does not compile");
+        let Program { name, package, feature } = self;
+        let mut build = cargo();
+        build.args(["build", "--quiet", "--release", "--package", package, "--bin", name]);
+        build.args(["--features", feature]);
+        ensure!(status(&mut build)?.success(), "the program `{name}` does not compile");
         Ok(crate::target().join("release").join(name))
     }
-}
-
-fn exit_code(status: ExitStatus) -> ExitCode {
-    ExitCode::from(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(2))
 }

@@ -113,7 +113,7 @@ fn bench(arguments: &Arguments) -> Result<bool> {
         return Ok(true);
     }
     fs::create_dir_all(&arguments.out).with_context(|| format!("cannot make {}", arguments.out.display()))?;
-    let (target, text) = ptx_folder::best(&gpu, arguments.ptx.as_deref())?;
+    let (target, text) = ptx_folder::best(&gpu, arguments.ptx.as_deref(), "ptx-matrix-kernels")?;
     let device = GpuDevice::new(gpu, &text)?;
     let own = own(&device);
     let chosen: Vec<&dyn Contestant> = own.iter().map(|one| &**one).filter(|one| arguments.selects(*one)).collect();

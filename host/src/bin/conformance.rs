@@ -105,7 +105,7 @@ fn conformance(arguments: &Arguments) -> Result<Summary> {
     let summary = match gpu {
         None => run(&Simulator::new(arguments.seed).schedules(arguments.schedules).strict(), &options)?,
         Some(gpu) => {
-            let (target, text) = ptx_folder::best(&gpu, arguments.ptx.as_deref())?;
+            let (target, text) = ptx_folder::best(&gpu, arguments.ptx.as_deref(), "ptx-matrix-kernels")?;
             let info = gpu.info().clone();
             eprintln!("{} (driver {}), PTX for {target}", info.name, info.driver);
             options.capability = target.number();

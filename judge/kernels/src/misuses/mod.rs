@@ -1,0 +1,59 @@
+//! Small kernels, each with one misuse of the machine, which `mended` takes away: most often by the line that is missing.
+//!
+//! All take the same: `a`, of which the elements are their index; `d`, which they write; and `nothing`, which nobody has written.
+
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
+pub mod copies;
+pub mod lanes;
+pub mod memory;
+pub mod warps;
+
+use ptx_matrix::*;
+
+/// Elements of each of a kernel's buffers.
+pub const BUFFER: usize = 1024;
+
+/// A row of numbers.
+type Row = SharedTile<u32, 1, 64>;
+/// What an `ldmatrix.x4` loads.
+type Matrix = SharedTile<u16, 16, 16>;
+
+/// The addresses of the four matrices of a tile.
+fn rows(warp: Warp<'_>, tile: Matrix) -> PerLane<RowAddr> {
+    warp.each(|lane| tile.row((lane.id() % 16, lane.id() / 16 * 8)))
+}
+
+/// Loads the tile, and leaves what each lane got.
+#[inline(always)]
+fn load(warp: Warp<'_>, tile: Matrix, d: GlobalMut<u32>) {
+    let registers = LdMatrix::<X4, NoTrans, B16>::load(warp, rows(warp, tile));
+    leave(warp, d, warp.each(|lane| lane.get(&registers).iter().fold(0, |sum, register| sum ^ register)));
+}
+
+/// Writes a number of each lane to the lane's own element.
+#[inline(always)]
+fn leave(warp: Warp<'_>, d: GlobalMut<u32>, numbers: PerLane<u32>) {
+    let first = warp.index() * LANES;
+    warp.each(|lane| d.set(first + lane.id(), lane.get(&numbers)));
+}
+
+/// A kernel with the parameters of all.
+macro_rules! misuses {
+    ($($(#[$doc:meta])* $kernel:ident($threads:literal, $target:literal, $mended:ident, $block:ident,
+        $shared:ident: $layout:ty, $a:ident, $d:ident, $nothing:ident) $body:block)*) => {$(
+        $(#[$doc])*
+        #[ptx_matrix::kernel(threads = $threads, target = $target)]
+        pub fn $kernel(
+            $block: &ptx_matrix::Block,
+            #[shared] $shared: $layout,
+            $a: ptx_matrix::Global<u32>,
+            $d: ptx_matrix::GlobalMut<u32>,
+            $nothing: ptx_matrix::Global<u32>,
+            mended: u32,
+        ) {
+            let $mended = mended != 0;
+            $body
+        }
+    )*};
+}
+use misuses;

@@ -1,0 +1,287 @@
+//! A kernel that runs a program which it is given: each warp its own steps, on shared tiles and on a part of global memory
+//! that is its block's.
+//!
+//! A step is [`WORDS`] words: what to do, and its operands, by the names in [`operand`]. Where a step says where each lane
+//! goes, it is to `(first + lane * stride) % all`; only lanes in the mask go.
+
+use ptx_matrix::*;
+
+/// Warps of a block.
+pub const WARPS: usize = 4;
+/// Tiles in shared memory.
+pub const PARTS: usize = 3;
+/// Rows of a tile.
+pub const ROWS: usize = 16;
+/// Columns of a tile.
+pub const COLS: usize = 32;
+/// Elements of a tile.
+pub const ELEMENTS: usize = ROWS * COLS;
+/// Rows of `ldmatrix` in a tile.
+pub const CHUNKS: usize = ELEMENTS / 8;
+/// Elements of global memory that a block has for itself.
+pub const GLOBAL: usize = 64;
+/// What a block leaves: those, and what each thread has made of what it read.
+pub const LEFT: usize = GLOBAL + WARPS * LANES;
+/// Words of a step.
+pub const WORDS: usize = 8;
+
+/// The tiles.
+pub type Tile = SharedTile<u16, ROWS, COLS, Swizzle64>;
+
+/// What a step does: its first word.
+pub mod step {
+    pub const END: u32 = 0;
+    pub const BLOCK_SYNC: u32 = 1;
+    pub const WARP_SYNC: u32 = 2;
+    pub const SET: u32 = 3;
+    pub const SET_UNIFORM: u32 = 4;
+    pub const GET: u32 = 5;
+    pub const FILL: u32 = 6;
+    pub const LOAD: u32 = 7;
+    pub const STORE: u32 = 8;
+    pub const TRANSPOSE: u32 = 9;
+    pub const MULTIPLY: u32 = 10;
+    pub const COPY: u32 = 11;
+    pub const COPY_TILE: u32 = 12;
+    pub const COMMIT: u32 = 13;
+    pub const WAIT: u32 = 14;
+    pub const GLOBAL_SET: u32 = 15;
+    pub const GLOBAL_SET_UNIFORM: u32 = 16;
+    pub const GLOBAL_GET: u32 = 17;
+}
+
+/// Which word of a step is what.
+pub mod operand {
+    /// The tile.
+    pub const PART: usize = 1;
+    /// Where lane 0 goes.
+    pub const FIRST: usize = 2;
+    /// How much farther each next lane.
+    pub const STRIDE: usize = 3;
+    /// Which lanes.
+    pub const MASK: usize = 4;
+    /// Of what the values are made.
+    pub const SEED: usize = 5;
+    /// How many: matrices, bytes of a copy, groups, threads that share the work.
+    pub const COUNT: usize = 6;
+    /// `.trans`, `stmatrix`, how many elements of a copy there are.
+    pub const FORM: usize = 7;
+}
+
+/// The value that a seed makes at an index: the seed itself if it is small, so that values repeat.
+#[inline(always)]
+pub fn value(salt: u32, seed: u32, index: usize) -> u16 {
+    if seed < 8 {
+        return seed as u16;
+    }
+    let mixed = (seed ^ salt.wrapping_mul(0x85eb_ca6b)).wrapping_add(index as u32).wrapping_mul(0x9e37_79b1);
+    ((mixed ^ mixed >> 15).wrapping_mul(0x2c1b_3c6d) >> 16) as u16
+}
+
+/// What a lane makes of what it knew and what it reads.
+#[inline(always)]
+pub fn take_in(known: u32, read: u32) -> u32 {
+    known.rotate_left(7).wrapping_mul(5).wrapping_add(read)
+}
+
+/// What is multiplied: small, so that the product is exact.
+#[inline(always)]
+pub fn factor(value: u16) -> u16 {
+    value & 7
+}
+
+/// The operands of a step that say where each lane goes.
+#[derive(Clone, Copy)]
+struct Places {
+    first: usize,
+    stride: usize,
+    mask: usize,
+}
+
+impl Places {
+    #[inline(always)]
+    fn of(self, lane: Lane<'_>, all: usize) -> usize {
+        (self.first + lane.id() * self.stride) % all
+    }
+
+    #[inline(always)]
+    fn has(self, lane: Lane<'_>) -> bool {
+        self.mask >> lane.id() & 1 == 1
+    }
+
+    #[inline(always)]
+    fn rows(self, warp: Warp<'_>, tile: Tile) -> PerLane<RowAddr> {
+        warp.each(|lane| {
+            let chunk = self.of(lane, CHUNKS);
+            tile.row((chunk / 4, chunk % 4 * 8))
+        })
+    }
+}
+
+/// Runs the program. `script` begins with where each warp's steps are.
+#[kernel(threads = 128, target = "sm_90")]
+pub fn run(
+    block: &Block,
+    #[shared] parts: SharedRing<Tile, PARTS>,
+    script: Global<u32>,
+    source: Global<u16>,
+    out: GlobalMut<u32>,
+) {
+    let warp = block.warp();
+    let salt = block.index().x;
+    let left = salt as usize * LEFT;
+    let mut known = PerLane::splat(0_u32);
+    let mut at = script.get(warp.index()) as usize;
+    loop {
+        let word = |operand: usize| script.get(at + operand);
+        let number = |operand: usize| word(operand) as usize;
+        let places =
+            Places { first: number(operand::FIRST), stride: number(operand::STRIDE), mask: number(operand::MASK) };
+        let (seed, count, form) = (word(operand::SEED), number(operand::COUNT), number(operand::FORM));
+        let tile = parts.part(number(operand::PART));
+        match word(0) {
+            step::BLOCK_SYNC => block.sync(),
+            step::WARP_SYNC => warp.sync(),
+            step::SET => {
+                warp.each(|lane| {
+                    let element = places.of(lane, ELEMENTS);
+                    if places.has(lane) {
+                        tile.set((element / COLS, element % COLS), value(salt, seed, lane.id()));
+                    }
+                });
+            }
+            step::SET_UNIFORM => tile.set((places.first / COLS, places.first % COLS), value(salt, seed, 0)),
+            step::GET => warp.update(&mut known, |lane, known| {
+                let element = places.of(lane, ELEMENTS);
+                if places.has(lane) {
+                    *known = take_in(*known, tile.get(lane, (element / COLS, element % COLS)).into());
+                }
+            }),
+            step::FILL if count == LANES => tile.fill(warp, |row, col| value(salt, seed, row * COLS + col)),
+            step::FILL => tile.fill(block, |row, col| value(salt, seed, row * COLS + col)),
+            step::LOAD => load(warp, places.rows(warp, tile), count, form, &mut known),
+            step::STORE => store(warp, places.rows(warp, tile), count, form, seed, salt),
+            step::TRANSPOSE => known = MovMatrix::<Trans, B16>::transpose(warp, known),
+            step::MULTIPLY => {
+                let (b, d) = (parts.part(places.stride), parts.part(places.mask));
+                multiply(warp, tile, b, d, places.first, form);
+            }
+            step::COPY => {
+                warp.each(|lane| {
+                    if places.has(lane) {
+                        copy(lane, tile, places.of(lane, ELEMENTS * 2 / count), count, source, seed as usize, form);
+                    }
+                });
+            }
+            step::COPY_TILE if count == LANES => tile.copy_async(warp, source, |row, col| from(seed, row, col)),
+            step::COPY_TILE if form == 0 => tile.copy_async(block, source, |row, col| from(seed, row, col)),
+            step::COPY_TILE => tile.copy_async_some(block, source, |row, col| (from(seed, row, col), form)),
+            step::COMMIT => CpAsync::<16>::commit(warp),
+            step::WAIT => match count {
+                0 => CpAsync::<16>::wait::<0>(warp),
+                1 => CpAsync::<16>::wait::<1>(warp),
+                _ => CpAsync::<16>::wait::<2>(warp),
+            },
+            step::GLOBAL_SET => {
+                warp.each(|lane| {
+                    if places.has(lane) {
+                        out.set(left + places.of(lane, GLOBAL), value(salt, seed, lane.id()).into());
+                    }
+                });
+            }
+            step::GLOBAL_SET_UNIFORM => out.set(left + places.first % GLOBAL, value(salt, seed, 0).into()),
+            step::GLOBAL_GET => warp.update(&mut known, |lane, known| {
+                if places.has(lane) {
+                    *known = take_in(*known, out.get(lane, left + places.of(lane, GLOBAL)));
+                }
+            }),
+            _ => break,
+        }
+        at += WORDS;
+    }
+    let own = left + GLOBAL + warp.index() * LANES;
+    warp.each(|lane| out.set(own + lane.id(), lane.get(&known)));
+}
+
+/// Where in the source a tile's element comes from.
+#[inline(always)]
+fn from(seed: u32, row: usize, col: usize) -> usize {
+    (row * COLS + col + seed as usize * 8) % ELEMENTS
+}
+
+#[inline(always)]
+fn load(warp: Warp<'_>, rows: PerLane<RowAddr>, count: usize, form: usize, known: &mut PerLane<u32>) {
+    match (count, form) {
+        (1, 0) => take_registers(warp, &LdMatrix::<X1, NoTrans, B16>::load(warp, rows), known),
+        (1, _) => take_registers(warp, &LdMatrix::<X1, Trans, B16>::load(warp, rows), known),
+        (2, 0) => take_registers(warp, &LdMatrix::<X2, NoTrans, B16>::load(warp, rows), known),
+        (2, _) => take_registers(warp, &LdMatrix::<X2, Trans, B16>::load(warp, rows), known),
+        (_, 0) => take_registers(warp, &LdMatrix::<X4, NoTrans, B16>::load(warp, rows), known),
+        (_, _) => take_registers(warp, &LdMatrix::<X4, Trans, B16>::load(warp, rows), known),
+    }
+}
+
+#[inline(always)]
+fn take_registers<R: Registers<Register = u32>>(warp: Warp<'_>, registers: &PerLane<R>, known: &mut PerLane<u32>) {
+    warp.update(known, |lane, known| {
+        for register in lane.get(registers).as_ref() {
+            *known = take_in(*known, *register);
+        }
+    });
+}
+
+#[inline(always)]
+fn store(warp: Warp<'_>, rows: PerLane<RowAddr>, count: usize, form: usize, seed: u32, salt: u32) {
+    match (count, form) {
+        (1, 0) => StMatrix::<X1, NoTrans, B16>::store(warp, rows, registers(warp, seed, salt)),
+        (1, _) => StMatrix::<X1, Trans, B16>::store(warp, rows, registers(warp, seed, salt)),
+        (2, 0) => StMatrix::<X2, NoTrans, B16>::store(warp, rows, registers(warp, seed, salt)),
+        (2, _) => StMatrix::<X2, Trans, B16>::store(warp, rows, registers(warp, seed, salt)),
+        (_, 0) => StMatrix::<X4, NoTrans, B16>::store(warp, rows, registers(warp, seed, salt)),
+        (_, _) => StMatrix::<X4, Trans, B16>::store(warp, rows, registers(warp, seed, salt)),
+    }
+}
+
+/// The matrices that are stored: element (row, col) of matrix i is `value(salt, seed, i * 64 + row * 8 + col)`.
+#[inline(always)]
+fn registers<R: Registers<Register = u32>>(warp: Warp<'_>, seed: u32, salt: u32) -> PerLane<R> {
+    warp.each(|lane| {
+        let mut registers = R::zeroed();
+        for (matrix, register) in registers.as_mut().iter_mut().enumerate() {
+            let index = matrix * 64 + lane.id() * 2;
+            *register = u32::from(value(salt, seed, index)) | u32::from(value(salt, seed, index + 1)) << 16;
+        }
+        registers
+    })
+}
+
+/// `d`'s columns from `form / 2 * 8` on become the product of `a`'s from `first / 4 * 16` on and `b`'s from `first % 4 * 8` on.
+#[inline(always)]
+fn multiply(warp: Warp<'_>, a: Tile, b: Tile, d: Tile, first: usize, form: usize) {
+    let exact = |_, _, value| bf16::from_f32(factor(value).into());
+    let a = FragmentA::<M16N8K16, u16>::load(warp, &a, (0, first / 4 % 2 * 16)).map(warp, exact);
+    let b = FragmentB::<M16N8K16, u16>::load(warp, &b, (0, first % 4 * 8)).map(warp, exact);
+    let mut product = Accumulator::<M16N8K16, f32>::zero();
+    Mma::<M16N8K16, bf16, bf16, f32>::accumulate(warp, &mut product, &a, &b);
+    let product = product.map(warp, |_, _, value| value as u16);
+    let to = (0, form / 2 % 4 * 8);
+    if form.is_multiple_of(2) {
+        product.store(warp, &d, to);
+    } else {
+        product.store_matrix(warp, &d, to);
+    }
+}
+
+/// Copies chunk `chunk` of the tile from chunk `chunk + shift` of the source.
+#[inline(always)]
+fn copy(lane: Lane<'_>, tile: Tile, chunk: usize, bytes: usize, source: Global<u16>, shift: usize, some: usize) {
+    let per_chunk = bytes / 2;
+    let element = chunk * per_chunk;
+    let at = (element / COLS, element % COLS);
+    let from = (chunk + shift) % (ELEMENTS / per_chunk) * per_chunk;
+    match bytes {
+        4 => CpAsync::<4>::copy_some(lane, &tile, at, source, from, some),
+        8 => CpAsync::<8>::copy_some(lane, &tile, at, source, from, some),
+        _ => CpAsync::<16>::copy_some(lane, &tile, at, source, from, some),
+    }
+}

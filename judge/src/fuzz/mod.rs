@@ -1,0 +1,78 @@
+//! Random programs against the simulator. A right program, by construction, must run clean and leave what a sequential model
+//! computes; with a barrier, a wait or a copy's commit taken away, or an access moved, it must be reported as what it then is.
+
+mod generate;
+mod model;
+mod program;
+mod trial;
+
+use fastrand::Rng;
+use ptx_matrix::launch::Device;
+use std::fmt;
+
+pub use program::Program;
+pub use trial::Kind;
+
+/// Changes of each program that are tried too.
+const CHANGES: usize = 6;
+
+/// How many programs were run.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Tally {
+    pub right: u64,
+    pub wrong: u64,
+    pub harmless: u64,
+}
+
+/// A program of which the simulator says something wrong, made as small as possible.
+#[derive(Debug)]
+pub struct Failure {
+    pub seed: u64,
+    pub program: Program,
+    pub why: String,
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "seed {}: {}\n{}", self.seed, self.why, self.program)
+    }
+}
+
+/// Makes the program of a seed, and its changes, and judges what the simulator says of each.
+///
+/// # Errors
+/// What it says wrong, of the first.
+pub fn try_seed(seed: u64, tally: &mut Tally) -> Result<(), Box<Failure>> {
+    let mut random = Rng::with_seed(seed);
+    let right = generate::program(&mut random);
+    if right.entries.is_empty() {
+        return Ok(());
+    }
+    let mut programs = vec![right];
+    programs.extend((0..CHANGES).map(|_| generate::changed(&mut random, &programs[0])).collect::<Vec<_>>());
+    for program in programs {
+        let known = trial::Known::of(&program);
+        match known.kind() {
+            Kind::Right => tally.right += 1,
+            Kind::Wrong => tally.wrong += 1,
+            Kind::Harmless => tally.harmless += 1,
+        }
+        if trial::judge(&program, &known, seed).is_err() {
+            let (program, why) = trial::shrink(&program, seed);
+            return Err(Box::new(Failure { seed, program, why }));
+        }
+    }
+    Ok(())
+}
+
+/// Runs the right program of a seed on a device, a GPU, and compares what it leaves.
+///
+/// # Errors
+/// What went wrong there, or how what it leaves differs.
+pub fn try_on<D: Device>(device: &D, seed: u64, tally: &mut Tally) -> anyhow::Result<()> {
+    let program = generate::program(&mut Rng::with_seed(seed));
+    tally.right += 1;
+    let left = trial::run(device, &program)?;
+    trial::compare(&left, trial::Known::of(&program).left())
+        .map_err(|why| anyhow::anyhow!("seed {seed}: {why}\n{program}"))
+}

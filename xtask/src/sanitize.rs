@@ -1,0 +1,33 @@
+use crate::process::{exit_code, status};
+use anyhow::Result;
+use ptx_matrix_build::{Arch, Builder};
+use std::path::PathBuf;
+use std::process::{Command, ExitCode};
+
+#[derive(Debug, clap::Args)]
+pub struct Arguments {
+    /// The target of the machine's GPU.
+    #[arg(long, value_name = "TARGET", default_value = "sm_90a")]
+    arch: Arch,
+    /// The file to write. Without it: target/sanitizer.json.
+    #[arg(long, value_name = "FILE")]
+    record: Option<PathBuf>,
+    /// Where compute-sanitizer is.
+    #[arg(long, default_value = "compute-sanitizer", value_name = "PROGRAM")]
+    sanitizer: PathBuf,
+}
+
+pub fn run(arguments: &Arguments) -> Result<ExitCode> {
+    let program = crate::MISUSES.build()?;
+    kernels().archs([arguments.arch]).build()?;
+    let record = arguments.record.clone().unwrap_or_else(|| crate::target().join("sanitizer.json"));
+    let mut sanitize = Command::new(program);
+    sanitize.args(["sanitize", "--ptx"]).arg(crate::target().join("ptx")).arg("--record").arg(record);
+    sanitize.arg("--sanitizer").arg(&arguments.sanitizer).arg("--logs").arg(crate::target().join("sanitizer"));
+    Ok(exit_code(status(&mut sanitize)?))
+}
+
+/// The build of the kernels by which the simulator is judged.
+pub fn kernels() -> Builder {
+    Builder::new(crate::root().join("judge").join("kernels")).target_dir(crate::target())
+}
