@@ -2,7 +2,7 @@
 
 use ptx_matrix::launch::Device;
 use ptx_matrix::sim::Misuse;
-use ptx_matrix_judge_kernels::misuses::{copies, lanes, memory, warps};
+use ptx_matrix_judge_kernels::misuses::{convergence, copies, lanes, memory, warps};
 
 /// What the simulator finds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,6 +22,8 @@ pub enum Found {
     Misaligned,
     /// Warps that do not come to a `sync`.
     Deadlock,
+    /// Lanes that do not come to a collective, or come to another.
+    Divergence,
 }
 
 impl From<&Misuse> for Found {
@@ -34,6 +36,7 @@ impl From<&Misuse> for Found {
             Misuse::SharedOutOfBounds { .. } | Misuse::GlobalOutOfBounds { .. } => Found::OutOfBounds,
             Misuse::RowMisaligned { .. } => Found::Misaligned,
             Misuse::Deadlock { .. } => Found::Deadlock,
+            Misuse::Divergence { .. } => Found::Divergence,
             other => panic!("no case is about this: {other}"),
         }
     }
@@ -138,4 +141,8 @@ cases! {
     memory::global_out_of_bounds x 1, OutOfBounds true None;
     memory::sync_not_reached x 1, Deadlock true Some(why::ENDED);
     memory::sync_too_often x 1, Deadlock true Some(why::ENDED);
+    convergence::block_barrier_for_half_a_warp x 1, Divergence true None;
+    convergence::block_barrier_at_two_places x 1, Divergence true None;
+    convergence::warp_barrier_for_half_a_warp x 1, Divergence true None;
+    convergence::product_by_half_a_warp x 1, Divergence true None;
 }

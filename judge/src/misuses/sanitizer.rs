@@ -45,7 +45,7 @@ pub struct Sanitizer {
 }
 
 /// How long one run may take: a barrier that is not reached may hang.
-const LIMIT: Duration = Duration::from_secs(40);
+const LIMIT: Duration = Duration::from_secs(15);
 
 impl Sanitizer {
     /// Its version, as it says it.

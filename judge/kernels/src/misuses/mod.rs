@@ -2,6 +2,7 @@
 //!
 //! All take the same: `a`, of which the elements are their index; `d`, which they write; and `nothing`, which nobody has written.
 
+pub mod convergence;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
 pub mod copies;
 pub mod lanes;
