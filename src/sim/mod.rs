@@ -17,52 +17,27 @@
 //! a trace that shows each warp's instructions ([`Simulator::traced`]).
 
 mod arithmetic;
-mod banks;
-mod block;
-mod closure_run;
-mod context;
-mod copies;
-mod divergence;
-mod error;
 mod findings;
-mod global;
-mod instruction;
-mod lanes;
-mod matrix;
-mod multiply;
-mod operands;
-mod polling;
-mod profile;
-mod race;
+mod memory;
 pub(crate) mod raw;
 mod record;
-mod shared;
 mod simulator;
-mod slices;
 mod sweep;
-mod trace;
-mod unwritten;
+mod warps;
 
 #[doc = include_str!("../../docs/SIMULATOR.md")]
 pub mod guide {}
 
-pub use block::WarpOfBlock;
-pub use divergence::WaitingLanes;
-pub use error::{Agent, Finding, Memory, Misuse, Place, SimError};
-pub use profile::{BytesMoved, Executed, Profile, SharedSite};
-pub use shared::SHARED_BASE;
+pub use findings::{Agent, Finding, Memory, Misuse, Place, SimError};
+pub use memory::{SHARED_BASE, mark_unwritten};
+pub use record::{BytesMoved, Executed, Profile, SharedSite, Trace, TraceEvent};
 pub use simulator::{Report, Simulator};
-pub use trace::{Trace, TraceEvent};
-pub use unwritten::mark_unwritten;
+pub use warps::{WaitingLanes, WarpOfBlock};
 
-pub(crate) use context::fail;
-pub(crate) use copies::{commit_copies, start_copy, wait_for_copies};
-pub(crate) use global::{ElementOf, read_constant, read_global, write_global};
-pub(crate) use instruction::Traffic;
-pub(crate) use lanes::run_lanes;
-pub(crate) use matrix::{load_matrices, store_matrices, transpose_matrix};
-pub(crate) use multiply::multiply;
-pub(crate) use polling::forget_reads;
-pub(crate) use record::{note_collective, note_element};
-pub(crate) use shared::{load_shared, store_shared};
-pub(crate) use slices::{Slice, note_slice};
+pub(crate) use arithmetic::multiply;
+pub(crate) use memory::{
+    ElementOf, Slice, commit_copies, load_matrices, load_shared, note_slice, read_constant, read_global, start_copy,
+    store_matrices, store_shared, transpose_matrix, wait_for_copies, write_global,
+};
+pub(crate) use record::{Traffic, note_collective, note_element};
+pub(crate) use warps::{fail, forget_reads, run_lanes};

@@ -1,15 +1,15 @@
 //! What the functions of [`raw`](crate::raw) do here: each is one lane's; collectives wait for all lanes.
 
-use super::arithmetic::Product;
-use super::context::{current_lane, fail, with_block};
-use super::divergence::BAR_WARP_SYNC;
-use super::error::Misuse;
-use super::lanes::collective;
-use super::record::note_collective;
-use super::shared::{load_shared, store_shared};
-use super::{copies, matrix, multiply, slices};
 use crate::fragment::{FragmentShape, Registers, RoleA, RoleB, RoleC, Shape};
 use crate::lane::LANES;
+use crate::sim::arithmetic::{Product, multiply};
+use crate::sim::findings::Misuse;
+use crate::sim::memory::shared::{load_shared, store_shared};
+use crate::sim::memory::{copies, matrix, slices};
+use crate::sim::record::note_collective;
+use crate::sim::warps::context::{current_lane, fail, with_block};
+use crate::sim::warps::divergence::BAR_WARP_SYNC;
+use crate::sim::warps::lanes::collective;
 use crate::site::Site;
 use crate::{Accumulator, Element, Fragment, Grid, PerLane, RowAddr};
 use bytemuck::Pod;
@@ -35,7 +35,7 @@ where
         let a = Fragment::from_registers(mapped(&operands, |(a, _, _)| a));
         let b = Fragment::from_registers(mapped(&operands, |(_, b, _)| b));
         let mut acc = Accumulator::<S, C>::from_registers(mapped(&operands, |(_, _, c)| c));
-        multiply::multiply::<S, A, B, C>(site, form, &mut acc, &a, &b);
+        multiply::<S, A, B, C>(site, form, &mut acc, &a, &b);
         acc.registers()
     })
 }

@@ -1,5 +1,5 @@
-use super::error::SimError;
-use super::simulator::Simulator;
+use crate::sim::findings::SimError;
+use crate::sim::simulator::Simulator;
 use rayon::prelude::*;
 use std::ops::Range;
 

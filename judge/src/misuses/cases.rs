@@ -61,7 +61,8 @@ mod why {
     pub const GLOBAL: &str = "racecheck looks at shared memory only";
     pub const STMATRIX: &str = "racecheck does not see what `stmatrix` writes";
     pub const UNWRITTEN: &str = "initcheck looks at global memory only";
-    pub const ENDED: &str = "a warp that has ended counts as one that waits, on this GPU";
+    pub const ENDED: &str = "a warp, or a lane, that has ended counts as one that waits, on this GPU";
+    pub const PRODUCT: &str = "no tool looks at which lanes come to an `mma`";
 }
 
 macro_rules! cases {
@@ -143,6 +144,6 @@ cases! {
     memory::sync_too_often x 1, Deadlock true Some(why::ENDED);
     convergence::block_barrier_for_half_a_warp x 1, Divergence true None;
     convergence::block_barrier_at_two_places x 1, Divergence true None;
-    convergence::warp_barrier_for_half_a_warp x 1, Divergence true None;
-    convergence::product_by_half_a_warp x 1, Divergence true None;
+    convergence::warp_barrier_for_half_a_warp x 1, Divergence true Some(why::ENDED);
+    convergence::product_by_half_a_warp x 1, Divergence true Some(why::PRODUCT);
 }

@@ -2,6 +2,10 @@
 
 mod format;
 mod fused;
+mod multiply;
+pub(in crate::sim) mod operands;
+
+pub(crate) use multiply::multiply;
 
 use crate::fragment::{FragmentShape, RoleA, RoleB, RoleC, Shape};
 use crate::{Accumulator, Element, FragmentA, FragmentB, tf32};

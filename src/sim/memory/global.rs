@@ -4,16 +4,16 @@
 //! ended, and reach memory in the order of the blocks. So a launch repeats exactly even where blocks race, which is found
 //! when their accesses are put together.
 
-use super::block::BlockState;
-use super::context::with_block;
-use super::error::{Agent, Finding, Memory, Misuse};
-use super::findings::Found;
-use super::instruction::Traffic;
-use super::polling::note_read;
-use super::race::{Access, History, Lanes};
-use super::record::note_element;
-use super::unwritten;
 use crate::Grid;
+use crate::sim::findings::Found;
+use crate::sim::findings::{Agent, Finding, Memory, Misuse};
+use crate::sim::memory::race::{Access, History, Lanes};
+use crate::sim::memory::unwritten;
+use crate::sim::record::Traffic;
+use crate::sim::record::note_element;
+use crate::sim::warps::block::BlockState;
+use crate::sim::warps::context::with_block;
+use crate::sim::warps::polling::note_read;
 use crate::site::Site;
 use std::collections::HashMap;
 use std::ops::Range;
@@ -34,7 +34,7 @@ impl From<ElementOf> for Memory {
 
 /// The accesses of one block to memory that the kernel may write, by the elements' addresses.
 #[derive(Default)]
-pub(super) struct GlobalAccesses(HashMap<usize, Accessed>);
+pub(in crate::sim) struct GlobalAccesses(HashMap<usize, Accessed>);
 
 struct Accessed {
     element: ElementOf,
@@ -70,7 +70,7 @@ impl GlobalAccesses {
 
 /// The accesses of all blocks of a launch so far.
 #[derive(Default)]
-pub(super) struct LaunchAccesses {
+pub(in crate::sim) struct LaunchAccesses {
     elements: HashMap<usize, History>,
     /// The blocks that have run, by which accesses here name them.
     blocks: Vec<Grid>,
@@ -82,7 +82,7 @@ impl LaunchAccesses {
     ///
     /// # Safety
     /// The elements' addresses are those of memory that the launch may write, and nobody else uses it meanwhile.
-    pub(super) unsafe fn add(
+    pub(in crate::sim) unsafe fn add(
         &mut self,
         block: Grid,
         accesses: GlobalAccesses,
@@ -136,7 +136,7 @@ pub(crate) fn read_global(site: Site, address: usize, element: ElementOf, bytes:
 }
 
 /// The same for what is no load of an element: an asynchronous copy, which may take only its first bytes.
-pub(super) fn read_by_copy(site: Site, address: usize, element: ElementOf, bytes: &mut [u8]) {
+pub(in crate::sim) fn read_by_copy(site: Site, address: usize, element: ElementOf, bytes: &mut [u8]) {
     with_block(|block| {
         let by = block.access(site);
         let mut global = block.global.borrow_mut();

@@ -4,8 +4,8 @@
 //! each asks for up to four bytes, half of them for eight, a quarter for sixteen; the eight rows of a matrix, sixteen bytes
 //! each, are a phase too. In a phase a bank yields one word to as many lanes as want it; a further word takes a further turn.
 
-use super::instruction::LaneAccess;
 use crate::lane::LANES;
+use crate::sim::record::instruction::LaneAccess;
 use std::vec::Vec;
 
 const BANKS: usize = 32;
@@ -17,7 +17,7 @@ fn phase(access: &LaneAccess) -> usize {
 }
 
 /// The phases of an access of a warp: each with the turns ("ways") that it takes.
-pub(super) fn phases(accesses: &[LaneAccess]) -> impl Iterator<Item = (u32, &[LaneAccess])> {
+pub(in crate::sim) fn phases(accesses: &[LaneAccess]) -> impl Iterator<Item = (u32, &[LaneAccess])> {
     accesses.chunk_by(|one, next| phase(one) == phase(next)).map(|phase| (ways(phase), phase))
 }
 

@@ -1,9 +1,9 @@
 //! What `mma` does, on all 32 lanes at once.
 
-use super::arithmetic::{Product, multiply_accumulate};
-use super::operands::{check_operand, remember_result};
-use super::record::note_collective;
 use crate::fragment::{FragmentShape, RoleA, RoleB, RoleC, Shape};
+use crate::sim::arithmetic::operands::{check_operand, remember_result};
+use crate::sim::arithmetic::{Product, multiply_accumulate};
+use crate::sim::record::note_collective;
 use crate::site::Site;
 use crate::{Accumulator, Element, FragmentA, FragmentB};
 

@@ -3,8 +3,8 @@
 //! Here a lane goes on until it waits at a barrier or ends, and no other runs meanwhile. One that reads the same element over
 //! and over, and does nothing else, waits for what nobody will write.
 
-use super::context::fail;
-use super::error::{Memory, Misuse};
+use crate::sim::findings::{Memory, Misuse};
+use crate::sim::warps::context::fail;
 use crate::site::Site;
 use std::cell::Cell;
 

@@ -1,17 +1,17 @@
 //! One block: its warps as coroutines, and the barrier at which they wait for each other.
 
-use super::context::{Failure, current_lane, in_block, take_panic};
-use super::copies::WarpCopies;
-use super::error::{Misuse, Place};
-use super::findings::{Findings, Found};
-use super::global::GlobalAccesses;
-use super::operands::MmaResults;
-use super::race::{Access, Lanes};
-use super::record::{Recorder, note_sync};
-use super::shared::SharedMemory;
-use super::slices::Slices;
 use crate::lane::LANES;
 use crate::launch::Launch;
+use crate::sim::arithmetic::operands::MmaResults;
+use crate::sim::findings::{Findings, Found};
+use crate::sim::findings::{Misuse, Place};
+use crate::sim::memory::copies::WarpCopies;
+use crate::sim::memory::global::GlobalAccesses;
+use crate::sim::memory::race::{Access, Lanes};
+use crate::sim::memory::shared::SharedMemory;
+use crate::sim::memory::slices::Slices;
+use crate::sim::record::{Recorder, note_sync};
+use crate::sim::warps::context::{Failure, current_lane, in_block, take_panic};
 use crate::site::Site;
 use crate::{Block, Grid};
 use core::panic::Location;
@@ -29,47 +29,47 @@ use std::vec::Vec;
 const STACK_BYTES: usize = 16 << 20;
 
 /// What the warps of a block have in common.
-pub(super) struct BlockState {
-    pub(super) shared: SharedMemory,
-    pub(super) global: RefCell<GlobalAccesses>,
+pub(in crate::sim) struct BlockState {
+    pub(in crate::sim) shared: SharedMemory,
+    pub(in crate::sim) global: RefCell<GlobalAccesses>,
     /// Each warp's copies that are in flight.
-    pub(super) copies: RefCell<Vec<WarpCopies>>,
-    pub(super) results: RefCell<MmaResults>,
-    pub(super) slices: RefCell<Slices>,
-    pub(super) findings: Rc<Findings>,
+    pub(in crate::sim) copies: RefCell<Vec<WarpCopies>>,
+    pub(in crate::sim) results: RefCell<MmaResults>,
+    pub(in crate::sim) slices: RefCell<Slices>,
+    pub(in crate::sim) findings: Rc<Findings>,
     /// If the launch is recorded.
-    pub(super) recorder: Option<RefCell<Recorder>>,
+    pub(in crate::sim) recorder: Option<RefCell<Recorder>>,
     /// The warp that is running.
     running: Cell<usize>,
     /// Barriers that the block has passed.
     epoch: Cell<u32>,
     /// Barriers that each warp has passed by itself.
     warp_epochs: RefCell<Vec<u32>>,
-    pub(super) index: Grid,
-    pub(super) grid: Grid,
+    pub(in crate::sim) index: Grid,
+    pub(in crate::sim) grid: Grid,
     threads: usize,
 }
 
 impl BlockState {
     /// The warp that is running.
-    pub(super) fn running(&self) -> usize {
+    pub(in crate::sim) fn running(&self) -> usize {
         self.running.get()
     }
 
     /// An access by the running lane, or, at warp scope, by each lane.
-    pub(super) fn access(&self, site: Site) -> Access {
+    pub(in crate::sim) fn access(&self, site: Site) -> Access {
         self.access_by(current_lane().map_or(Lanes::Each, Lanes::One), site)
     }
 
     /// An access by lanes of the running warp.
-    pub(super) fn access_by(&self, by: Lanes, site: Site) -> Access {
+    pub(in crate::sim) fn access_by(&self, by: Lanes, site: Site) -> Access {
         let agent = self.running.get();
         let warp_epoch = self.warp_epochs.borrow()[agent];
         Access { agent, by, epoch: self.epoch.get(), warp_epoch, location: site.location }
     }
 
     /// The lanes of the running warp wait for each other.
-    pub(super) fn sync_warp(&self) {
+    pub(in crate::sim) fn sync_warp(&self) {
         self.warp_epochs.borrow_mut()[self.running.get()] += 1;
     }
 }
@@ -129,14 +129,14 @@ enum Progress {
 }
 
 /// What is known of a block that has run.
-pub(super) struct Ran {
-    pub(super) accesses: GlobalAccesses,
-    pub(super) found: Found,
-    pub(super) recorder: Option<Recorder>,
+pub(in crate::sim) struct Ran {
+    pub(in crate::sim) accesses: GlobalAccesses,
+    pub(in crate::sim) found: Found,
+    pub(in crate::sim) recorder: Option<Recorder>,
 }
 
 /// Runs one block to its end, or as far as it can go.
-pub(super) fn run(launch: &Launch<'_>, index: Grid, seed: u64, recorder: Option<Recorder>) -> Ran {
+pub(in crate::sim) fn run(launch: &Launch<'_>, index: Grid, seed: u64, recorder: Option<Recorder>) -> Ran {
     let threads = launch.kernel.threads as usize;
     let findings = Rc::new(Findings::new(launch.kernel.name, index, seed));
     let state = Rc::new(BlockState {

@@ -4,14 +4,14 @@
 //! stays there with its stack, and the lanes behind it go on on another one; a closure without collectives takes one stack.
 //! Once each lane has come to a collective or ended the closure, the collective is executed for all, and they go on in order.
 
-use super::block::WarpOfBlock;
-use super::context::{current_lane, fail, fail_in_lane, set_lane};
-use super::divergence::{self, CollectiveAt};
-use super::error::Misuse;
-use super::polling::forget_reads;
-use super::record::note_end_of_closure;
 use crate::PerLane;
 use crate::lane::LANES;
+use crate::sim::findings::Misuse;
+use crate::sim::record::note_end_of_closure;
+use crate::sim::warps::block::WarpOfBlock;
+use crate::sim::warps::context::{current_lane, fail, fail_in_lane, set_lane};
+use crate::sim::warps::divergence::{self, CollectiveAt};
+use crate::sim::warps::polling::forget_reads;
 use crate::site::Site;
 use corosensei::stack::DefaultStack;
 use corosensei::{Coroutine, CoroutineResult, Yielder};
@@ -123,7 +123,7 @@ fn meet(warp: WarpOfBlock<'_>, arrivals: Vec<Arrival>) -> Vec<Registers> {
 }
 
 /// The running lane comes to a collective: waits for all others, and returns what `execute` makes of all lanes' operands.
-pub(super) fn collective<I: 'static, O: bytemuck::Zeroable + Copy + 'static>(
+pub(in crate::sim) fn collective<I: 'static, O: bytemuck::Zeroable + Copy + 'static>(
     site: Site,
     form: &'static str,
     operands: I,

@@ -3,12 +3,12 @@
 //! On a GPU the lanes run side by side; here one runs after the other. What they do at the same place is taken for one
 //! instruction: the first time that each comes there, the second time, and so on.
 
-use super::instruction::{Code, Instruction, LaneAccess, Traffic};
+use crate::sim::record::instruction::{Code, Instruction, LaneAccess, Traffic};
 use std::collections::HashMap;
 use std::vec::Vec;
 
 #[derive(Default)]
-pub(super) struct ClosureRun {
+pub(in crate::sim) struct ClosureRun {
     /// In the order in which the first lane came to them.
     instructions: Vec<Instruction>,
     visits: HashMap<Code, Visits>,
@@ -26,7 +26,7 @@ struct Visits {
 
 impl ClosureRun {
     /// A lane's access. Lanes come in order, each with all of its accesses.
-    pub(super) fn add(&mut self, code: Code, traffic: Traffic, access: LaneAccess) {
+    pub(in crate::sim) fn add(&mut self, code: Code, traffic: Traffic, access: LaneAccess) {
         let visits = self.visits.entry(code).or_default();
         if visits.lane != access.lane {
             (visits.lane, visits.times) = (access.lane, 0);
@@ -46,7 +46,7 @@ impl ClosureRun {
     }
 
     /// The last lane has run.
-    pub(super) fn end(&mut self) -> Vec<Instruction> {
+    pub(in crate::sim) fn end(&mut self) -> Vec<Instruction> {
         self.visits.clear();
         std::mem::take(&mut self.instructions)
     }

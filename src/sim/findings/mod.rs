@@ -1,14 +1,20 @@
 //! What a block's run has found so far, each finding once.
 
-use super::error::{Agent, Finding, Misuse, Place};
-use super::race::Access;
+mod error;
+mod message;
+mod misuse;
+
+pub use error::{Finding, SimError};
+pub use misuse::{Agent, Memory, Misuse, Place};
+
 use crate::Grid;
+use crate::sim::memory::race::Access;
 use std::cell::RefCell;
 use std::vec::Vec;
 
 /// The findings of one block. What a GPU would go on after is noted here, and the block goes on too; what would stop it
-/// ends the block ([`fail`](super::fail)), and comes last.
-pub(super) struct Findings {
+/// ends the block ([`fail`](crate::sim::fail)), and comes last.
+pub(in crate::sim) struct Findings {
     kernel: &'static str,
     block: Grid,
     seed: u64,
@@ -17,43 +23,43 @@ pub(super) struct Findings {
 
 /// Findings, in the order in which they were made.
 #[derive(Default)]
-pub(super) struct Found {
-    pub(super) errors: Vec<Finding>,
+pub(in crate::sim) struct Found {
+    pub(in crate::sim) errors: Vec<Finding>,
     /// What today's GPUs mostly do as meant, but PTX does not promise.
-    pub(super) warnings: Vec<Finding>,
+    pub(in crate::sim) warnings: Vec<Finding>,
 }
 
 impl Found {
     /// Adds a finding, if none is like it.
-    pub(super) fn add(&mut self, finding: Finding) {
+    pub(in crate::sim) fn add(&mut self, finding: Finding) {
         let found = if finding.misuse.is_tolerated() { &mut self.warnings } else { &mut self.errors };
         if !found.iter().any(|known| known.is_like(&finding)) {
             found.push(finding);
         }
     }
 
-    pub(super) fn append(&mut self, other: Found) {
+    pub(in crate::sim) fn append(&mut self, other: Found) {
         other.errors.into_iter().chain(other.warnings).for_each(|finding| self.add(finding));
     }
 }
 
 impl Findings {
-    pub(super) fn new(kernel: &'static str, block: Grid, seed: u64) -> Self {
+    pub(in crate::sim) fn new(kernel: &'static str, block: Grid, seed: u64) -> Self {
         Findings { kernel, block, seed, found: RefCell::default() }
     }
 
     /// Notes what an access does wrong.
-    pub(super) fn note(&self, by: Access, misuse: Misuse) {
+    pub(in crate::sim) fn note(&self, by: Access, misuse: Misuse) {
         self.add(misuse, Some(by.location.into()), Some(by.agent), by.lane());
     }
 
     /// Adds a finding, if none is like it.
-    pub(super) fn add(&self, misuse: Misuse, place: Option<Place>, warp: Option<usize>, lane: Option<usize>) {
+    pub(in crate::sim) fn add(&self, misuse: Misuse, place: Option<Place>, warp: Option<usize>, lane: Option<usize>) {
         let (kernel, block, seed) = (self.kernel, Some(self.block), self.seed);
         self.found.borrow_mut().add(Finding { misuse, kernel, place, block, warp, lane, seed });
     }
 
-    pub(super) fn take(&self) -> Found {
+    pub(in crate::sim) fn take(&self) -> Found {
         self.found.take()
     }
 }

@@ -1,12 +1,12 @@
 //! What `ldmatrix`, `stmatrix` and `movmatrix` do, on all 32 lanes at once.
 
-use super::context::{fail_in_lane, with_block};
-use super::error::Misuse;
-use super::instruction::Traffic;
-use super::race::Lanes;
-use super::record::note_rows;
 use crate::fragment::Registers;
 use crate::lane::LANES;
+use crate::sim::findings::Misuse;
+use crate::sim::memory::race::Lanes;
+use crate::sim::record::Traffic;
+use crate::sim::record::note_rows;
+use crate::sim::warps::context::{fail_in_lane, with_block};
 use crate::site::Site;
 use crate::{PerLane, RowAddr};
 use std::array::from_fn;

@@ -113,7 +113,7 @@ fn overlapping<'m>(
 const TELLING: usize = 8;
 
 /// A launch is given this buffer: what of it the host has written is unwritten no more.
-pub(super) fn launched_with<T: Pod>(buffer: &[T]) {
+pub(in crate::sim) fn launched_with<T: Pod>(buffer: &[T]) {
     if !is_known() || buffer.is_empty() {
         return;
     }
@@ -136,19 +136,19 @@ pub(super) fn launched_with<T: Pod>(buffer: &[T]) {
 }
 
 /// Whether any memory counts as unwritten.
-pub(super) fn is_known() -> bool {
+pub(in crate::sim) fn is_known() -> bool {
     ANY.load(Ordering::Acquire)
 }
 
 /// Whether some of these addresses are of bytes that nothing wrote.
-pub(super) fn contains(addresses: Range<usize>) -> bool {
+pub(in crate::sim) fn contains(addresses: Range<usize>) -> bool {
     is_known()
         && !addresses.is_empty()
         && marked().range(..addresses.end).next_back().is_some_and(|(_, marked)| marked.unwritten.overlaps(&addresses))
 }
 
 /// Kernels have written these bytes.
-pub(super) fn wrote<'b>(written: impl Iterator<Item = (usize, &'b [u8])>) {
+pub(in crate::sim) fn wrote<'b>(written: impl Iterator<Item = (usize, &'b [u8])>) {
     if is_known() {
         let mut marked = marked_mut();
         for (address, bytes) in written {

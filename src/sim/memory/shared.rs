@@ -1,12 +1,12 @@
 //! A block's shared memory, and who accessed which of its bytes.
 
-use super::context::{fail, with_block};
-use super::error::{Agent, Memory, Misuse};
-use super::findings::Findings;
-use super::instruction::Traffic;
-use super::polling::{forget_reads, note_read};
-use super::race::{Access, History};
-use super::record::note_element;
+use crate::sim::findings::Findings;
+use crate::sim::findings::{Agent, Memory, Misuse};
+use crate::sim::memory::race::{Access, History};
+use crate::sim::record::Traffic;
+use crate::sim::record::note_element;
+use crate::sim::warps::context::{fail, with_block};
+use crate::sim::warps::polling::{forget_reads, note_read};
 use crate::site::Site;
 use std::cell::RefCell;
 use std::ops::Range;
@@ -18,7 +18,7 @@ use std::vec::Vec;
 /// and an address of 0 is never right; the strictest alignment of a tile is 1024.
 pub const SHARED_BASE: u32 = 1024;
 
-pub(super) struct SharedMemory {
+pub(in crate::sim) struct SharedMemory {
     bytes: RefCell<Vec<u8>>,
     history: RefCell<Vec<History>>,
     /// Who copies to each byte, while a copy to it is in flight.
@@ -27,7 +27,7 @@ pub(super) struct SharedMemory {
 }
 
 impl SharedMemory {
-    pub(super) fn new(size: usize, findings: Rc<Findings>) -> Self {
+    pub(in crate::sim) fn new(size: usize, findings: Rc<Findings>) -> Self {
         // What was never written is not zero on a GPU either.
         SharedMemory {
             bytes: RefCell::new(vec![0xa5; size]),
@@ -46,11 +46,11 @@ impl SharedMemory {
     }
 
     /// Whether an access would be in bounds.
-    pub(super) fn check(&self, access: &'static str, address: u32, bytes: usize) -> Result<(), Misuse> {
+    pub(in crate::sim) fn check(&self, access: &'static str, address: u32, bytes: usize) -> Result<(), Misuse> {
         self.range(access, address, bytes).map(drop)
     }
 
-    pub(super) fn store(&self, by: Access, address: u32, from: &[u8]) -> Result<(), Misuse> {
+    pub(in crate::sim) fn store(&self, by: Access, address: u32, from: &[u8]) -> Result<(), Misuse> {
         let range = self.range("write", address, from.len())?;
         let free = self.check_in_flight("write", by, address, range.clone());
         self.note_write(by, address, range.clone(), free, |offset, before| from[offset] != before);
@@ -90,7 +90,7 @@ impl SharedMemory {
     }
 
     /// A copy starts: its bytes are written some time from now on.
-    pub(super) fn start_copy(&self, by: Access, address: u32, bytes: usize) -> Result<(), Misuse> {
+    pub(in crate::sim) fn start_copy(&self, by: Access, address: u32, bytes: usize) -> Result<(), Misuse> {
         let range = self.range("copy", address, bytes)?;
         let free = self.check_in_flight("copy", by, address, range.clone());
         self.copying.borrow_mut()[range.clone()].fill(Some(by));
@@ -99,14 +99,14 @@ impl SharedMemory {
     }
 
     /// A copy that has started has landed, by the wait of the warp that started it.
-    pub(super) fn land(&self, by: Access, address: u32, from: &[u8]) {
+    pub(in crate::sim) fn land(&self, by: Access, address: u32, from: &[u8]) {
         let range = self.range("copy", address, from.len()).expect("the start of the copy was in bounds");
         self.copying.borrow_mut()[range.clone()].fill(None);
         self.note_write(by, address, range.clone(), true, |_, _| true);
         self.bytes.borrow_mut()[range].copy_from_slice(from);
     }
 
-    pub(super) fn load(&self, by: Access, address: u32, into: &mut [u8]) -> Result<(), Misuse> {
+    pub(in crate::sim) fn load(&self, by: Access, address: u32, into: &mut [u8]) -> Result<(), Misuse> {
         let range = self.range("read", address, into.len())?;
         let free = self.check_in_flight("read", by, address, range.clone());
         let mut unwritten = false;

@@ -1,7 +1,7 @@
 //! Whether the lanes of a warp come to one collective together.
 
-use super::error::{Misuse, Place};
 use crate::lane::LANES;
+use crate::sim::findings::{Misuse, Place};
 use crate::site::Site;
 use core::panic::Location;
 use std::format;
@@ -10,11 +10,11 @@ use std::vec::Vec;
 
 /// The collective that lanes may reach at different lines, as long as all of them reach it; it is the only one that is not
 /// `.aligned`.
-pub(super) const BAR_WARP_SYNC: &str = "bar.warp.sync";
+pub(in crate::sim) const BAR_WARP_SYNC: &str = "bar.warp.sync";
 
 /// Where a lane waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct CollectiveAt {
+pub(in crate::sim) struct CollectiveAt {
     form: &'static str,
     location: &'static Location<'static>,
 }
@@ -31,7 +31,7 @@ pub struct WaitingLanes {
 }
 
 impl CollectiveAt {
-    pub(super) fn new(form: &'static str, site: Site) -> Self {
+    pub(in crate::sim) fn new(form: &'static str, site: Site) -> Self {
         CollectiveAt { form, location: site.location }
     }
 
@@ -42,7 +42,9 @@ impl CollectiveAt {
 }
 
 /// Checks that all lanes wait, and at the same. There is at least one.
-pub(super) fn check(waiting: impl ExactSizeIterator<Item = (usize, CollectiveAt)> + Clone) -> Result<(), Misuse> {
+pub(in crate::sim) fn check(
+    waiting: impl ExactSizeIterator<Item = (usize, CollectiveAt)> + Clone,
+) -> Result<(), Misuse> {
     let Some((_, first)) = waiting.clone().next() else { return Ok(()) };
     if waiting.len() == LANES && waiting.clone().all(|(_, at)| at.meets(first)) {
         return Ok(());
@@ -63,7 +65,7 @@ pub(super) fn check(waiting: impl ExactSizeIterator<Item = (usize, CollectiveAt)
 }
 
 /// "lane 3" or "lanes 0 to 7, 9".
-pub(super) fn lanes(lanes: &[usize]) -> String {
+pub(in crate::sim) fn lanes(lanes: &[usize]) -> String {
     let ranges = lanes.chunk_by(|one, next| one + 1 == *next).map(|range| match range {
         [lane] => format!("{lane}"),
         [one, next] => format!("{one}, {next}"),

@@ -7,20 +7,20 @@ use core::panic::Location;
 
 /// An access: by whom, after how many barriers, at which line.
 #[derive(Clone, Copy)]
-pub(super) struct Access {
+pub(in crate::sim) struct Access {
     /// The warp of the block (or the block of the launch, where blocks are compared).
-    pub(super) agent: usize,
-    pub(super) by: Lanes,
+    pub(in crate::sim) agent: usize,
+    pub(in crate::sim) by: Lanes,
     /// Barriers that the block has passed.
-    pub(super) epoch: u32,
+    pub(in crate::sim) epoch: u32,
     /// Barriers that the warp has passed by itself.
-    pub(super) warp_epoch: u32,
-    pub(super) location: &'static Location<'static>,
+    pub(in crate::sim) warp_epoch: u32,
+    pub(in crate::sim) location: &'static Location<'static>,
 }
 
 /// Which lanes of the warp make an access.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Lanes {
+pub(in crate::sim) enum Lanes {
     /// One lane, in a lane closure.
     One(usize),
     /// Each lane for itself, and all the same, at warp scope.
@@ -31,7 +31,7 @@ pub(super) enum Lanes {
 
 impl Access {
     /// The lane that asks, if it is one.
-    pub(super) fn lane(&self) -> Option<usize> {
+    pub(in crate::sim) fn lane(&self) -> Option<usize> {
         match self.by {
             Lanes::One(lane) | Lanes::Together(lane) => Some(lane),
             Lanes::Each => None,
@@ -67,7 +67,7 @@ impl Access {
 
 /// What is known of the accesses to one byte or element.
 #[derive(Clone, Copy, Default)]
-pub(super) struct History {
+pub(in crate::sim) struct History {
     /// The last write.
     write: Option<Access>,
     /// Reads: the last of some warp, one by another lane of that warp, one by another warp. Of any thread that writes, one
@@ -76,21 +76,21 @@ pub(super) struct History {
 }
 
 impl History {
-    pub(super) fn is_written(&self) -> bool {
+    pub(in crate::sim) fn is_written(&self) -> bool {
         self.write.is_some()
     }
 
-    pub(super) fn last_write(&self) -> Option<Access> {
+    pub(in crate::sim) fn last_write(&self) -> Option<Access> {
         self.write
     }
 
-    pub(super) fn reads(&self) -> impl Iterator<Item = Access> {
+    pub(in crate::sim) fn reads(&self) -> impl Iterator<Item = Access> {
         self.reads.into_iter().flatten()
     }
 
     /// Notes a write; returns an earlier access that it races with, and whether that was a write. `changes` tells whether the
     /// value is another than before: lanes of one warp that write the same value leave nothing to chance.
-    pub(super) fn write(&mut self, access: Access, changes: bool) -> Option<(Access, bool)> {
+    pub(in crate::sim) fn write(&mut self, access: Access, changes: bool) -> Option<(Access, bool)> {
         let unordered = self.write.filter(|earlier| !earlier.is_overwritten_by(&access));
         let raced_write = unordered.filter(|earlier| changes || earlier.agent != access.agent);
         let by = match (unordered, access.by) {
@@ -106,7 +106,7 @@ impl History {
     }
 
     /// Notes a read; returns an earlier write that it races with.
-    pub(super) fn read(&mut self, access: Access) -> Option<Access> {
+    pub(in crate::sim) fn read(&mut self, access: Access) -> Option<Access> {
         let [last, lane, warp] = &mut self.reads;
         let slot = match last {
             Some(known) if !known.is_before(&access) => {

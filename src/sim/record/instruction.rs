@@ -18,7 +18,7 @@ pub(crate) enum Traffic {
 
 impl Traffic {
     /// The load or store of one element by a lane.
-    pub(super) fn of_an_element(self, bytes: usize) -> &'static str {
+    pub(in crate::sim) fn of_an_element(self, bytes: usize) -> &'static str {
         match (self, bytes) {
             (Traffic::GlobalRead, 1) => "ld.global.b8",
             (Traffic::GlobalRead, 2) => "ld.global.b16",
@@ -44,27 +44,27 @@ impl Traffic {
 
 /// What an instruction does, and where it is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(super) struct Code {
-    pub(super) location: &'static Location<'static>,
+pub(in crate::sim) struct Code {
+    pub(in crate::sim) location: &'static Location<'static>,
     /// As in PTX.
-    pub(super) form: &'static str,
+    pub(in crate::sim) form: &'static str,
 }
 
 /// What one lane asks of memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct LaneAccess {
-    pub(super) lane: usize,
-    pub(super) address: usize,
-    pub(super) bytes: usize,
+pub(in crate::sim) struct LaneAccess {
+    pub(in crate::sim) lane: usize,
+    pub(in crate::sim) address: usize,
+    pub(in crate::sim) bytes: usize,
 }
 
 /// An instruction of one warp.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Instruction {
-    pub(super) code: Code,
-    pub(super) traffic: Traffic,
+pub(in crate::sim) struct Instruction {
+    pub(in crate::sim) code: Code,
+    pub(in crate::sim) traffic: Traffic,
     /// Lanes that execute it.
-    pub(super) lanes: usize,
+    pub(in crate::sim) lanes: usize,
     /// In the order of the lanes; a collective may need the addresses of some lanes only.
-    pub(super) accesses: Vec<LaneAccess>,
+    pub(in crate::sim) accesses: Vec<LaneAccess>,
 }

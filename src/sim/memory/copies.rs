@@ -2,19 +2,19 @@
 //!
 //! A copy lands when its warp waits for it, and no sooner: whoever reads before sees what was there.
 
-use super::block::BlockState;
-use super::context::{current_lane, fail, with_block};
-use super::polling::forget_reads;
-use super::race::Lanes;
-use super::record::{note_copy, note_lane};
 use crate::lane::LANES;
+use crate::sim::memory::race::Lanes;
+use crate::sim::record::{note_copy, note_lane};
+use crate::sim::warps::block::BlockState;
+use crate::sim::warps::context::{current_lane, fail, with_block};
+use crate::sim::warps::polling::forget_reads;
 use crate::site::Site;
 use std::ops::Range;
 use std::vec::Vec;
 
 /// The copies of one warp.
 #[derive(Default)]
-pub(super) struct WarpCopies {
+pub(in crate::sim) struct WarpCopies {
     /// Those that are in flight, in the order in which they were started.
     in_flight: Vec<Copy>,
     /// The groups that each lane has made.

@@ -1,14 +1,14 @@
 //! What each warp executed, instruction by instruction.
 
-use super::instruction::Instruction;
 use crate::Grid;
+use crate::sim::record::instruction::Instruction;
 use core::panic::Location;
 use std::path::Path;
 use std::string::{String, ToString};
 use std::vec::Vec;
 use std::{format, fs, io, vec};
 
-/// What each warp of a launch executed, and when: see [`Simulator::traced`](super::Simulator::traced).
+/// What each warp of a launch executed, and when: see [`Simulator::traced`](crate::sim::Simulator::traced).
 ///
 /// Time is counted in steps: a warp executes one instruction in each, all warps of a block side by side, and a `sync` takes
 /// until the last of them has come. That is an order, not a prediction of how long a GPU takes. It does not depend on the
@@ -93,7 +93,7 @@ fn quoted(text: &str) -> String {
 }
 
 /// A trace in the making.
-pub(super) struct Tracer {
+pub(in crate::sim) struct Tracer {
     trace: Trace,
     block: Grid,
     /// Each warp's next step.
@@ -103,17 +103,17 @@ pub(super) struct Tracer {
 }
 
 impl Tracer {
-    pub(super) fn new() -> Self {
+    pub(in crate::sim) fn new() -> Self {
         let block = Grid { x: 0, y: 0, z: 0 };
         Tracer { trace: Trace::default(), block, clocks: Vec::new(), waiting: Vec::new() }
     }
 
-    pub(super) fn begin_block(&mut self, block: Grid, warps: usize) {
+    pub(in crate::sim) fn begin_block(&mut self, block: Grid, warps: usize) {
         self.block = block;
         self.clocks = vec![0; warps];
     }
 
-    pub(super) fn add(&mut self, warp: usize, instruction: &Instruction) {
+    pub(in crate::sim) fn add(&mut self, warp: usize, instruction: &Instruction) {
         let clock = &mut self.clocks[warp];
         self.trace.events.push(TraceEvent {
             block: self.block,
@@ -128,12 +128,12 @@ impl Tracer {
     }
 
     /// The instruction that was added last is a `sync`.
-    pub(super) fn wait(&mut self) {
+    pub(in crate::sim) fn wait(&mut self) {
         self.waiting.push(self.trace.events.len() - 1);
     }
 
     /// All warps have come to a `sync`, and go on.
-    pub(super) fn pass_barrier(&mut self) {
+    pub(in crate::sim) fn pass_barrier(&mut self) {
         let now = self.clocks.iter().copied().max().unwrap_or(0);
         self.clocks.fill(now);
         for index in self.waiting.drain(..) {
@@ -142,16 +142,16 @@ impl Tracer {
         }
     }
 
-    pub(super) fn end_block(&mut self) {
+    pub(in crate::sim) fn end_block(&mut self) {
         self.trace.events.sort_by_key(|event| (event.warp, event.step));
     }
 
     /// Adds what a later block did.
-    pub(super) fn append(&mut self, later: Self) {
+    pub(in crate::sim) fn append(&mut self, later: Self) {
         self.trace.events.extend(later.trace.events);
     }
 
-    pub(super) fn finish(self) -> Trace {
+    pub(in crate::sim) fn finish(self) -> Trace {
         self.trace
     }
 }

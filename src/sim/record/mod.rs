@@ -1,16 +1,26 @@
 //! What the operations tell of themselves, if the simulator was asked for a profile or a trace.
 
-use super::block::BlockState;
-use super::closure_run::ClosureRun;
-use super::context::{current_lane, with_block};
-use super::instruction::{Code, Instruction, LaneAccess, Traffic};
-use super::profile::{Profile, Profiler};
-use super::trace::{Trace, Tracer};
+mod banks;
+mod closure_run;
+mod instruction;
+mod profile;
+mod trace;
+
+pub(crate) use instruction::Traffic;
+pub use profile::{BytesMoved, Executed, Profile, SharedSite};
+pub use trace::{Trace, TraceEvent};
+
 use crate::lane::LANES;
+use crate::sim::record::closure_run::ClosureRun;
+use crate::sim::warps::block::BlockState;
+use crate::sim::warps::context::{current_lane, with_block};
 use crate::site::Site;
 use crate::{Grid, RowAddr};
+use instruction::{Code, Instruction, LaneAccess};
+use profile::Profiler;
 use std::cell::Cell;
 use std::vec::Vec;
+use trace::Tracer;
 
 std::thread_local! {
     /// Whether the block that is being simulated has a recorder. Most runs have none, and pay for no more than a look
@@ -19,7 +29,7 @@ std::thread_local! {
 }
 
 /// What a block is recorded in, or, put together, a launch.
-pub(super) struct Recorder {
+pub(in crate::sim) struct Recorder {
     profiler: Option<Profiler>,
     tracer: Option<Tracer>,
     /// The lane closure that is running, from its start or its last collective: only one warp runs at a time, and none waits
@@ -29,7 +39,7 @@ pub(super) struct Recorder {
 
 impl Recorder {
     /// A recorder, if there is something to record.
-    pub(super) fn new(profiled: bool, traced: bool) -> Option<Self> {
+    pub(in crate::sim) fn new(profiled: bool, traced: bool) -> Option<Self> {
         (profiled || traced).then(|| Recorder {
             profiler: profiled.then(Profiler::default),
             tracer: traced.then(Tracer::new),
@@ -37,27 +47,27 @@ impl Recorder {
         })
     }
 
-    pub(super) fn begin_block(&mut self, block: Grid, warps: usize) {
+    pub(in crate::sim) fn begin_block(&mut self, block: Grid, warps: usize) {
         if let Some(tracer) = &mut self.tracer {
             tracer.begin_block(block, warps);
         }
     }
 
     /// All warps have come to a `sync`.
-    pub(super) fn pass_barrier(&mut self) {
+    pub(in crate::sim) fn pass_barrier(&mut self) {
         if let Some(tracer) = &mut self.tracer {
             tracer.pass_barrier();
         }
     }
 
-    pub(super) fn end_block(&mut self) {
+    pub(in crate::sim) fn end_block(&mut self) {
         if let Some(tracer) = &mut self.tracer {
             tracer.end_block();
         }
     }
 
     /// Adds what a later block was recorded in.
-    pub(super) fn append(&mut self, later: Self) {
+    pub(in crate::sim) fn append(&mut self, later: Self) {
         if let (Some(profiler), Some(later)) = (&mut self.profiler, later.profiler) {
             profiler.append(later);
         }
@@ -66,7 +76,7 @@ impl Recorder {
         }
     }
 
-    pub(super) fn finish(self) -> (Option<Profile>, Option<Trace>) {
+    pub(in crate::sim) fn finish(self) -> (Option<Profile>, Option<Trace>) {
         (self.profiler.map(Profiler::finish), self.tracer.map(Tracer::finish))
     }
 
@@ -92,7 +102,7 @@ impl Recorder {
 }
 
 /// From now on, whether there is a recorder; returns what was before.
-pub(super) fn set_recording(recording: bool) -> bool {
+pub(in crate::sim) fn set_recording(recording: bool) -> bool {
     RECORDING.replace(recording)
 }
 
@@ -106,7 +116,7 @@ fn recorded(work: impl FnOnce(&mut Recorder, &BlockState)) {
 
 /// The running lane, or, at warp scope, the warp, executes an instruction that goes to no memory.
 #[inline]
-pub(super) fn note_lane(site: Site, form: &'static str) {
+pub(in crate::sim) fn note_lane(site: Site, form: &'static str) {
     if RECORDING.get() {
         match current_lane() {
             Some(_) => access(site, form, Traffic::None, 0, 0),
@@ -125,7 +135,7 @@ pub(crate) fn note_collective(site: Site, form: &'static str) {
 
 /// The warp executes a collective that goes to the rows whose addresses the first lanes give.
 #[inline]
-pub(super) fn note_rows(site: Site, form: &'static str, traffic: Traffic, rows: &[RowAddr]) {
+pub(in crate::sim) fn note_rows(site: Site, form: &'static str, traffic: Traffic, rows: &[RowAddr]) {
     if RECORDING.get() {
         let rows = rows.iter().enumerate();
         let access = |(lane, row): (usize, &RowAddr)| {
@@ -145,7 +155,7 @@ fn collective(site: Site, form: &'static str, traffic: Traffic, accesses: Vec<La
 
 /// The warp comes to a `sync`.
 #[inline]
-pub(super) fn note_sync(site: Site) {
+pub(in crate::sim) fn note_sync(site: Site) {
     if RECORDING.get() {
         note_collective(site, "bar.sync");
         recorded(|recorder, _| {
@@ -166,7 +176,7 @@ pub(crate) fn note_element(site: Site, traffic: Traffic, address: usize, bytes: 
 
 /// A lane starts a copy of so many bytes from global memory.
 #[inline]
-pub(super) fn note_copy(site: Site, form: &'static str, to: u32, bytes: usize) {
+pub(in crate::sim) fn note_copy(site: Site, form: &'static str, to: u32, bytes: usize) {
     if RECORDING.get() {
         access(site, form, Traffic::Copy, to as usize, bytes);
     }
@@ -180,7 +190,7 @@ fn access(site: Site, form: &'static str, traffic: Traffic, address: usize, byte
 
 /// The last lane has ended a lane closure, or has come to a collective in it.
 #[inline]
-pub(super) fn note_end_of_closure() {
+pub(in crate::sim) fn note_end_of_closure() {
     if RECORDING.get() {
         recorded(|recorder, block| {
             for instruction in recorder.closure.end() {

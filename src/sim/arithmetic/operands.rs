@@ -4,11 +4,11 @@
 //! Registers are plain words. But 32 of them that are the same, lane by lane, as those that an `mma` returned are
 //! those, if they are not as few different words as chance would bring together.
 
-use super::context::with_block;
-use super::error::Misuse;
-use super::race::Lanes;
 use crate::fragment::{Layout, Registers, Role};
 use crate::lane::LANES;
+use crate::sim::findings::Misuse;
+use crate::sim::memory::race::Lanes;
+use crate::sim::warps::context::with_block;
 use crate::site::Site;
 use crate::{Element, Fragment, FragmentShape};
 use core::panic::Location;
@@ -41,7 +41,7 @@ struct MmaResult {
 
 /// The last results of each warp of a block.
 #[derive(Default)]
-pub(super) struct MmaResults(Vec<VecDeque<MmaResult>>);
+pub(in crate::sim) struct MmaResults(Vec<VecDeque<MmaResult>>);
 
 impl Matrix {
     fn of<R: Role, S: FragmentShape<R, T::Width>, T: Element>() -> Self {
@@ -86,7 +86,7 @@ fn is_telling(column: &Column) -> bool {
 }
 
 /// An `mma` takes the fragment: a finding, if its registers are known to be something else.
-pub(super) fn check_operand<R: Role, S: FragmentShape<R, T::Width>, T: Element>(
+pub(in crate::sim) fn check_operand<R: Role, S: FragmentShape<R, T::Width>, T: Element>(
     site: Site,
     fragment: &Fragment<R, S, T>,
 ) {
@@ -110,7 +110,7 @@ pub(super) fn check_operand<R: Role, S: FragmentShape<R, T::Width>, T: Element>(
 }
 
 /// An `mma` has returned the fragment.
-pub(super) fn remember_result<R: Role, S: FragmentShape<R, T::Width>, T: Element>(
+pub(in crate::sim) fn remember_result<R: Role, S: FragmentShape<R, T::Width>, T: Element>(
     site: Site,
     fragment: &Fragment<R, S, T>,
 ) {

@@ -1,8 +1,8 @@
 //! The slices of global memory that a kernel has pointers to: what an instruction that takes a pointer may read.
 
-use super::context::{fail, try_with_block};
-use super::error::Misuse;
-use super::global::{ElementOf, read_by_copy, read_constant};
+use crate::sim::findings::Misuse;
+use crate::sim::memory::global::{ElementOf, read_by_copy, read_constant};
+use crate::sim::warps::context::{fail, try_with_block};
 use crate::site::Site;
 use std::vec::Vec;
 
@@ -20,7 +20,7 @@ pub(crate) struct Slice {
 }
 
 /// The slices of a block.
-pub(super) type Slices = Vec<Slice>;
+pub(in crate::sim) type Slices = Vec<Slice>;
 
 /// The kernel asks for a slice's pointer. (So does the host, when it launches; that is no matter.)
 pub(crate) fn note_slice(slice: Slice) {
@@ -36,7 +36,7 @@ pub(crate) fn note_slice(slice: Slice) {
 ///
 /// # Safety
 /// They are there, if `from` points into a slice of the kernel's.
-pub(super) unsafe fn read_for_copy(site: Site, from: *const u8, bytes: usize, into: &mut [u8]) {
+pub(in crate::sim) unsafe fn read_for_copy(site: Site, from: *const u8, bytes: usize, into: &mut [u8]) {
     let address = from.addr();
     let found = try_with_block(|block| {
         let slices = block.slices.borrow();

@@ -1,9 +1,9 @@
 //! Which warp and lane the thread is simulating, for the operations that are handed no scope.
 
-use super::block::BlockState;
-use super::error::{Misuse, Place};
-use super::record;
 use crate::lane::LANES;
+use crate::sim::findings::{Misuse, Place};
+use crate::sim::record;
+use crate::sim::warps::block::BlockState;
 use crate::site::Site;
 use core::panic::Location;
 use std::boxed::Box;
@@ -22,14 +22,14 @@ std::thread_local! {
 const NO_LANE: usize = LANES;
 
 /// A misuse on its way out of the kernel.
-pub(super) struct Failure {
-    pub(super) misuse: Misuse,
-    pub(super) location: &'static Location<'static>,
-    pub(super) lane: Option<usize>,
+pub(in crate::sim) struct Failure {
+    pub(in crate::sim) misuse: Misuse,
+    pub(in crate::sim) location: &'static Location<'static>,
+    pub(in crate::sim) lane: Option<usize>,
 }
 
 /// Runs `work` as part of simulating the block.
-pub(super) fn in_block<R>(block: &Rc<BlockState>, work: impl FnOnce() -> R) -> R {
+pub(in crate::sim) fn in_block<R>(block: &Rc<BlockState>, work: impl FnOnce() -> R) -> R {
     struct Restore(Option<Rc<BlockState>>, bool);
     impl Drop for Restore {
         fn drop(&mut self) {
@@ -44,24 +44,24 @@ pub(super) fn in_block<R>(block: &Rc<BlockState>, work: impl FnOnce() -> R) -> R
 }
 
 /// The block that is being simulated.
-pub(super) fn with_block<R>(work: impl FnOnce(&BlockState) -> R) -> R {
+pub(in crate::sim) fn with_block<R>(work: impl FnOnce(&BlockState) -> R) -> R {
     BLOCK.with_borrow(|block| {
         work(block.as_deref().expect("warps, tiles and slices are only used while their kernel runs"))
     })
 }
 
 /// The block that is being simulated, if one is.
-pub(super) fn try_with_block<R>(work: impl FnOnce(&BlockState) -> R) -> Option<R> {
+pub(in crate::sim) fn try_with_block<R>(work: impl FnOnce(&BlockState) -> R) -> Option<R> {
     BLOCK.with_borrow(|block| block.as_deref().map(work))
 }
 
 /// From now on this lane runs, or, again, uniform code.
-pub(super) fn set_lane(lane: Option<usize>) {
+pub(in crate::sim) fn set_lane(lane: Option<usize>) {
     LANE.set(lane.unwrap_or(NO_LANE));
 }
 
 /// The lane that is running, or that was when the kernel ended by a panic.
-pub(super) fn current_lane() -> Option<usize> {
+pub(in crate::sim) fn current_lane() -> Option<usize> {
     Some(LANE.get()).filter(|&lane| lane != NO_LANE)
 }
 
@@ -71,7 +71,7 @@ pub(crate) fn fail(site: Site, misuse: Misuse) -> ! {
 }
 
 /// Ends the run with a misuse that a collective found in a lane's operand.
-pub(super) fn fail_in_lane(site: Site, lane: Option<usize>, misuse: Misuse) -> ! {
+pub(in crate::sim) fn fail_in_lane(site: Site, lane: Option<usize>, misuse: Misuse) -> ! {
     if cfg!(panic = "abort") {
         std::eprintln!("error: {misuse}\n  --> {}", site.location);
     }
@@ -79,7 +79,7 @@ pub(super) fn fail_in_lane(site: Site, lane: Option<usize>, misuse: Misuse) -> !
 }
 
 /// The message and the place of the panic that just ended a kernel.
-pub(super) fn take_panic() -> Option<(String, Option<Place>)> {
+pub(in crate::sim) fn take_panic() -> Option<(String, Option<Place>)> {
     PANIC.take()
 }
 

@@ -1,13 +1,13 @@
 //! What a launch executed and moved, and how its accesses to shared memory meet in the banks.
 
-use super::banks;
-use super::error::Place;
-use super::instruction::{Code, Instruction, Traffic};
+use crate::sim::findings::Place;
+use crate::sim::record::banks;
+use crate::sim::record::instruction::{Code, Instruction, Traffic};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::vec::Vec;
 
-/// What the warps of a launch executed, and what they moved: see [`Simulator::profiled`](super::Simulator::profiled).
+/// What the warps of a launch executed, and what they moved: see [`Simulator::profiled`](crate::sim::Simulator::profiled).
 ///
 /// Printed, it is a table. It does not depend on the seed unless the kernel's work does.
 ///
@@ -130,13 +130,13 @@ impl Profile {
 
 /// A profile in the making.
 #[derive(Default)]
-pub(super) struct Profiler {
+pub(in crate::sim) struct Profiler {
     profile: Profile,
     shared: BTreeMap<Code, SharedSite>,
 }
 
 impl Profiler {
-    pub(super) fn add(&mut self, instruction: &Instruction) {
+    pub(in crate::sim) fn add(&mut self, instruction: &Instruction) {
         let Instruction { code, traffic, lanes, ref accesses } = *instruction;
         let executed = self.profile.instructions.entry(code.form).or_default();
         executed.warps += 1;
@@ -156,7 +156,7 @@ impl Profiler {
         }
     }
 
-    pub(super) fn append(&mut self, other: Self) {
+    pub(in crate::sim) fn append(&mut self, other: Self) {
         for (form, Executed { warps, lanes }) in other.profile.instructions {
             let executed = self.profile.instructions.entry(form).or_default();
             executed.warps += warps;
@@ -174,7 +174,7 @@ impl Profiler {
         }
     }
 
-    pub(super) fn finish(self) -> Profile {
+    pub(in crate::sim) fn finish(self) -> Profile {
         Profile { shared: self.shared.into_values().collect(), ..self.profile }
     }
 }

@@ -1,0 +1,107 @@
+//! Findings, and the error that they make together.
+
+use super::misuse::{Misuse, Place};
+use crate::Grid;
+use crate::sim::simulator::Report;
+use std::boxed::Box;
+use std::fmt;
+use std::vec::Vec;
+
+/// What is wrong with a simulated run: one or more [`Finding`]s, each once. It stands for the first of them.
+///
+/// Printed, with `{}` and `{:?}` alike, it reads like the errors of the compiler; so `unwrap()` in a test shows it so.
+#[derive(Clone, PartialEq)]
+pub struct SimError(Box<Failed>);
+
+#[derive(Clone, PartialEq)]
+struct Failed {
+    /// At least one.
+    findings: Vec<Finding>,
+    report: Report,
+}
+
+impl SimError {
+    /// The error of these findings, if there are any, else the report.
+    pub(in crate::sim) fn of(findings: Vec<Finding>, report: Report) -> Result<Report, Self> {
+        if findings.is_empty() { Ok(report) } else { Err(SimError(Box::new(Failed { findings, report }))) }
+    }
+
+    /// The findings: block by block, and in a block in the order in which they were made.
+    pub fn findings(&self) -> &[Finding] {
+        &self.0.findings
+    }
+
+    /// What ran all the same, with its profile and trace. A block that could not go on ran until there.
+    pub fn report(&self) -> &Report {
+        &self.0.report
+    }
+}
+
+impl std::ops::Deref for SimError {
+    type Target = Finding;
+
+    fn deref(&self) -> &Finding {
+        &self.0.findings[0]
+    }
+}
+
+/// What a simulated kernel did, and where.
+#[derive(Clone, PartialEq)]
+pub struct Finding {
+    /// What it did.
+    pub misuse: Misuse,
+    /// The kernel's name.
+    pub kernel: &'static str,
+    /// The line of its source.
+    pub place: Option<Place>,
+    /// The block.
+    pub block: Option<Grid>,
+    /// The warp in the block.
+    pub warp: Option<usize>,
+    /// The lane, if it happened in a lane closure, or by the operand of one lane.
+    pub lane: Option<usize>,
+    /// The seed that shows it again.
+    pub seed: u64,
+}
+
+impl Finding {
+    /// Whether it is the same misuse at the same lines.
+    pub(in crate::sim) fn is_like(&self, other: &Self) -> bool {
+        let same_lines = match (&self.misuse, &other.misuse) {
+            (
+                Misuse::Race { access, other_access, other_place, .. },
+                Misuse::Race { access: access2, other_access: other_access2, other_place: other_place2, .. },
+            ) => (access, other_access, other_place) == (access2, other_access2, other_place2),
+            (Misuse::CopyInFlight { place, .. }, Misuse::CopyInFlight { place: place2, .. }) => place == place2,
+            (one, other) => std::mem::discriminant(one) == std::mem::discriminant(other),
+        };
+        same_lines && self.place == other.place
+    }
+}
+
+impl std::error::Error for SimError {}
+
+impl fmt::Debug for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "\n{self}")
+    }
+}
+
+impl fmt::Debug for SimError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "\n{self}")
+    }
+}
+
+impl fmt::Display for SimError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", **self)?;
+        for finding in &self.findings()[1..] {
+            write!(f, "\n\n{finding}")?;
+        }
+        if self.findings().len() > 1 {
+            write!(f, "\n\nerror: {} findings in kernel `{}`", self.findings().len(), self.kernel)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,199 @@
+//! What the misuses are called in reports, and how each is mended.
+
+use super::error::Finding;
+use super::misuse::{Agent, Misuse};
+use crate::sim::warps::divergence::{WaitingLanes, lanes};
+use std::fmt;
+use std::string::String;
+
+impl fmt::Display for Misuse {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Misuse::GlobalOutOfBounds { access, name, index, len } => {
+                write!(f, "{access} out of bounds: element {index} of `{name}`, which has {len}")
+            }
+            Misuse::MatrixOutOfBounds { name, size: (rows, cols), stride, len } => write!(
+                f,
+                "out of bounds: a matrix of {rows} x {cols} at a stride of {stride} in `{name}`, which has {len} elements"
+            ),
+            Misuse::TileOutOfBounds { at, size: (1, 1), tile } => {
+                write!(f, "out of bounds: element {at:?} of a tile of {} x {}", tile.0, tile.1)
+            }
+            Misuse::TileOutOfBounds { at, size, tile } => write!(
+                f,
+                "out of bounds: {} x {} elements at {at:?} reach beyond a tile of {} x {}",
+                size.0, size.1, tile.0, tile.1
+            ),
+            Misuse::RingOutOfBounds { index, len } => write!(f, "out of bounds: part {index} of a ring of {len}"),
+            Misuse::TileMisaligned { at, .. } => {
+                write!(f, "misaligned: no matrix row starts at {at:?} of the tile")
+            }
+            Misuse::RowMisaligned { address } => {
+                write!(f, "misaligned: the matrix row at shared address {address:#x}")
+            }
+            Misuse::SharedOutOfBounds { access, address, bytes, size } => write!(
+                f,
+                "{access} out of bounds: {bytes} bytes at shared address {address:#x}; the block's {size} bytes of shared memory start at {:#x}",
+                crate::sim::SHARED_BASE
+            ),
+            Misuse::SharedUnwritten { address, bytes } => {
+                write!(f, "read of shared memory that nothing wrote: {bytes} bytes at shared address {address:#x}")
+            }
+            Misuse::GlobalUnwritten { name, index } => {
+                write!(f, "read of global memory that nothing wrote: element {index} of `{name}`")
+            }
+            Misuse::Race { access, memory, other_access, other, .. } => {
+                write!(f, "race: {access} of {memory}, with a {other_access} by {other} and nothing to order them")
+            }
+            Misuse::CopyInFlight { access, address, warp, .. } => write!(
+                f,
+                "{access} of shared address {address:#x} while a copy to it, started by warp {warp}, is in flight"
+            ),
+            Misuse::CopyMisaligned { name, index, bytes } => {
+                write!(f, "misaligned: a copy of {bytes} bytes from element {index} of `{name}`")
+            }
+            Misuse::Deadlock { waiting, .. } => {
+                let waits = if waiting.len() == 1 { "waits" } else { "wait" };
+                write!(
+                    f,
+                    "deadlock: {} {waits} at a `sync` that not all warps reach",
+                    warps(waiting.iter().map(|w| w.0))
+                )
+            }
+            Misuse::SharedMisaligned { access, address, bytes } => {
+                write!(f, "misaligned: {access} of {bytes} bytes at shared address {address:#x}")
+            }
+            Misuse::CopyFromNowhere { bytes } => {
+                write!(
+                    f,
+                    "copy out of bounds: {bytes} bytes from outside of the slices whose `as_ptr` the kernel asked for"
+                )
+            }
+            Misuse::CopyTooLong { some, bytes } => write!(f, "a copy of {bytes} bytes that reads {some}"),
+            Misuse::RawAtWarpScope { form } => write!(f, "`{form}` outside of a lane closure"),
+            Misuse::Divergence { waiting, .. } => {
+                let first = waiting.first().map_or("", |waiting| waiting.form);
+                write!(f, "divergence: the lanes of a warp do not come to `{first}` together")
+            }
+            Misuse::WrongOperand { role, element, result, .. } => {
+                write!(f, "the registers of an {result} accumulator are taken for {role} of {element}")
+            }
+            Misuse::Polling { memory } => {
+                write!(f, "deadlock: {memory} is read again and again, and nobody can write it meanwhile")
+            }
+            Misuse::Trap => f.write_str("the kernel trapped"),
+            Misuse::Panic { message } => write!(f, "the kernel panicked: {message}"),
+            Misuse::Launch { message } => f.write_str(message),
+        }
+    }
+}
+
+impl Misuse {
+    /// What would be right.
+    fn help(&self) -> Option<String> {
+        Some(match self {
+            Misuse::GlobalOutOfBounds { .. } => "pass a longer slice, or do not access it in these lanes".into(),
+            Misuse::MatrixOutOfBounds { .. } => {
+                "the stride is at least a line's length, and the last line ends within the slice".into()
+            }
+            Misuse::TileMisaligned { step, .. } => {
+                std::format!("a matrix row has 16 bytes: the coordinate must be a multiple of {step:?}")
+            }
+            Misuse::RowMisaligned { .. } => "`ldmatrix` and `stmatrix` take addresses that are multiples of 16".into(),
+            Misuse::SharedUnwritten { .. } => {
+                "write it before, and put a `sync` between where another warp or lane writes it".into()
+            }
+            Misuse::GlobalUnwritten { .. } => "write it before: on the host, or in an earlier launch".into(),
+            Misuse::Race { other: Agent::WarpOfBlock(_), .. } => "put a `sync` of the block between the two".into(),
+            Misuse::Race { other: Agent::LaneOfWarp(_) | Agent::SameWarp, .. } => {
+                "put a `sync` of the warp between the two".into()
+            }
+            Misuse::Race { other: Agent::OtherBlock(_), .. } => {
+                "blocks run in any order: what one writes, no other may touch in the same launch".into()
+            }
+            Misuse::CopyInFlight { .. } => {
+                "the warp that started the copy must commit it and wait for its group; others, behind a `sync` after that"
+                    .into()
+            }
+            Misuse::CopyMisaligned { bytes, .. } => {
+                std::format!("the address must be a multiple of {bytes}: rows of the matrix too")
+            }
+            Misuse::SharedMisaligned { bytes, .. } => std::format!("the address must be a multiple of {bytes}"),
+            Misuse::CopyTooLong { bytes, .. } => std::format!("give it at most {bytes}; the rest becomes zero"),
+            Misuse::RawAtWarpScope { .. } => {
+                "a raw function is called by each lane for itself: in a lane closure, `warp.each(|lane| ..)`".into()
+            }
+            Misuse::Divergence { .. } => {
+                "all 32 lanes must come to the same collective, at the same line: take it out of the branch".into()
+            }
+            Misuse::WrongOperand { .. } => {
+                "bring the elements to the type and to the lanes: by `Fragment::map`, or through shared memory".into()
+            }
+            Misuse::Polling { .. } => "what another warp or lane writes is seen behind a `sync`: wait there".into(),
+            Misuse::Deadlock { .. } => "every warp of a block must come to `sync` equally often".into(),
+            _ => return None,
+        })
+    }
+}
+
+/// "warp 0" or "warps 0, 2".
+fn warps(mut indices: impl ExactSizeIterator<Item = usize>) -> String {
+    let plural = if indices.len() == 1 { "warp" } else { "warps" };
+    let first = indices.next().unwrap_or_default();
+    indices.fold(std::format!("{plural} {first}"), |list, index| std::format!("{list}, {index}"))
+}
+
+/// As the compiler writes its errors.
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "error: {}", self.misuse)?;
+        if let Some(place) = &self.place {
+            writeln!(f, "  --> {place}")?;
+        }
+        write!(f, "   = in kernel `{}`", self.kernel)?;
+        if let Some(block) = self.block {
+            write!(f, ", block {block}")?;
+        }
+        if let Some(warp) = self.warp {
+            write!(f, ", warp {warp}")?;
+        }
+        if let Some(lane) = self.lane {
+            write!(f, ", lane {lane}")?;
+        }
+        if let Misuse::Race { other_access, other_place, other, .. } = &self.misuse {
+            write!(f, "\n   = the {other_access} by {other} is at {other_place}")?;
+        }
+        if let Misuse::CopyInFlight { place, .. } = &self.misuse {
+            write!(f, "\n   = the copy is started at {place}")?;
+        }
+        if let Misuse::Deadlock { waiting, ended } = &self.misuse {
+            for (warp, place) in waiting {
+                write!(f, "\n   = warp {warp} waits at {place}")?;
+            }
+            if !ended.is_empty() {
+                let have = if ended.len() == 1 { "has" } else { "have" };
+                write!(f, "\n   = {} {have} ended", warps(ended.iter().copied()))?;
+            }
+        }
+        if let Misuse::Divergence { waiting, ended } = &self.misuse {
+            for WaitingLanes { lanes: of, form, place } in waiting {
+                let wait = if of.len() == 1 { "waits" } else { "wait" };
+                write!(f, "\n   = {} {wait} at `{form}`, at {place}", lanes(of))?;
+            }
+            if !ended.is_empty() {
+                let have = if ended.len() == 1 { "has" } else { "have" };
+                write!(f, "\n   = {} {have} ended the lane closure", lanes(ended))?;
+            }
+        }
+        if let Misuse::WrongOperand { place, .. } = &self.misuse {
+            write!(f, "\n   = the `mma` that returned them is at {place}")?;
+        }
+        if self.seed != 0 {
+            write!(f, "\n   = with seed {}, which shows it again", self.seed)?;
+        }
+        if let Some(help) = self.misuse.help() {
+            write!(f, "\n   = help: {help}")?;
+        }
+        Ok(())
+    }
+}

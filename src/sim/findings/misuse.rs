@@ -1,0 +1,274 @@
+//! What can be wrong with a kernel.
+
+use crate::Grid;
+use crate::sim::memory::race::{Access, Lanes};
+use crate::sim::warps::divergence::WaitingLanes;
+use core::panic::Location;
+use std::fmt;
+use std::string::String;
+use std::vec::Vec;
+
+/// A place in a source file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// The file, as the compiler was given it.
+    pub file: String,
+    /// The line, from 1.
+    pub line: u32,
+    /// The column, from 1.
+    pub column: u32,
+}
+
+impl From<&Location<'_>> for Place {
+    fn from(at: &Location<'_>) -> Self {
+        Place { file: at.file().into(), line: at.line(), column: at.column() }
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}:{}", self.file, self.line, self.column)
+    }
+}
+
+/// A piece of memory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Memory {
+    /// A byte of the block's shared memory.
+    Shared {
+        /// Its address.
+        address: u32,
+    },
+    /// An element of a slice in global memory.
+    Global {
+        /// The kernel's parameter.
+        name: &'static str,
+        /// The element.
+        index: usize,
+    },
+}
+
+impl fmt::Display for Memory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Memory::Shared { address } => write!(f, "shared address {address:#x}"),
+            Memory::Global { name, index } => write!(f, "element {index} of `{name}`"),
+        }
+    }
+}
+
+/// Who else accessed the memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Agent {
+    /// Another lane of the same warp.
+    LaneOfWarp(usize),
+    /// The same warp, all lanes together: `ldmatrix`, `stmatrix`.
+    SameWarp,
+    /// Another warp of the same block.
+    WarpOfBlock(usize),
+    /// Another block.
+    OtherBlock(Grid),
+}
+
+impl Agent {
+    /// Who made the earlier of two accesses in a block, seen from the later one.
+    pub(in crate::sim) fn in_block(later: Access, earlier: Access) -> Self {
+        match earlier.by {
+            _ if earlier.agent != later.agent => Agent::WarpOfBlock(earlier.agent),
+            Lanes::One(lane) => Agent::LaneOfWarp(lane),
+            Lanes::Each | Lanes::Together(_) => Agent::SameWarp,
+        }
+    }
+}
+
+impl fmt::Display for Agent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Agent::LaneOfWarp(lane) => write!(f, "lane {lane} of the same warp"),
+            Agent::SameWarp => write!(f, "the same warp, all lanes together,"),
+            Agent::WarpOfBlock(warp) => write!(f, "warp {warp}"),
+            Agent::OtherBlock(block) => write!(f, "block {block}"),
+        }
+    }
+}
+
+/// What a kernel did that no GPU would do as meant.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Misuse {
+    /// An element beyond the end of a slice in global memory.
+    GlobalOutOfBounds {
+        /// `read` or `write`.
+        access: &'static str,
+        /// The kernel's parameter.
+        name: &'static str,
+        /// The element asked for.
+        index: usize,
+        /// Elements that there are.
+        len: usize,
+    },
+    /// A matrix that does not fit the slice that it is to lie in.
+    MatrixOutOfBounds {
+        /// The kernel's parameter.
+        name: &'static str,
+        /// Rows and columns of the matrix.
+        size: (usize, usize),
+        /// Elements from one line to the next.
+        stride: usize,
+        /// Elements of the slice.
+        len: usize,
+    },
+    /// A coordinate beyond a tile.
+    TileOutOfBounds {
+        /// The first row and column.
+        at: (usize, usize),
+        /// Rows and columns of what was asked for.
+        size: (usize, usize),
+        /// Rows and columns of the tile.
+        tile: (usize, usize),
+    },
+    /// A coordinate at which no matrix row starts.
+    TileMisaligned {
+        /// The first row and column.
+        at: (usize, usize),
+        /// What they should be multiples of.
+        step: (usize, usize),
+    },
+    /// A part beyond a ring of them.
+    RingOutOfBounds {
+        /// The part asked for.
+        index: usize,
+        /// Parts that there are.
+        len: usize,
+    },
+    /// A row address, made by hand, that is no multiple of 16.
+    RowMisaligned {
+        /// The address.
+        address: u32,
+    },
+    /// An address, made by hand, outside of the block's shared memory.
+    SharedOutOfBounds {
+        /// `read` or `write`.
+        access: &'static str,
+        /// The address.
+        address: u32,
+        /// Bytes accessed.
+        bytes: usize,
+        /// Bytes of shared memory that the block has.
+        size: usize,
+    },
+    /// Bytes of shared memory that nothing wrote were read.
+    SharedUnwritten {
+        /// Where the read starts.
+        address: u32,
+        /// Bytes that were read.
+        bytes: usize,
+    },
+    /// An element of global memory that nothing wrote was read: see [`mark_unwritten`](crate::sim::mark_unwritten).
+    GlobalUnwritten {
+        /// The kernel's parameter.
+        name: &'static str,
+        /// The element, or the first that was read.
+        index: usize,
+    },
+    /// Two warps, or two blocks, access the same memory, one of them writes, and nothing says in which order.
+    Race {
+        /// `read` or `write`: this access.
+        access: &'static str,
+        /// What is accessed.
+        memory: Memory,
+        /// `read` or `write`: the other access.
+        other_access: &'static str,
+        /// The other access's line.
+        other_place: Place,
+        /// Who made the other access.
+        other: Agent,
+    },
+    /// Shared memory is touched while an asynchronous copy to it is in flight.
+    CopyInFlight {
+        /// `read`, `write`, or `copy`: a second copy.
+        access: &'static str,
+        /// The first such byte.
+        address: u32,
+        /// The line that started the copy.
+        place: Place,
+        /// The warp that did.
+        warp: usize,
+    },
+    /// An asynchronous copy from an address that is no multiple of its size.
+    CopyMisaligned {
+        /// The kernel's parameter.
+        name: &'static str,
+        /// The first element.
+        index: usize,
+        /// Bytes that are copied.
+        bytes: usize,
+    },
+    /// Warps wait for others that do not come.
+    Deadlock {
+        /// The warps that wait, and where.
+        waiting: Vec<(usize, Place)>,
+        /// The warps that have ended.
+        ended: Vec<usize>,
+    },
+    /// An address in shared memory, given to a raw instruction, that is no multiple of what it accesses.
+    SharedMisaligned {
+        /// `read`, `write` or `copy`.
+        access: &'static str,
+        /// The address.
+        address: u32,
+        /// Bytes accessed.
+        bytes: usize,
+    },
+    /// A raw copy from outside of all slices that the kernel asked for a pointer to.
+    CopyFromNowhere {
+        /// Bytes that it would read.
+        bytes: usize,
+    },
+    /// A raw copy that would read more than it copies.
+    CopyTooLong {
+        /// Bytes that it would read.
+        some: usize,
+        /// Bytes that it copies.
+        bytes: usize,
+    },
+    /// A raw function that is one lane's is called where there is no lane.
+    RawAtWarpScope {
+        /// The instruction, as in PTX.
+        form: &'static str,
+    },
+    /// Some lanes of a warp come to a raw collective that the others do not come to, or to another, or at another line.
+    Divergence {
+        /// The lanes that wait, and where.
+        waiting: Vec<WaitingLanes>,
+        /// The lanes that have ended the lane closure.
+        ended: Vec<usize>,
+    },
+    /// An `mma` takes registers that another returned for a matrix that they are not.
+    WrongOperand {
+        /// What they are taken for: `A`, `B` or `C`.
+        role: char,
+        /// Its elements.
+        element: &'static str,
+        /// The elements of the accumulator that they are.
+        result: &'static str,
+        /// The line of the `mma` that returned them.
+        place: Place,
+    },
+    /// A lane reads the same again and again, as if to wait for another to write it.
+    Polling {
+        /// What it reads.
+        memory: Memory,
+    },
+    /// The kernel stopped by `trap`.
+    Trap,
+    /// The kernel panicked: an assertion, an index, an overflow.
+    Panic {
+        /// The panic's message.
+        message: String,
+    },
+    /// The launch itself is wrong; no kernel ran.
+    Launch {
+        /// What is.
+        message: String,
+    },
+}

@@ -1,0 +1,13 @@
+//! How warps and lanes take turns, where they wait for each other, and how a run that went wrong ends.
+
+pub(in crate::sim) mod block;
+pub(in crate::sim) mod context;
+pub(in crate::sim) mod divergence;
+pub(in crate::sim) mod lanes;
+pub(in crate::sim) mod polling;
+
+pub use block::WarpOfBlock;
+pub(crate) use context::fail;
+pub use divergence::WaitingLanes;
+pub(crate) use lanes::run_lanes;
+pub(crate) use polling::forget_reads;
