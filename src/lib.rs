@@ -58,6 +58,8 @@ pub use shared::{
     At, ColMajor, Coordinate, MAX_SHARED_BYTES, MAX_STATIC_BYTES, Order, RingIndex, RowAddr, RowMajor, SharedLayout,
     SharedRing, SharedTile, Swizzle, Swizzle32, Swizzle64, Swizzle128, Unswizzled, Window,
 };
+#[cfg(not(target_arch = "nvptx64"))]
+pub use sim::CheckedRun;
 pub use stmatrix::StMatrix;
 pub use tile_reader::{Along, ReadTile, TileReader};
 

@@ -31,7 +31,7 @@ pub mod guide {}
 pub use findings::{Agent, Finding, Memory, Misuse, Place, SimError};
 pub use memory::{SHARED_BASE, mark_unwritten};
 pub use record::{BytesMoved, Executed, Profile, SharedSite, Trace, TraceEvent};
-pub use simulator::{Report, Simulator};
+pub use simulator::{CheckedRun, Report, Simulator};
 pub use warps::{WaitingLanes, WarpOfBlock};
 
 pub(crate) use arithmetic::multiply;

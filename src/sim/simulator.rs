@@ -1,6 +1,7 @@
 use crate::Grid;
 use crate::lane::LANES;
 use crate::launch::{Device, Launch};
+use crate::sealed::Sealed;
 use crate::sim::findings::Found;
 use crate::sim::findings::{Finding, Misuse, SimError};
 use crate::sim::memory::global::LaunchAccesses;
@@ -70,6 +71,36 @@ impl Report {
     /// The warnings.
     pub fn check(mut self) -> Result<Self, SimError> {
         SimError::of(std::mem::take(&mut self.warnings), self)
+    }
+}
+
+/// What a test asks of a run.
+pub trait CheckedRun: Sealed {
+    /// The report, if nothing is wrong and there is nothing to warn of.
+    ///
+    /// # Panics
+    /// Else, with all findings, as the compiler would print them.
+    ///
+    /// ```
+    /// use ptx_matrix::*;
+    ///
+    /// #[kernel(threads = 32)]
+    /// fn count(block: &Block, d: GlobalMut<u32>) {
+    ///     block.warp().each(|lane| d.set(lane.id(), lane.id() as u32));
+    /// }
+    ///
+    /// let mut d = [0; 32];
+    /// let report = count::simulate(1, &mut d).check();
+    /// assert_eq!((report.warps, d[31]), (1, 31));
+    /// ```
+    fn check(self) -> Report;
+}
+
+impl Sealed for Result<Report, SimError> {}
+impl CheckedRun for Result<Report, SimError> {
+    #[track_caller]
+    fn check(self) -> Report {
+        self.and_then(Report::check).unwrap_or_else(|error| panic!("\n{error}"))
     }
 }
 

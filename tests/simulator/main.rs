@@ -3,6 +3,7 @@
 
 mod bank_conflicts;
 mod barrier;
+mod check;
 mod copies;
 mod determinism;
 mod divergence;

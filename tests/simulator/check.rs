@@ -1,0 +1,38 @@
+//! `check`, with which a test asks that nothing is wrong.
+
+use ptx_matrix::sim::Simulator;
+use ptx_matrix::*;
+use std::panic::catch_unwind;
+
+/// Lanes read what their neighbours wrote: nothing wrong, a warning without `sync`, an error beyond the end.
+#[kernel(threads = 32)]
+fn neighbours(block: &Block, #[shared] tile: SharedTile<u32, 1, 32>, d: GlobalMut<u32>, sync: u32) {
+    let warp = block.warp();
+    warp.each(|lane| tile.set((0, lane.id()), lane.id() as u32));
+    if sync == 1 {
+        warp.sync();
+    }
+    warp.each(|lane| d.set(lane.id(), tile.get(lane, (0, 31 - lane.id()))));
+}
+
+#[test]
+fn a_clean_run_gives_its_report() {
+    let mut d = [0; 32];
+    assert_eq!(neighbours::simulate(1, &mut d, 1).check().blocks, 1);
+    assert_eq!(d[0], 31);
+}
+
+#[test]
+fn a_warning_or_an_error_panics_with_what_is_wrong() {
+    let message = |len: usize, sync: u32| {
+        let panicked = catch_unwind(|| neighbours::launch(&Simulator::default(), 1, &mut vec![0; len], sync).check());
+        *panicked.unwrap_err().downcast::<String>().unwrap()
+    };
+    let warning = message(32, 0);
+    assert!(warning.starts_with("\nerror: race: read of shared address"), "{warning}");
+    let error = message(31, 1);
+    assert!(
+        error.starts_with("\nerror: write out of bounds: element 31 of `d`, which has 31\n  --> tests/"),
+        "{error}"
+    );
+}
