@@ -31,6 +31,8 @@ pub fn expand(arguments: TokenStream, function: TokenStream) -> Result<TokenStre
     Ok(quote! {
         #built
         #[inline(always)]
+        // A kernel takes slices and numbers, and no struct that would hold them.
+        #[allow(clippy::too_many_arguments)]
         #function
 
         // A type beside the function of the same name, and not a module: it sees what the function sees, also

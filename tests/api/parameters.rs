@@ -4,7 +4,6 @@ use ptx_matrix::sim::{Report, Simulator};
 use ptx_matrix::*;
 
 #[kernel(threads = 32)]
-#[allow(clippy::too_many_arguments, reason = "one of each")]
 fn numbers(
     _: &Block,
     a: u8,

@@ -19,7 +19,6 @@ macro_rules! products {
        $stages:literal stages, warps of $warp_m:literal x $warp_n:literal, $threads:literal threads, $blocks:literal a multiprocessor,
        $target:literal;)*) => {$(
         /// D = f(alpha A x B + beta C + bias), see [`Problem`].
-        #[allow(clippy::too_many_arguments, reason = "a kernel takes slices and numbers: this many describe the problem")]
         #[kernel(threads = $threads, min_blocks = $blocks, target = $target)]
         pub fn $kernel(
             block: &Block,

@@ -16,7 +16,6 @@ macro_rules! naive {
     ($($kernel:ident: $element:ident $widen:path, $sum:ident $round:path, $out:ident;)*) => {$(
         /// D = A x B for a row-major D of `m` x `n`; the grid has `n / 32` x `m / 8` blocks, rounded up.
         #[kernel(threads = 256)]
-        #[allow(clippy::too_many_arguments, reason = "a kernel takes numbers and slices, no structs")]
         pub fn $kernel(
             block: &Block,
             a: Global<$element>,

@@ -1,0 +1,61 @@
+//! Step 1: what the threads of a block all need comes to shared memory, once.
+//!
+//! Each element of A is read from global memory by one thread of the block instead of 64, and each thread computes 4 x 4 elements
+//! of D from registers. The arithmetic is that of the threads; the tensor cores stand idle.
+
+use core::array::from_fn;
+use ptx_matrix::*;
+
+/// Rows and columns of D that a block computes, and how far it goes along K in a step.
+pub const TILE: (usize, usize, usize) = (64, 64, 16);
+const SIDE: usize = TILE.0;
+const DEPTH: usize = TILE.2;
+/// Rows and columns of D that a thread computes.
+const OWN: usize = 4;
+
+/// D = A x B: `m` x `n` by blocks of [`TILE`], n / 64 x m / 64 of them.
+#[kernel(threads = 256)]
+pub fn shared_bf16(
+    block: &Block,
+    #[shared] tile_a: SharedTile<bf16, SIDE, DEPTH>,
+    #[shared] tile_b: SharedTile<bf16, DEPTH, SIDE>,
+    a: Global<bf16>,
+    b: Global<bf16>,
+    d: GlobalMut<bf16>,
+    n: usize,
+    k: usize,
+) {
+    let warp = block.warp();
+    let (top, left) = (block.index().y as usize * SIDE, block.index().x as usize * SIDE);
+    let first = warp.index() * LANES;
+    let place = |lane: Lane<'_>| ((first + lane.id()) / 16 * OWN, (first + lane.id()) % 16 * OWN);
+
+    let mut sums = PerLane::splat([[0.0f32; OWN]; OWN]);
+    for step in (0..k).step_by(DEPTH) {
+        tile_a.fill(block, |row, i| a.get((top + row) * k + step + i));
+        tile_b.fill(block, |i, col| b.get((step + i) * n + left + col));
+        block.sync();
+        warp.update(&mut sums, |lane, sums| {
+            let (down, right) = place(lane);
+            for i in 0..DEPTH {
+                let a: [f32; OWN] = from_fn(|row| tile_a.get(lane, (down + row, i)).to_f32());
+                let b: [f32; OWN] = from_fn(|col| tile_b.get(lane, (i, right + col)).to_f32());
+                for (sums, a) in sums.iter_mut().zip(a) {
+                    for (sum, b) in sums.iter_mut().zip(b) {
+                        *sum += a * b;
+                    }
+                }
+            }
+        });
+        block.sync();
+    }
+
+    warp.each(|lane| {
+        let (down, right) = place(lane);
+        for (row, sums) in lane.get(&sums).iter().enumerate() {
+            for (col, &sum) in sums.iter().enumerate() {
+                d.set((top + down + row) * n + left + right + col, bf16::from_f32(sum));
+            }
+        }
+    });
+}
