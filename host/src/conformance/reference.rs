@@ -219,7 +219,7 @@ fn fused_multiply_add(a: f64, b: f64, c: f64) -> f64 {
         let arisen = special.is_nan() && !(a.is_nan() || b.is_nan() || c.is_nan());
         return if arisen { f64::from_bits(0xfff8 << 48) } else { special };
     }
-    let product: BigInt = fixed(a) * fixed(b) >> SCALE;
+    let product: BigInt = (fixed(a) * fixed(b)) >> SCALE;
     let sum = product + fixed(c);
     // IEEE 754: a zero keeps the sign of what was rounded to it, and an exact one is negative if both terms are.
     let both_negative = c.is_sign_negative() && a.is_sign_negative() != b.is_sign_negative();

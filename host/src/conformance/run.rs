@@ -10,6 +10,7 @@ use rand::SeedableRng;
 use rayon::prelude::*;
 use serde::Serialize;
 use std::fmt;
+use std::iter::zip;
 
 /// What to run.
 #[derive(Debug, Clone, Default)]
@@ -150,14 +151,14 @@ fn run_check<D: Device + 'static>(
     let rounds = options.rounds.unwrap_or(check.rounds);
     // A device runs one launch after the other; the data and the references do not need it.
     for first in (0..rounds).step_by(BATCH) {
-        let seeds = (first..rounds.min(first + BATCH as u64)).map(|round| options.seed.wrapping_add(round));
-        let seeds: Vec<u64> = seeds.collect();
-        let inputs: Vec<_> = seeds.par_iter().map(|&seed| (check.inputs)(&mut Rng::seed_from_u64(seed))).collect();
+        let batch = first..rounds.min(first + BATCH as u64);
+        let seed = |round: u64| options.seed.wrapping_add(round);
+        let draw = |round: u64| (check.inputs)(&mut Rng::seed_from_u64(seed(round)));
+        let inputs: Vec<_> = batch.clone().into_par_iter().map(draw).collect();
         let outputs: Vec<_> = inputs.iter().map(|inputs| (check.run)(device, inputs)).collect();
         let expected: Vec<_> = inputs.par_iter().map(|inputs| (check.reference)(inputs)).collect();
-        for (round, (((seed, inputs), output), expected)) in
-            (first + 1..).zip(seeds.into_iter().zip(inputs).zip(outputs).zip(expected))
-        {
+        for ((round, inputs), (output, expected)) in zip(zip(batch, inputs), zip(outputs, expected)) {
+            let (seed, round) = (seed(round), round + 1);
             let output = match output {
                 Ok(output) => output,
                 Err(error) => return outcome(Status::Failed(format!("seed {seed}: {error}")), round),
