@@ -50,7 +50,7 @@ pub use lane::{LANES, Lane, LaneCapture, PerLane};
 pub use launch::Grid;
 pub use ldmatrix::LdMatrix;
 pub use matrix::{B16, Count, CountOf, CountRegisters, NoTrans, PairOf, Trans, Transposition, X1, X2, X4};
-pub use mma::{Mma, MmaForm};
+pub use mma::{MMA_FORMS, Mma, MmaForm};
 pub use movmatrix::MovMatrix;
 pub use ptx_matrix_macros::{SharedLayout, kernel};
 pub use scope::{Block, Threads, Warp};

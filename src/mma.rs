@@ -23,7 +23,8 @@ use core::marker::PhantomData;
 ///
 /// Integers wrap around; f64 is a chain of fused multiply-adds. In the other formats products are exact, and each element of D
 /// is one sum over all of K and C, rounded once, as the tensor cores do it (on sm_90, which has no fp8 in this instruction,
-/// it is two such sums). The simulator returns the same bits: see `docs/NUMERICS.md`.
+/// it is two such sums and an addition). A tf32 register's low 13 bits count for nothing. The simulator returns the same bits
+/// as an H200: see `docs/NUMERICS.md`.
 ///
 /// ```
 /// use half::bf16;
@@ -105,6 +106,16 @@ macro_rules! implementations {
 }
 
 mma_forms!(implementations);
+
+macro_rules! names {
+    ($($shape:ident $d:ident $a:ident $b:ident $c:ident $width:ident $registers:tt $sm:literal;)*) => {
+        /// All forms, as in PTX.
+        #[doc(hidden)]
+        pub const MMA_FORMS: &[&str] = &[$(<Mma<ptx::$shape, ptx::$a, ptx::$b, ptx::$c> as MmaForm>::PTX),*];
+    };
+}
+
+mma_forms!(names);
 
 impl<S, A, B, C, Target> Mma<S, A, B, C, Target>
 where

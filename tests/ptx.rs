@@ -1,6 +1,8 @@
 //! What the kernels become in PTX.
 
+use ptx_matrix::*;
 use ptx_matrix_build::{Arch, Artifact, Builder};
+use ptx_matrix_kernels::mma_kernels;
 use std::fs;
 
 /// The conformance kernels, built for a target, and their PTX.
@@ -84,7 +86,7 @@ fn a_product_of_any_size_keeps_its_sums_in_registers() {
 #[test]
 fn each_form_becomes_its_instruction_once() {
     let (_, text) = build(Arch::SM_90A);
-    let forms = [
+    let mut forms = vec![
         ("ldmatrix_x1", "ldmatrix.sync.aligned.m8n8.x1.shared.b16"),
         ("ldmatrix_x2", "ldmatrix.sync.aligned.m8n8.x2.shared.b16"),
         ("ldmatrix_x4", "ldmatrix.sync.aligned.m8n8.x4.shared.b16"),
@@ -98,13 +100,13 @@ fn each_form_becomes_its_instruction_once() {
         ("stmatrix_x2_trans", "stmatrix.sync.aligned.m8n8.x2.trans.shared.b16"),
         ("stmatrix_x4_trans", "stmatrix.sync.aligned.m8n8.x4.trans.shared.b16"),
         ("movmatrix_trans", "movmatrix.sync.aligned.m8n8.trans.b16"),
-        ("mma_m16n8k8_f16_f16", "mma.sync.aligned.m16n8k8.row.col.f16.f16.f16.f16"),
-        ("mma_m16n8k8_f16_f32", "mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32"),
-        ("mma_m16n8k8_bf16_f32", "mma.sync.aligned.m16n8k8.row.col.f32.bf16.bf16.f32"),
-        ("mma_m16n8k16_f16_f16", "mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16"),
-        ("mma_m16n8k16_f16_f32", "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"),
-        ("mma_m16n8k16_bf16_f32", "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32"),
     ];
+    macro_rules! multiplications {
+        ($($kernel:ident $shape:ident $a:ident $b:ident $c:ident $target:literal;)*) => {
+            forms.extend([$((stringify!($kernel), Mma::<$shape, $a, $b, $c>::PTX)),*]);
+        };
+    }
+    mma_kernels!(multiplications);
     for (kernel, form) in forms {
         let all = instructions(&text, kernel);
         let matrix: Vec<_> = all.iter().filter(|line| line.contains(".sync.aligned.m")).collect();
@@ -119,8 +121,8 @@ fn each_target_has_the_kernels_that_it_can_run() {
     {
         let (artifact, _) = build(arch);
         let has = |kernel| artifact.manifest.kernel(kernel).is_some();
-        assert!(has("ldmatrix_x4") && has("mma_m16n8k8_f16_f32"), "{arch}");
-        assert_eq!(has("mma_m16n8k16_bf16_f32"), bf16, "{arch}");
+        assert!(has("ldmatrix_x4") && has("mma_m16n8k8_f16_f16_f32"), "{arch}");
+        assert_eq!(has("mma_m16n8k16_bf16_bf16_f32"), bf16, "{arch}");
         assert_eq!(has("stmatrix_x4"), stmatrix, "{arch}");
     }
 }

@@ -1,6 +1,7 @@
 //! What GPUs returned, as recorded by `cargo xtask conformance --record FILE`, is what the simulator and the
 //! reference compute.
 
+use ptx_matrix::MMA_FORMS;
 use ptx_matrix::sim::Simulator;
 use ptx_matrix_host::conformance::all;
 use ptx_matrix_host::conformance::record::Recording;
@@ -34,4 +35,14 @@ fn every_check_was_run_on_hardware() {
     let missing: Vec<String> = all::<Simulator>().into_iter().map(|check| check.name).collect();
     let missing: Vec<&String> = missing.iter().filter(|name| !recorded.contains(name.as_str())).collect();
     assert!(missing.is_empty(), "never run on a GPU: {missing:#?}");
+}
+
+#[test]
+fn every_form_of_mma_has_checks_of_its_own() {
+    let checks: Vec<String> = all::<Simulator>().into_iter().map(|check| check.name).collect();
+    for form in MMA_FORMS {
+        let kinds: Vec<_> = checks.iter().filter_map(|name| name.strip_prefix(form)?.strip_prefix(", ")).collect();
+        let least = if form.contains(".s32.") { 2 } else { 8 };
+        assert!(kinds.len() >= least && kinds.contains(&"small integers"), "{form}: {kinds:?}");
+    }
 }

@@ -64,6 +64,12 @@ impl From<tf32> for f32 {
     }
 }
 
+impl From<tf32> for f64 {
+    fn from(value: tf32) -> f64 {
+        value.to_f32().into()
+    }
+}
+
 impl fmt::Debug for tf32 {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Debug::fmt(&self.0, f)

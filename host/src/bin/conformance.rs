@@ -28,7 +28,7 @@ struct Arguments {
     /// The first seed of the random data (and of the simulator's schedule).
     #[arg(long, default_value_t = 0)]
     seed: u64,
-    /// At most so many rounds of each check, each with data of its own.
+    /// So many rounds of each check, each with data of its own. Without it: what the check needs.
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(1..))]
     rounds: Option<u64>,
     /// Run each block in so many orders of its warps; only on the simulator.

@@ -2,7 +2,7 @@
 //! chance.
 
 use half::{bf16, f16};
-use num_traits::AsPrimitive;
+use ptx_matrix::{F8E4M3, F8E5M2, tf32};
 use rand::RngExt;
 use rand::seq::SliceRandom;
 use rand_distr::{Distribution, StandardNormal};
@@ -27,6 +27,8 @@ pub fn choose(rng: &mut Rng, count: usize, of: u32) -> Vec<u32> {
 pub enum Kind {
     /// Small integers, whose sums are exact in any arithmetic.
     Integers,
+    /// Integers of the whole range, around whose ends C is, so that sums wrap around.
+    Wrapping,
     /// Normally distributed.
     Normal,
     /// Exponents over the whole range in which products and sums stay finite.
@@ -37,74 +39,157 @@ pub enum Kind {
     Zeros,
     /// So small that products and sums are subnormal, or nearly.
     Tiny,
+    /// So small that products are below the least exponent of what they are summed in; C is mostly zero.
+    Vanishing,
     /// So large that sums overflow, or nearly.
     Huge,
 }
 
 impl Kind {
-    pub const ALL: [Kind; 7] =
-        [Kind::Integers, Kind::Normal, Kind::Wide, Kind::Special, Kind::Zeros, Kind::Tiny, Kind::Huge];
-
     pub fn name(self) -> &'static str {
         match self {
             Kind::Integers => "small integers",
+            Kind::Wrapping => "wrapping integers",
             Kind::Normal => "normal",
             Kind::Wide => "wide range",
             Kind::Special => "special values",
             Kind::Zeros => "zeros",
             Kind::Tiny => "tiny",
+            Kind::Vanishing => "vanishing",
             Kind::Huge => "huge",
         }
     }
 }
 
-/// A floating-point element.
-pub trait Float: bytemuck::Pod + PartialEq {
+/// Where an element stands in a multiplication.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// In A or B.
+    Factor,
+    /// In C.
+    Sum,
+}
+
+/// An element type.
+pub trait Element: bytemuck::Pod {
+    /// What makes sense for it.
+    const KINDS: &[Kind];
+    /// One random element.
+    fn draw(rng: &mut Rng, kind: Kind, place: Place) -> Self;
+    /// The integer that it is.
+    fn to_integer(self) -> i64;
+    /// An integer as this type: the nearest number, or modulo the integers that there are.
+    fn from_integer(integer: i64) -> Self;
+}
+
+/// Random factors: A or B.
+pub fn factors<T: Element>(rng: &mut Rng, len: usize, kind: Kind) -> Vec<T> {
+    (0..len).map(|_| T::draw(rng, kind, Place::Factor)).collect()
+}
+
+/// What their products are added to: a random C.
+pub fn sums<T: Element>(rng: &mut Rng, len: usize, kind: Kind) -> Vec<T> {
+    (0..len).map(|_| T::draw(rng, kind, Place::Sum)).collect()
+}
+
+/// A floating-point element: as a code, its sign is above its exponent and that above its fraction, which ends at bit 0.
+pub trait Float: bytemuck::Pod {
     /// Bits of the significand behind the point.
     const FRACTION: u32;
     /// Bits of the exponent.
     const EXPONENT: u32;
     fn from_f64(value: f64) -> Self;
     fn to_f64(self) -> f64;
-    fn from_bits32(bits: u32) -> Self;
-    fn bits32(self) -> u32;
+    fn from_code(code: u64) -> Self;
+    fn code(self) -> u64;
 }
 
 macro_rules! floats {
-    ($($float:ident as $bits:ty: $fraction:literal $exponent:literal;)*) => {$(
+    ($($float:ident as $bits:ty: $fraction:literal $exponent:literal $unused:literal |$value:ident| $from_f64:expr;)*) => {$(
         impl Float for $float {
             const FRACTION: u32 = $fraction;
             const EXPONENT: u32 = $exponent;
-            fn from_f64(value: f64) -> Self {
-                value.as_()
+            fn from_f64($value: f64) -> Self {
+                $from_f64
             }
             fn to_f64(self) -> f64 {
                 f64::from(self)
             }
-            fn from_bits32(bits: u32) -> Self {
-                <$float>::from_bits(bits as $bits)
+            fn from_code(code: u64) -> Self {
+                <$float>::from_bits((code << $unused) as $bits)
             }
-            fn bits32(self) -> u32 {
-                u32::from(self.to_bits())
+            fn code(self) -> u64 {
+                u64::from(self.to_bits()) >> $unused
+            }
+        }
+
+        impl Element for $float {
+            const KINDS: &[Kind] =
+                &[Kind::Integers, Kind::Normal, Kind::Wide, Kind::Special, Kind::Zeros, Kind::Tiny, Kind::Vanishing, Kind::Huge];
+            fn draw(rng: &mut Rng, kind: Kind, place: Place) -> Self {
+                float(rng, kind, place)
+            }
+            fn to_integer(self) -> i64 {
+                self.to_f64() as i64
+            }
+            fn from_integer(integer: i64) -> Self {
+                <$float>::from_f64(integer as f64)
             }
         }
     )*};
 }
+// Bits of the fraction, of the exponent, and unused ones below them.
 floats! {
-    f32 as u32: 23 8;
-    f16 as u16: 10 5;
-    bf16 as u16: 7 8;
+    f64 as u64: 52 11 0 |value| value;
+    f32 as u32: 23 8 0 |value| value as f32;
+    tf32 as u32: 10 8 13 |value| tf32::from_f32(value as f32);
+    f16 as u16: 10 5 0 |value| f16::from_f64(value);
+    bf16 as u16: 7 8 0 |value| bf16::from_f64(value);
+    F8E5M2 as u8: 2 5 0 |value| F8E5M2::from_f64(value);
+    F8E4M3 as u8: 3 4 0 |value| F8E4M3::from_f64(value);
 }
 
-/// One random element.
-pub fn element<T: Float>(rng: &mut Rng, kind: Kind) -> T {
+macro_rules! integers {
+    ($($integer:ident: $small:expr, $ends:expr;)*) => {$(
+        impl Element for $integer {
+            const KINDS: &[Kind] = &[Kind::Integers, Kind::Wrapping];
+            fn draw(rng: &mut Rng, kind: Kind, place: Place) -> Self {
+                match (kind, place) {
+                    (Kind::Integers, _) => rng.random_range($small),
+                    (_, Place::Factor) => rng.random(),
+                    (_, Place::Sum) => $integer::MIN.wrapping_add(rng.random_range($ends)),
+                }
+            }
+            fn to_integer(self) -> i64 {
+                self.into()
+            }
+            fn from_integer(integer: i64) -> Self {
+                integer as $integer
+            }
+        }
+    )*};
+}
+// What small ones are; and, of those that are added to, how far from the least they are.
+integers! {
+    i8: -8..=8, 0..=i8::MAX;
+    u8: 0..=8, 0..=u8::MAX;
+    i32: -8..=8, -(1 << 18)..=1 << 18;
+}
+
+/// One random number.
+fn float<T: Float>(rng: &mut Rng, kind: Kind, place: Place) -> T {
     let largest = (1 << T::EXPONENT) - 1;
     let bias = largest / 2;
+    // Formats of the range that their products are summed in; products have twice the exponent.
+    let full_range = T::EXPONENT >= 8;
     match kind {
-        Kind::Integers => T::from_f64(f64::from(rng.random_range(-8..=8))),
+        Kind::Integers | Kind::Wrapping => T::from_f64(f64::from(rng.random_range(-8..=8))),
         Kind::Normal => T::from_f64(StandardNormal.sample(rng)),
-        // A third of the exponents, around one: the sum of two of them is still an exponent of f32 or f16.
-        Kind::Wide => with_exponent(rng, bias - bias / 3..=bias + bias / 3),
+        // A third of the exponents, around one: the sum of two of them is still an exponent of the sum's format.
+        Kind::Wide => {
+            let reach = (bias / 3).max(4);
+            with_exponent(rng, bias - reach..=bias + reach)
+        }
         // Most elements are harmless, so that one special value decides a sum.
         Kind::Special => match rng.random_range(0..24) {
             0..4 => zero(rng),
@@ -116,21 +201,25 @@ pub fn element<T: Float>(rng: &mut Rng, kind: Kind) -> T {
             }
             // Of all fractions but one, a NaN.
             9 if rng.random_range(0..8) == 0 => with_exponent(rng, largest..=largest),
+            // Of 8 bits, any.
+            10..14 if T::EXPONENT + T::FRACTION == 7 => T::from_code(rng.random_range(0..=0xff)),
             10..14 => with_exponent(rng, 0..=largest - 1),
-            _ => element(rng, Kind::Normal),
+            _ => float(rng, Kind::Normal, place),
         },
         Kind::Zeros => match rng.random_range(0..16) {
-            0 => element(rng, Kind::Special),
+            0 => float(rng, Kind::Special, place),
             _ => zero(rng),
         },
-        // A product has twice the exponent of its factors, and the range of f32 if they are bf16.
-        Kind::Tiny if T::EXPONENT == 8 && T::FRACTION == 7 => with_exponent(rng, bias / 2 - 12..=bias / 2 + 4),
-        Kind::Tiny => with_exponent(rng, 0..=6),
-        Kind::Huge if T::EXPONENT == 8 && T::FRACTION == 7 => {
-            with_exponent(rng, bias + bias / 2 - 2..=bias + bias / 2 + 1)
-        }
-        Kind::Huge if T::EXPONENT == 5 => with_exponent(rng, bias + 4..=bias + 7),
-        Kind::Huge => with_exponent(rng, largest - 4..=largest - 1),
+        Kind::Tiny if place == Place::Sum => with_exponent(rng, 0..=6),
+        Kind::Tiny if full_range => with_exponent(rng, bias / 2 - 12..=bias / 2 + 4),
+        Kind::Tiny => with_exponent(rng, 0..=bias / 3),
+        Kind::Vanishing if place == Place::Sum && rng.random_range(0..4) > 0 => zero(rng),
+        Kind::Vanishing if place == Place::Sum => with_exponent(rng, 0..=0),
+        Kind::Vanishing if full_range => with_exponent(rng, bias / 2 - 12..=bias / 2 - 1),
+        Kind::Vanishing => with_exponent(rng, 0..=bias / 6),
+        Kind::Huge if place == Place::Sum => with_exponent(rng, largest - 4..=largest - 1),
+        Kind::Huge if full_range => with_exponent(rng, bias + bias / 2 - 2..=bias + bias / 2 + 1),
+        Kind::Huge => with_exponent(rng, bias + 4..=bias + 7),
     }
 }
 
@@ -139,14 +228,34 @@ fn zero<T: Float>(rng: &mut Rng) -> T {
 }
 
 /// A number with any sign and fraction, and one of those exponent fields.
-fn with_exponent<T: Float>(rng: &mut Rng, exponents: RangeInclusive<u32>) -> T {
-    let sign = u32::from(rng.random::<bool>()) << (T::EXPONENT + T::FRACTION);
+fn with_exponent<T: Float>(rng: &mut Rng, exponents: RangeInclusive<u64>) -> T {
+    let sign = u64::from(rng.random::<bool>()) << (T::EXPONENT + T::FRACTION);
     // Round fractions make sums that cancel, and ties.
     let fraction = if rng.random_range(0..4) == 0 { 0 } else { rng.random_range(0..1 << T::FRACTION) };
-    T::from_bits32(sign | rng.random_range(exponents) << T::FRACTION | fraction)
+    T::from_code(sign | rng.random_range(exponents) << T::FRACTION | fraction)
 }
 
-/// A random matrix.
-pub fn matrix<T: Float>(rng: &mut Rng, len: usize, kind: Kind) -> Vec<T> {
-    (0..len).map(|_| element(rng, kind)).collect()
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rand::SeedableRng;
+    use std::collections::HashSet;
+
+    #[test]
+    fn every_code_of_the_8_bit_formats_occurs() {
+        let mut rng = Rng::seed_from_u64(0);
+        let e4m3: HashSet<u8> =
+            factors::<F8E4M3>(&mut rng, 40_000, Kind::Special).iter().map(|value| value.to_bits()).collect();
+        let e5m2: HashSet<u8> =
+            factors::<F8E5M2>(&mut rng, 40_000, Kind::Special).iter().map(|value| value.to_bits()).collect();
+        assert_eq!((e4m3.len(), e5m2.len()), (256, 256));
+    }
+
+    #[test]
+    fn what_is_added_to_is_near_where_32_bits_wrap_around() {
+        let values = sums::<i32>(&mut Rng::seed_from_u64(0), 1000, Kind::Wrapping);
+        assert!(values.iter().any(|&value| value > i32::MAX - 100_000));
+        assert!(values.iter().any(|&value| value < i32::MIN + 100_000));
+        assert!(values.iter().all(|value| value.unsigned_abs() >= i32::MAX as u32 - (1 << 18)));
+    }
 }

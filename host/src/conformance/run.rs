@@ -7,8 +7,10 @@ use super::record::Record;
 use indicatif::{ProgressBar, ProgressStyle};
 use ptx_matrix::launch::Device;
 use rand::SeedableRng;
+use rayon::prelude::*;
 use serde::Serialize;
 use std::fmt;
+use std::iter::zip;
 
 /// What to run.
 #[derive(Debug, Clone, Default)]
@@ -17,7 +19,7 @@ pub struct Options {
     pub filter: Option<String>,
     /// The first seed.
     pub seed: u64,
-    /// At most so many rounds of each check.
+    /// So many rounds of each check, instead of its own number.
     pub rounds: Option<u64>,
     /// The device's compute capability (75, 80, ...): checks that need more are skipped.
     pub capability: u32,
@@ -116,6 +118,9 @@ pub fn select<D: Device + 'static>(options: &Options) -> Result<Vec<Check<D>>, U
     Ok(checks)
 }
 
+/// Rounds whose references are computed in parallel.
+const BATCH: usize = 64;
+
 /// Runs the checks that the options select.
 pub fn run<D: Device + 'static>(device: &D, options: &Options) -> Result<Summary, UnknownFilter> {
     let checks = select::<D>(options)?;
@@ -143,23 +148,31 @@ fn run_check<D: Device + 'static>(
         return outcome(Status::Skipped(format!("it needs sm_{needs}, and this is sm_{has}")), 0);
     }
     let mut kept = 0;
-    let rounds = options.rounds.map_or(check.rounds, |rounds| rounds.min(check.rounds));
-    for round in 0..rounds {
-        let seed = options.seed.wrapping_add(round);
-        let inputs = (check.inputs)(&mut Rng::seed_from_u64(seed));
-        let output = match (check.run)(device, &inputs) {
-            Ok(output) => output,
-            Err(error) => return outcome(Status::Failed(format!("seed {seed}: {error}")), round + 1),
-        };
-        let difference = difference(&(check.reference)(&inputs), &output, check.element);
-        // What is recorded is what the device returned, right or wrong.
-        let bytes = inputs.iter().map(Vec::len).sum::<usize>() + output.len();
-        if options.keep.is_some_and(|budget| kept == 0 || kept + bytes <= budget) {
-            kept += bytes;
-            records.push(Record { check: check.name.clone(), inputs, output });
-        }
-        if let Some(why) = difference {
-            return outcome(Status::Failed(format!("seed {seed}: {why}")), round + 1);
+    let rounds = options.rounds.unwrap_or(check.rounds);
+    // A device runs one launch after the other; the data and the references do not need it.
+    for first in (0..rounds).step_by(BATCH) {
+        let batch = first..rounds.min(first + BATCH as u64);
+        let seed = |round: u64| options.seed.wrapping_add(round);
+        let draw = |round: u64| (check.inputs)(&mut Rng::seed_from_u64(seed(round)));
+        let inputs: Vec<_> = batch.clone().into_par_iter().map(draw).collect();
+        let outputs: Vec<_> = inputs.iter().map(|inputs| (check.run)(device, inputs)).collect();
+        let expected: Vec<_> = inputs.par_iter().map(|inputs| (check.reference)(inputs)).collect();
+        for ((round, inputs), (output, expected)) in zip(zip(batch, inputs), zip(outputs, expected)) {
+            let (seed, round) = (seed(round), round + 1);
+            let output = match output {
+                Ok(output) => output,
+                Err(error) => return outcome(Status::Failed(format!("seed {seed}: {error}")), round),
+            };
+            let difference = difference(&expected, &output, check.element);
+            // What is recorded is what the device returned, right or wrong.
+            let bytes = inputs.iter().map(Vec::len).sum::<usize>() + output.len();
+            if options.keep.is_some_and(|budget| kept == 0 || kept + bytes <= budget) {
+                kept += bytes;
+                records.push(Record { check: check.name.clone(), inputs, output });
+            }
+            if let Some(why) = difference {
+                return outcome(Status::Failed(format!("seed {seed}: {why}")), round);
+            }
         }
     }
     outcome(Status::Passed, rounds)

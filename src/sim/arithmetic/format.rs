@@ -59,6 +59,21 @@ pub(super) enum Number {
     Nan,
 }
 
+impl Number {
+    /// The same number, of a format that f16 contains, as f16 has it: what is subnormal in a smaller format may be normal.
+    pub(super) fn in_f16(self, fraction: i32) -> Number {
+        match self {
+            Number::Finite { negative, significand, exponent } if significand != 0 => {
+                let leading = 63 - significand.leading_zeros() as i32;
+                let normal = (exponent - fraction + leading).max(f16::MIN_EXPONENT);
+                let significand = significand << (exponent - fraction - normal + f16::FRACTION);
+                Number::Finite { negative, significand, exponent: normal }
+            }
+            other => other,
+        }
+    }
+}
+
 /// One row a format: bits of the exponent and the significand, and how its bits are widened to 32.
 macro_rules! formats {
     ($($format:ident $exponent:literal $fraction:literal $infinite:literal |$value:ident| $bits:expr;)*) => {$(
@@ -181,6 +196,25 @@ mod tests {
                 }
             }
             Number::Nan => f64::NAN,
+        }
+    }
+
+    #[test]
+    fn fp8_is_the_same_number_in_f16() {
+        for bits in 0..=u8::MAX {
+            let (e4m3, e5m2) = (F8E4M3::from_bits(bits), F8E5M2::from_bits(bits));
+            for (number, value) in [
+                (e4m3.number().in_f16(F8E4M3::FRACTION), e4m3.to_f32()),
+                (e5m2.number().in_f16(F8E5M2::FRACTION), e5m2.to_f32()),
+            ] {
+                match f16::from_f32(value).number() {
+                    // The exponent of a zero says nothing.
+                    Number::Finite { significand: 0, .. } => {
+                        assert!(matches!(number, Number::Finite { significand: 0, .. }))
+                    }
+                    same => assert_eq!(number, same, "{bits:#x}"),
+                }
+            }
         }
     }
 

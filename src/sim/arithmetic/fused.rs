@@ -1,13 +1,16 @@
 //! The sum of the tensor cores, bit for bit, as found on an H200 (`docs/NUMERICS.md`).
 //!
 //! An element of D is one sum over all products and C. Products are exact. Every term is written with the largest exponent
-//! among them and [`FRACTION_BITS`] bits behind the point, cut toward zero; the sum of those is exact; it is cut toward
-//! zero to f32, or rounded to the nearest f16.
+//! among them, at least [`LEAST_EXPONENT`], and [`FRACTION_BITS`] bits behind the point, cut toward zero; the sum of those is
+//! exact; it is cut toward zero to f32, or rounded to the nearest f16.
 
 use super::format::{AccumulatorFloat, Number};
 
 /// Bits behind the point that a term keeps, next to the largest one.
 const FRACTION_BITS: i32 = 25;
+
+/// The largest exponent is taken for this where it is less: only products have such exponents, where C is zero.
+const LEAST_EXPONENT: i32 = -133;
 
 fn product(a: Number, b: Number) -> Number {
     match (a, b) {
@@ -35,20 +38,19 @@ pub(super) fn fused_sum<C: AccumulatorFloat>(
     let terms = products.chain([(c.number(), C::FRACTION)]);
 
     let mut infinity = None;
-    let mut largest = None;
+    let mut largest = LEAST_EXPONENT;
     for (term, _) in terms.clone() {
         match term {
             Number::Nan => return C::nan(),
             Number::Infinite { negative } if infinity.is_some_and(|other| other != negative) => return C::nan(),
             Number::Infinite { negative } => infinity = Some(negative),
             Number::Finite { significand: 0, .. } => {}
-            Number::Finite { exponent, .. } => largest = largest.max(Some(exponent)),
+            Number::Finite { exponent, .. } => largest = largest.max(exponent),
         }
     }
     if let Some(negative) = infinity {
         return C::infinity(negative);
     }
-    let Some(largest) = largest else { return C::zeroed() };
     let sum = terms.map(|(term, fraction)| match term {
         Number::Finite { negative, significand, exponent } if significand != 0 => {
             let cut = shifted(significand, FRACTION_BITS - fraction - (largest - exponent));

@@ -107,7 +107,7 @@ fn product<D: Device + 'static>(kind: Kind) -> Check<D> {
         element: 4,
         inputs: Box::new(move |rng| {
             let k = rng.random_range(0..=6) * 32;
-            let (a, b) = (data::matrix::<bf16>(rng, m * k, kind), data::matrix::<bf16>(rng, k * n, kind));
+            let (a, b) = (data::factors::<bf16>(rng, m * k, kind), data::factors::<bf16>(rng, k * n, kind));
             vec![bytes(&a), bytes(&b)]
         }),
         run: Box::new(move |device, inputs| {

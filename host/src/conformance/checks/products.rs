@@ -53,7 +53,7 @@ fn product<D: Device + 'static>(
         rounds: 8,
         element: 4,
         inputs: Box::new(move |rng| {
-            let (a, b) = (data::matrix::<bf16>(rng, m * k, kind), data::matrix::<bf16>(rng, k * n, kind));
+            let (a, b) = (data::factors::<bf16>(rng, m * k, kind), data::factors::<bf16>(rng, k * n, kind));
             vec![bytes(&a), bytes(&b)]
         }),
         run: Box::new(move |device, inputs| {
