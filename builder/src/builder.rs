@@ -32,7 +32,7 @@ pub struct Builder {
     out_dir: Option<PathBuf>,
     features: Vec<String>,
     plain: bool,
-    deny_spills: bool,
+    deny_local_memory: bool,
     line_info: bool,
     color: bool,
     fetch: bool,
@@ -64,7 +64,7 @@ impl Builder {
             out_dir: None,
             features: Vec::new(),
             plain: false,
-            deny_spills: false,
+            deny_local_memory: false,
             line_info: false,
             color: false,
             fetch: true,
@@ -115,10 +115,11 @@ impl Builder {
         self
     }
 
-    /// Makes a register spill in any kernel an error.
+    /// Makes it an error that a kernel uses local memory: for registers that are spilled, or an array that is not in registers,
+    /// as it is indexed by what is not known when it is compiled.
     #[must_use]
-    pub fn deny_spills(mut self, deny: bool) -> Self {
-        self.deny_spills = deny;
+    pub fn deny_local_memory(mut self, deny: bool) -> Self {
+        self.deny_local_memory = deny;
         self
     }
 
@@ -212,8 +213,8 @@ impl Builder {
             joined.collect::<Result<Vec<_>>>()
         })?;
         let artifacts = self.with_kernels(&package.name, artifacts)?;
-        if self.deny_spills {
-            refuse_spills(&artifacts)?;
+        if self.deny_local_memory {
+            refuse_local_memory(&artifacts)?;
         }
         Ok(artifacts)
     }
@@ -242,16 +243,18 @@ impl Builder {
     }
 }
 
-fn refuse_spills(artifacts: &[Artifact]) -> Result<()> {
+fn refuse_local_memory(artifacts: &[Artifact]) -> Result<()> {
     let kernels =
         artifacts.iter().flat_map(|artifact| artifact.manifest.kernels.iter().map(|kernel| (artifact.arch, kernel)));
-    let spills: Vec<_> = kernels
-        .filter(|(_, kernel)| kernel.spill_stores + kernel.spill_loads > 0)
+    let local: Vec<_> = kernels
+        .filter(|(_, kernel)| kernel.stack + kernel.spill_stores + kernel.spill_loads > 0)
         .map(|(arch, kernel)| {
-            let KernelManifest { name, spill_stores, spill_loads, registers, .. } = kernel;
-            format!("kernel `{name}` for {arch}: {spill_stores} bytes stored, {spill_loads} bytes loaded, at {registers} registers")
+            let KernelManifest { name, stack, spill_stores, spill_loads, registers, .. } = kernel;
+            let spilled = spill_stores + spill_loads > 0;
+            let why = if spilled { "registers are spilled" } else { "an array is not in registers" };
+            format!("kernel `{name}` for {arch}: {why}: {stack} bytes of stack, at {registers} registers")
         })
         .collect();
-    ensure!(spills.is_empty(), "registers are spilled to local memory:\n{}", spills.join("\n"));
+    ensure!(local.is_empty(), "kernels use local memory:\n{}", local.join("\n"));
     Ok(())
 }

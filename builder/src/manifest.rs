@@ -11,7 +11,7 @@ use crate::ptxas::Usage;
 use crate::toolchain::Toolchain;
 use crate::version::Version;
 
-/// One target's build of a kernel crate, as `manifest.json` has it.
+/// One target's build of a kernel crate, as the `.json` file beside its PTX has it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Manifest {
     /// The kernel crate's name.

@@ -45,11 +45,10 @@ impl Target<'_> {
             cubin: self.file("cubin"),
             line_info: self.line_info,
         };
-        let manifest_path = self.out_dir.join("manifest.json");
+        let manifest_path = self.file("json");
         let stamp = Stamp { path: self.file("stamp"), inputs: self.inputs(&codegen, &prepared) };
         let kept = stamp.kept([&job.ptx, &job.cubin]).then(|| Manifest::read(&manifest_path)).flatten();
-        // The folder may have had another crate's build since, and with it that crate's manifest.
-        let manifest = match kept.filter(|manifest| manifest.package == package) {
+        let manifest = match kept {
             Some(manifest) => manifest,
             None => {
                 (self.progress)(&format!("compiling {package} for {arch}"));

@@ -23,23 +23,19 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The kernels' build, as every command does it: into target/ptx, and without a register spilled.
+/// The kernels' build, as every command does it: into target/ptx, and without local memory.
 pub fn builder() -> Builder {
-    Builder::new(crate::kernels()).target_dir(crate::target()).deny_spills(true)
+    Builder::new(crate::kernels()).target_dir(crate::target()).deny_local_memory(true)
 }
 
 fn print(artifact: &Artifact) {
     let Artifact { arch, ptx, manifest, .. } = artifact;
     println!("{arch}: PTX {}, {} kernels, {}", manifest.ptx_version, manifest.kernels.len(), ptx.display());
-    println!("  {:<32} {:>9} {:>14} {:>15} {:>6}", "kernel", "registers", "static shared", "dynamic shared", "spills");
+    println!("  {:<32} {:>9} {:>14} {:>15} {:>6}", "kernel", "registers", "static shared", "dynamic shared", "local");
     for kernel in &manifest.kernels {
         println!(
             "  {:<32} {:>9} {:>14} {:>15} {:>6}",
-            kernel.name,
-            kernel.registers,
-            kernel.static_shared,
-            kernel.dynamic_shared,
-            kernel.spill_stores + kernel.spill_loads
+            kernel.name, kernel.registers, kernel.static_shared, kernel.dynamic_shared, kernel.stack
         );
     }
 }

@@ -29,7 +29,7 @@ enum Command {
     /// simulator's conformance run.
     Test(test::Arguments),
     /// Compile the kernels to PTX into target/ptx/TARGET/, assembled, with a manifest of registers, shared memory
-    /// and spills.
+    /// and local memory.
     Build(build::Arguments),
     /// Make one folder with programs, PTX and scripts, which runs the conformance, the measurements, and the misuses under
     /// compute-sanitizer, on a machine that has an NVIDIA driver and no Rust.

@@ -38,13 +38,9 @@ pub fn shared_bf16(
         warp.update(&mut sums, |lane, sums| {
             let (down, right) = place(lane);
             for i in 0..DEPTH {
-                let a: [f32; OWN] = from_fn(|row| tile_a.get(lane, (down + row, i)).to_f32());
-                let b: [f32; OWN] = from_fn(|col| tile_b.get(lane, (i, right + col)).to_f32());
-                for (sums, a) in sums.iter_mut().zip(a) {
-                    for (sum, b) in sums.iter_mut().zip(b) {
-                        *sum += a * b;
-                    }
-                }
+                let a: [f32; OWN] = from_fn(|row| tile_a.get(lane, (down + row, i)).widen());
+                let b: [f32; OWN] = from_fn(|col| tile_b.get(lane, (i, right + col)).widen());
+                *sums = from_fn(|row| from_fn(|col| sums[row][col] + a[row] * b[col]));
             }
         });
         block.sync();
