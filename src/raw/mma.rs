@@ -83,3 +83,70 @@ macro_rules! functions {
 }
 
 mma_forms!(functions);
+
+#[cfg(test)]
+mod tests {
+    use super::mma_forms;
+    use crate::forms::ptx;
+    use crate::*;
+    use std::vec;
+    use std::vec::Vec;
+
+    /// Any bits, NaNs among them.
+    fn random<T: Element>(random: &mut fastrand::Rng, len: usize) -> Vec<T> {
+        let bytes: Vec<u8> = (0..len * size_of::<T>()).map(|_| random.u8(..)).collect();
+        bytemuck::pod_collect_to_vec(&bytes)
+    }
+
+    fn bits<T: Element>(elements: &[T]) -> &[u8] {
+        bytemuck::cast_slice(elements)
+    }
+
+    /// For each form, a kernel that runs the typed instruction and the raw one, and a test that they return the same.
+    macro_rules! same {
+        ($($shape:ident $d:ident $a:ident $b:ident $c:ident $width:ident $registers:tt $sm:literal;)*) => {$(
+            #[kernel(threads = 32)]
+            fn ${concat(both_, $shape, _, $d, _, $a, _, $b)}(
+                block: &Block,
+                a: Global<ptx::$a>,
+                b: Global<ptx::$b>,
+                c: Global<ptx::$c>,
+                typed: GlobalMut<ptx::$d>,
+                raw: GlobalMut<ptx::$d>,
+            ) {
+                type S = ptx::$shape;
+                let warp = block.warp();
+                let a = FragmentA::<S, ptx::$a>::from_fn(warp, |row, k| a.get(row * S::K + k));
+                let b = FragmentB::<S, ptx::$b>::from_fn(warp, |k, col| b.get(k * S::N + col));
+                let c = Accumulator::<S, ptx::$c>::from_fn(warp, |row, col| c.get(row * S::N + col));
+                let mut sum = c;
+                Mma::<S, ptx::$a, ptx::$b, ptx::$c>::accumulate(warp, &mut sum, &a, &b);
+                sum.for_each(warp, |row, col, value| typed.set(row * S::N + col, value));
+                let (a, b, c) = (a.registers(), b.registers(), c.registers());
+                let sum = warp.each(|lane| {
+                    let (a, b, c) = (lane.get(&a), lane.get(&b), lane.get(&c));
+                    // SAFETY: all lanes come here.
+                    unsafe { super::${concat(mma_sync_aligned_, $shape, _row_col_, $d, _, $a, _, $b, _, $c)}(a, b, c) }
+                });
+                Accumulator::<S, ptx::$d>::from_registers(sum)
+                    .for_each(warp, |row, col, value| raw.set(row * S::N + col, value));
+            }
+
+            #[test]
+            fn ${concat(raw_is_typed_, $shape, _, $d, _, $a, _, $b)}() {
+                type S = ptx::$shape;
+                let mut source = fastrand::Rng::with_seed(1);
+                for _ in 0..10 {
+                    let (a, b) = (random::<ptx::$a>(&mut source, S::M * S::K), random::<ptx::$b>(&mut source, S::K * S::N));
+                    let c = random::<ptx::$c>(&mut source, S::M * S::N);
+                    let zero = <ptx::$d as Zeroable>::zeroed();
+                    let (mut typed, mut raw) = (vec![zero; S::M * S::N], vec![zero; S::M * S::N]);
+                    ${concat(both_, $shape, _, $d, _, $a, _, $b)}::simulate(1, &a, &b, &c, &mut typed, &mut raw).check();
+                    assert_eq!(bits(&typed), bits(&raw));
+                    assert!(bits(&typed).iter().any(|&byte| byte != 0));
+                }
+            }
+        )*};
+    }
+    mma_forms!(same);
+}
