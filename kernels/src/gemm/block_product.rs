@@ -177,22 +177,20 @@ pub fn block_product<
 
     CpAsync::<16>::wait::<0>(warp);
     let (top, left) = (top + down, left + right);
+    block.sync();
     if let Some(to) = problem.sums {
+        let parts: SharedRing<SharedTile<f32, WARP_M, WARP_N, Swizzle128>, WARPS> = stages.reuse();
+        let part = parts.part(warp.index());
         for (i, sums) in sums.iter().enumerate() {
             for (j, sum) in sums.as_flattened().iter().enumerate() {
-                let (top, left) = (top + i * TALL, left + j * PAIR / 2);
-                sum.for_each(warp, |row, col, sum| {
-                    let (row, col) = (top + row, left + col);
-                    if row < to.rows() && col < to.cols() {
-                        to.set(row, col, sum);
-                    }
-                });
+                sum.store(warp, &part, (i * TALL, j * PAIR / 2));
             }
         }
+        warp.sync();
+        part.copy_to(warp, to, (top, left));
         return;
     }
     // Each warp's results go through a part of the stages, so that they are stored by whole lines.
-    block.sync();
     for sum in sums.as_flattened_mut().as_flattened_mut() {
         *sum = sum.map(warp, |_, _, sum| problem.alpha * sum);
     }

@@ -7,7 +7,9 @@ use super::block_product::{Problem, Stage, block_product};
 use ptx_matrix::*;
 
 /// Columns of D that a block of `add_parts_*` computes, of one row.
-pub const ADDED_COLS: usize = 256;
+pub const ADDED_COLS: usize = 64 * COLS_EACH;
+/// Columns of a thread.
+const COLS_EACH: usize = 4;
 
 /// One row a kernel, as in [`products`](super); the elements of `sums` are those of M x N row-major matrices, the products of a
 /// batch behind each other, for each part of K.
@@ -74,18 +76,22 @@ macro_rules! split_products {
 }
 
 split_products! {
+    gemm_bf16_nn_16x64 bf16 RowMajor x RowMajor, 16 x 64 x 64, 8 stages, warps of 16 x 16, 128 threads, 2 a multiprocessor, "sm_80";
     gemm_bf16_nn_16x128 bf16 RowMajor x RowMajor, 16 x 128 x 64, 4 stages, warps of 16 x 32, 128 threads, 3 a multiprocessor, "sm_80";
+    gemm_bf16_nt_16x64 bf16 RowMajor x ColMajor, 16 x 64 x 64, 8 stages, warps of 16 x 16, 128 threads, 2 a multiprocessor, "sm_80";
     gemm_bf16_nt_16x128 bf16 RowMajor x ColMajor, 16 x 128 x 64, 4 stages, warps of 16 x 32, 128 threads, 3 a multiprocessor, "sm_80";
-    gemm_bf16_nn_64x128 bf16 RowMajor x RowMajor, 64 x 128 x 64, 4 stages, warps of 32 x 64, 128 threads, 2 a multiprocessor, "sm_80";
-    gemm_bf16_nt_64x128 bf16 RowMajor x ColMajor, 64 x 128 x 64, 4 stages, warps of 32 x 64, 128 threads, 2 a multiprocessor, "sm_80";
+    gemm_bf16_nn_64x128 bf16 RowMajor x RowMajor, 64 x 128 x 64, 4 stages, warps of 32 x 32, 256 threads, 2 a multiprocessor, "sm_80";
+    gemm_bf16_nt_64x128 bf16 RowMajor x ColMajor, 64 x 128 x 64, 4 stages, warps of 32 x 32, 256 threads, 2 a multiprocessor, "sm_80";
     gemm_bf16_nn_64x64 bf16 RowMajor x RowMajor, 64 x 64 x 64, 3 stages, warps of 32 x 32, 128 threads, 4 a multiprocessor, "sm_80";
     gemm_bf16_nt_64x64 bf16 RowMajor x ColMajor, 64 x 64 x 64, 3 stages, warps of 32 x 32, 128 threads, 4 a multiprocessor, "sm_80";
     gemm_bf16_tn_64x64 bf16 ColMajor x RowMajor, 64 x 64 x 64, 3 stages, warps of 32 x 32, 128 threads, 4 a multiprocessor, "sm_80";
     gemm_bf16_tt_64x64 bf16 ColMajor x ColMajor, 64 x 64 x 64, 3 stages, warps of 32 x 32, 128 threads, 4 a multiprocessor, "sm_80";
+    gemm_f16_nn_16x64 f16 RowMajor x RowMajor, 16 x 64 x 64, 8 stages, warps of 16 x 16, 128 threads, 2 a multiprocessor, "sm_80";
     gemm_f16_nn_16x128 f16 RowMajor x RowMajor, 16 x 128 x 64, 4 stages, warps of 16 x 32, 128 threads, 3 a multiprocessor, "sm_80";
+    gemm_f16_nt_16x64 f16 RowMajor x ColMajor, 16 x 64 x 64, 8 stages, warps of 16 x 16, 128 threads, 2 a multiprocessor, "sm_80";
     gemm_f16_nt_16x128 f16 RowMajor x ColMajor, 16 x 128 x 64, 4 stages, warps of 16 x 32, 128 threads, 3 a multiprocessor, "sm_80";
-    gemm_f16_nn_64x128 f16 RowMajor x RowMajor, 64 x 128 x 64, 4 stages, warps of 32 x 64, 128 threads, 2 a multiprocessor, "sm_80";
-    gemm_f16_nt_64x128 f16 RowMajor x ColMajor, 64 x 128 x 64, 4 stages, warps of 32 x 64, 128 threads, 2 a multiprocessor, "sm_80";
+    gemm_f16_nn_64x128 f16 RowMajor x RowMajor, 64 x 128 x 64, 4 stages, warps of 32 x 32, 256 threads, 2 a multiprocessor, "sm_80";
+    gemm_f16_nt_64x128 f16 RowMajor x ColMajor, 64 x 128 x 64, 4 stages, warps of 32 x 32, 256 threads, 2 a multiprocessor, "sm_80";
     gemm_f16_nn_64x64 f16 RowMajor x RowMajor, 64 x 64 x 64, 3 stages, warps of 32 x 32, 128 threads, 4 a multiprocessor, "sm_80";
     gemm_f16_nt_64x64 f16 RowMajor x ColMajor, 64 x 64 x 64, 3 stages, warps of 32 x 32, 128 threads, 4 a multiprocessor, "sm_80";
     gemm_f16_tn_64x64 f16 ColMajor x RowMajor, 64 x 64 x 64, 3 stages, warps of 32 x 32, 128 threads, 4 a multiprocessor, "sm_80";
@@ -100,7 +106,7 @@ macro_rules! add_parts {
         ///
         /// The grid has a block for each [`ADDED_COLS`] of each row, and the batch along y.
         #[allow(clippy::too_many_arguments, reason = "a kernel takes slices and numbers: this many describe the problem")]
-        #[kernel(threads = 256)]
+        #[kernel(threads = 64)]
         pub fn $kernel(
             block: &Block,
             sums: Global<f32>,
@@ -121,29 +127,34 @@ macro_rules! add_parts {
             let (m, n, ldd, batch) = (m as usize, n as usize, ldd as usize, block.index().y as usize);
             let across = n.div_ceil(ADDED_COLS) as u32;
             let row = (block.index().x / across) as usize;
-            let first = (block.index().x % across) as usize * ADDED_COLS + block.warp().index() * 32;
+            let first = (block.index().x % across) as usize * ADDED_COLS + block.warp().index() * COLS_EACH * 32;
             let before_d = skip_d + batch * batch_d;
             let d = GlobalMatrixMut::<_, RowMajor>::new(d.skip(before_d), m, n, ldd);
             let c = (beta != 0.0).then(|| GlobalMatrix::<_, RowMajor>::new(c.skip(before_d), m, n, ldd));
-            let part = |part: u32| {
-                let before = (part as usize * batches as usize + batch) * m * n;
-                GlobalMatrix::<_, RowMajor>::new(sums.skip(before), m, n, n)
-            };
             block.warp().each(|lane| {
-                let col = first + lane.id();
-                if col < n {
-                    let mut sum = 0.0;
-                    for i in 0..parts {
-                        sum += part(i).get(row, col);
+                let col = |i: usize| first + i * 32 + lane.id();
+                // What a thread reads of a part does not wait for what it has read before.
+                let mut total = [0.0; COLS_EACH];
+                for part in 0..parts {
+                    let before = ((part as usize * batches as usize + batch) * m + row) * n;
+                    let of_part: [f32; COLS_EACH] =
+                        core::array::from_fn(|i| if col(i) < n { sums.get(before + col(i)) } else { 0.0 });
+                    for i in 0..COLS_EACH {
+                        total[i] += of_part[i];
                     }
-                    let mut sum = if parts == 0 { 0.0 } else { alpha * sum };
-                    if let Some(c) = c {
-                        sum += beta * c.get(row, col).to_f32();
+                }
+                for i in 0..COLS_EACH {
+                    let col = col(i);
+                    if col < n {
+                        let mut sum = if parts == 0 { 0.0 } else { alpha * total[i] };
+                        if let Some(c) = c {
+                            sum += beta * c.get(row, col).to_f32();
+                        }
+                        if !bias.is_empty() {
+                            sum += bias.get(col).to_f32();
+                        }
+                        d.set(row, col, $element::from_f32(if relu != 0 && sum < 0.0 { 0.0 } else { sum }));
                     }
-                    if !bias.is_empty() {
-                        sum += bias.get(col).to_f32();
-                    }
-                    d.set(row, col, $element::from_f32(if relu != 0 && sum < 0.0 { 0.0 } else { sum }));
                 }
             });
         }
