@@ -109,6 +109,22 @@ macro_rules! handle {
                 self.slice.len == 0
             }
 
+            /// The slice without its first `count` elements. If it has not so many, the kernel stops. Reports count the elements
+            /// of what is left.
+            #[inline(always)]
+            #[track_caller]
+            pub fn skip(self, count: usize) -> Self {
+                let RawSlice { start, len, .. } = self.slice;
+                check!(
+                    count <= len,
+                    Site::here(),
+                    GlobalOutOfBounds { access: "slice", name: self.slice.name, index: count, len }
+                );
+                // SAFETY: within the slice, or its end.
+                let start = unsafe { start.add(count) };
+                $handle { slice: RawSlice { start, len: len - count, ..self.slice }, _kernel: PhantomData }
+            }
+
             /// Where the slice starts, as the threads of the kernel see it.
             #[inline(always)]
             pub fn as_ptr(self) -> *mut T {

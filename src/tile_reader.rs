@@ -9,6 +9,9 @@ use core::marker::PhantomData;
 /// Bytes of each copy.
 const CHUNK: usize = 16;
 
+/// In place of where a copy reads from: it is of a line that the matrix has not.
+const BEYOND: u32 = u32::MAX;
+
 /// Which way a [`TileReader`] goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Along {
@@ -184,6 +187,10 @@ impl<'k, Tile: ReadTile, const COPIES: usize> TileReader<'k, Tile, COPIES> {
     const LINES: (usize, usize) = if Tile::Order::ROW_MAJOR { Tile::SIZE } else { (Tile::SIZE.1, Tile::SIZE.0) };
     const PER_LINE: usize = Self::LINES.1 / Self::PER_CHUNK;
 
+    /// Whether lines beyond the matrix are not read, but become zero; else its last line is read in the place of each, which costs
+    /// less to find out. Of a low tile's lines most may be beyond, and all blocks would read that one line from the cache.
+    const LEAVES_OUT: bool = Self::LINES.0 <= 16;
+
     /// The reader of the tiles from (row, col) of the matrix on. All `threads` share the work, which comes to `COPIES` for each.
     ///
     /// Lines of the matrix start at multiples of 16 bytes, and so does the tile in them.
@@ -258,6 +265,9 @@ impl<'k, Tile: ReadTile, const COPIES: usize> TileReader<'k, Tile, COPIES> {
         let from = threads.each_thread(|_, rank| {
             core::array::from_fn(|copy| {
                 let (line, along) = Self::chunk(count, rank, copy);
+                if Self::LEAVES_OUT && across && line > last_line - first_line {
+                    return BEYOND;
+                }
                 let (line, along) = (line.min(last_line - first_line), along.min(last - first));
                 line as u32 * matrix.stride() as u32 + along as u32
             })
@@ -360,7 +370,9 @@ impl<'k, Tile: ReadTile, const COPIES: usize> TileReader<'k, Tile, COPIES> {
         some: usize,
         site: Site,
     ) {
-        let from = self.start.element(self.from.lane_ref(lane)[copy]);
+        let index = self.from.lane_ref(lane)[copy];
+        let (index, some) = if Self::LEAVES_OUT && index == BEYOND { (0, 0) } else { (index, some) };
+        let from = self.start.element(index);
         // The lines of one copy and the next lie so far apart that the swizzle repeats.
         let lines = copy * (threads / Self::PER_LINE);
         let pass = if Tile::Order::ROW_MAJOR { Tile::offset_of(lines, 0) } else { Tile::offset_of(0, lines) };

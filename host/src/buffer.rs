@@ -182,7 +182,9 @@ impl<T> DeviceBuffer<T> {
 
 impl Drop for Memory {
     fn drop(&mut self) {
-        // What was put into the stream may still want the memory, which `cust` frees next.
-        self.stream.wait_to_free();
+        // What was put into the stream may still want the memory, which `cust` frees next; if there is any.
+        if !self.bytes.is_empty() {
+            self.stream.wait_to_free();
+        }
     }
 }

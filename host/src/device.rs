@@ -73,6 +73,11 @@ impl InStream<'_> {
     pub fn stream(&self) -> &Stream {
         self.stream
     }
+
+    /// The module.
+    pub fn module(&self) -> &Module {
+        self.module
+    }
 }
 
 /// The device's address in a pointer of the host, where nothing may follow it.

@@ -14,8 +14,12 @@
 pub mod bench;
 #[cfg(feature = "conformance")]
 pub mod conformance;
-#[cfg(any(feature = "bench", feature = "conformance"))]
+#[cfg(feature = "gemm")]
+pub mod gemm;
+#[cfg(any(feature = "bench", feature = "conformance", feature = "trials"))]
 pub mod ptx_folder;
+#[cfg(feature = "trials")]
+pub mod trials;
 
 mod arch;
 mod buffer;

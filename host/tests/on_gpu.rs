@@ -63,7 +63,7 @@ fn memory_comes_back_as_it_went() {
 
     let empty = gpu.upload::<f32>(&[]).unwrap();
     assert!(empty.is_empty() && empty.address() == 0);
-    assert_eq!(empty.download().unwrap(), []);
+    assert!(empty.download().unwrap().is_empty());
 }
 
 #[test]

@@ -25,6 +25,9 @@ enum Command {
     /// Measure the GEMM kernels against cuBLAS, in turn and in one process, on a machine with an NVIDIA GPU and
     /// cuBLAS: a table, CSV and a plot.
     Bench(program::Arguments),
+    /// Multiply random matrices of every size, layout and kind through the interface that users call, and compare with sums
+    /// in f64: thousands of them on a GPU, or, with `--on sim`, some on the simulator.
+    Trials(program::Arguments),
     /// Everything that needs no GPU: formatting, lints, documentation, tests, the kernels built for every target, the
     /// simulator's conformance run.
     Test(test::Arguments),
@@ -46,6 +49,8 @@ enum Command {
 const CONFORMANCE: Program = Program { name: "conformance", package: "ptx-matrix-host", feature: "conformance" };
 /// The measurements.
 const BENCH: Program = Program { name: "bench", package: "ptx-matrix-host", feature: "bench" };
+/// Random products.
+const TRIALS: Program = Program { name: "trials", package: "ptx-matrix-host", feature: "trials" };
 /// Kernels with one misuse each.
 const MISUSES: Program = Program { name: "misuses", package: "ptx-matrix-judge", feature: "" };
 
@@ -63,6 +68,7 @@ fn run(command: Command) -> Result<ExitCode> {
     match command {
         Command::Conformance(arguments) => CONFORMANCE.run(&arguments),
         Command::Bench(arguments) => BENCH.run(&arguments),
+        Command::Trials(arguments) => TRIALS.run(&arguments),
         Command::Test(arguments) => test::run(&arguments),
         Command::Build(arguments) => build::run(&arguments),
         Command::Bundle(arguments) => bundle::run(&arguments),

@@ -15,6 +15,11 @@ pub trait Contestant {
         ""
     }
 
+    /// Whether it takes part if nobody is named.
+    fn by_default(&self) -> bool {
+        true
+    }
+
     /// Whether it can solve the problem.
     fn supports(&self, problem: &Problem) -> bool;
 

@@ -7,6 +7,8 @@ use clap::ValueEnum;
 use serde::{Serialize, Serializer};
 use thiserror::Error;
 
+use crate::gemm::Order;
+
 /// A type of elements as it lies in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Element {
@@ -86,25 +88,6 @@ impl Type {
             Type::Bf16F32 | Type::F16F32 | Type::Tf32 | Type::E4m3F32 => Element::F32,
             Type::F64 => Element::F64,
             Type::S8 => Element::S32,
-        }
-    }
-}
-
-/// How a matrix lies in memory, without gaps.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Order {
-    /// Row after row.
-    RowMajor,
-    /// Column after column.
-    ColMajor,
-}
-
-impl Order {
-    /// How far apart the rows, and the columns, of a matrix are.
-    pub fn strides(self, rows: usize, cols: usize) -> (usize, usize) {
-        match self {
-            Order::RowMajor => (cols, 1),
-            Order::ColMajor => (1, rows),
         }
     }
 }

@@ -5,9 +5,10 @@ use anyhow::{Context, Result, ensure};
 use clap::Parser;
 use indicatif::{ProgressBar, ProgressStyle};
 use ptx_matrix_host::bench::{
-    Bench, Contestant, Cublas, Layout, Monitor, Problem, Row, Shape, Type, default_shapes, own, plot, rows, table,
-    write_csv,
+    Bench, Contestant, Cublas, Layout, Monitor, Problem, Row, Shape, Type, default_shapes, fastest, own, plot, rows,
+    table, write_csv,
 };
+use ptx_matrix_host::gemm::Tuned;
 use ptx_matrix_host::{Gpu, GpuDevice, ptx_folder};
 use std::fs::{self, File};
 use std::path::PathBuf;
@@ -37,9 +38,14 @@ struct Arguments {
     /// How A and B lie in memory, a letter each (likewise): n is row-major, t column-major. D is row-major.
     #[arg(long = "layout", value_enum, default_value = "nn")]
     layouts: Vec<Layout>,
-    /// Only the contestants beside cuBLAS whose name and configuration contain this (likewise).
+    /// Only the contestants beside cuBLAS whose name and configuration contain this (likewise). Without it: the naive kernel, and
+    /// the product by the kernel that the rule chooses.
     #[arg(long = "config", value_name = "NAME")]
     configs: Vec<String>,
+    /// Let every configuration take part, and write the fastest for each shape to this file, from which `gemm::Tuned` loads it; what is
+    /// in it of other shapes stays.
+    #[arg(long, value_name = "FILE", conflicts_with = "configs")]
+    tune: Option<PathBuf>,
     /// How often each contestant is timed, in turn.
     #[arg(long, default_value_t = 9, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
@@ -64,7 +70,9 @@ struct Arguments {
 const EXAMPLES: &str = "Examples:
   bench --size 4096                                    bf16, row-major
   bench --size 2048 --size 4096 --type f16 --type s8 --layout nt
-  bench --shape 16x8192x8192 --config naive --rounds 21 --out skinny";
+  bench --shape 16x8192x8192 --config naive --rounds 21 --out skinny
+  bench --shape 16x8192x8192 --config 16x128/          one kernel, whatever parts it cuts K in
+  bench --shape 16x8192x8192 --tune h200.json          every configuration; the fastest is kept";
 
 /// Who the others are compared with.
 const REFERENCE: &str = "cublas";
@@ -101,7 +109,8 @@ impl Arguments {
 
     fn selects(&self, contestant: &dyn Contestant) -> bool {
         let who = format!("{} {}", contestant.name(), contestant.config());
-        self.configs.is_empty() || self.configs.iter().any(|part| who.contains(part.as_str()))
+        let unnamed = self.configs.is_empty() && (contestant.by_default() || self.tune.is_some());
+        unnamed || self.configs.iter().any(|part| who.contains(part.as_str()))
     }
 }
 
@@ -135,6 +144,10 @@ fn bench(arguments: &Arguments) -> Result<bool> {
     }
     println!("copy within memory: {:.2} TB/s, read and written", ceilings.copy / 1e12);
 
+    let mut tuned = match &arguments.tune {
+        Some(file) if file.exists() => Tuned::load(file)?,
+        _ => Tuned { device: info.name.clone(), products: Vec::new() },
+    };
     let problems = arguments.problems();
     let progress = ProgressBar::new(problems.len() as u64);
     progress.set_style(ProgressStyle::with_template("{bar:30} {pos}/{len} {msg}")?);
@@ -147,6 +160,10 @@ fn bench(arguments: &Arguments) -> Result<bool> {
         }
         let measured = bench.measure(problem, &contestants).with_context(|| problem.to_string())?;
         all.extend(rows(problem, &measured, &ceilings, REFERENCE));
+        if let (Some(file), Some(fastest)) = (&arguments.tune, fastest(problem, &measured)) {
+            tuned.insert(fastest);
+            tuned.save(file)?;
+        }
         // After each problem, so that what a long run has found stays if it is cut short.
         write_csv(&all, File::create(&csv).with_context(|| format!("cannot write {}", csv.display()))?)?;
         progress.inc(1);

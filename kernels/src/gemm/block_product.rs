@@ -34,6 +34,8 @@ pub struct Problem<'k, T, OA, OB> {
     pub bias: Option<Global<'k, T>>,
     /// M x N.
     pub d: GlobalMatrixMut<'k, T>,
+    /// M x N, where the sums of A x B go as they are, instead of D's elements to D.
+    pub sums: Option<GlobalMatrixMut<'k, f32>>,
     /// The factor of the product.
     pub alpha: f32,
     /// The factor of C.
@@ -54,7 +56,8 @@ impl<T: Rounded, OA, OB> Problem<'_, T, OA, OB> {
                 sum += bias.get(col).widen();
             }
         }
-        if self.relu { sum.max(0.0) } else { sum }
+        // Written so that what is not a number stays so.
+        if self.relu && sum < 0.0 { 0.0 } else { sum }
     }
 }
 
@@ -172,10 +175,22 @@ pub fn block_product<
         }
     }
 
-    // Each warp's results go through a part of the stages, so that they are stored by whole lines.
     CpAsync::<16>::wait::<0>(warp);
-    block.sync();
     let (top, left) = (top + down, left + right);
+    block.sync();
+    if let Some(to) = problem.sums {
+        let parts: SharedRing<SharedTile<f32, WARP_M, WARP_N, Swizzle128>, WARPS> = stages.reuse();
+        let part = parts.part(warp.index());
+        for (i, sums) in sums.iter().enumerate() {
+            for (j, sum) in sums.as_flattened().iter().enumerate() {
+                sum.store(warp, &part, (i * TALL, j * PAIR / 2));
+            }
+        }
+        warp.sync();
+        part.copy_to(warp, to, (top, left));
+        return;
+    }
+    // Each warp's results go through a part of the stages, so that they are stored by whole lines.
     for sum in sums.as_flattened_mut().as_flattened_mut() {
         *sum = sum.map(warp, |_, _, sum| problem.alpha * sum);
     }

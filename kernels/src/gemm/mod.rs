@@ -1,6 +1,7 @@
 //! Matrix products of any size on `mma.sync`: D = f(alpha A x B + beta C + bias).
 
 mod block_product;
+pub mod split_k;
 
 use block_product::block_product;
 pub use block_product::{Problem, Stage};
@@ -18,7 +19,9 @@ macro_rules! products {
     ($($kernel:ident $element:ident $order_a:ident x $order_b:ident, $m:literal x $n:literal x $k:literal,
        $stages:literal stages, warps of $warp_m:literal x $warp_n:literal, $threads:literal threads, $blocks:literal a multiprocessor,
        $target:literal;)*) => {$(
-        /// D = f(alpha A x B + beta C + bias), see [`Problem`].
+        /// D = f(alpha A x B + beta C + bias), see [`Problem`]. Blocks (x, y) compute the tile x of the product y of a batch: its
+        /// matrices start `skip_a`, `skip_b` and `skip_d` (C's too) elements into the slices, and those of the next product
+        /// `batch_a`, `batch_b` and `batch_d` further on.
         #[kernel(threads = $threads, min_blocks = $blocks, target = $target)]
         pub fn $kernel(
             block: &Block,
@@ -34,16 +37,26 @@ macro_rules! products {
             lda: u32,
             ldb: u32,
             ldd: u32,
+            skip_a: usize,
+            skip_b: usize,
+            skip_d: usize,
+            batch_a: usize,
+            batch_b: usize,
+            batch_d: usize,
             alpha: f32,
             beta: f32,
             relu: u32,
         ) {
+            let batch = block.index().y as usize;
+            let (a, b) = (a.skip(skip_a + batch * batch_a), b.skip(skip_b + batch * batch_b));
+            let before_d = skip_d + batch * batch_d;
             let problem = Problem {
                 a: GlobalMatrix::<_, $order_a>::new(a, m as usize, k as usize, lda as usize),
                 b: GlobalMatrix::<_, $order_b>::new(b, k as usize, n as usize, ldb as usize),
-                c: (beta != 0.0).then(|| GlobalMatrix::new(c, m as usize, n as usize, ldd as usize)),
+                c: (beta != 0.0).then(|| GlobalMatrix::new(c.skip(before_d), m as usize, n as usize, ldd as usize)),
                 bias: (!bias.is_empty()).then_some(bias),
-                d: GlobalMatrixMut::new(d, m as usize, n as usize, ldd as usize),
+                d: GlobalMatrixMut::new(d.skip(before_d), m as usize, n as usize, ldd as usize),
+                sums: None,
                 alpha,
                 beta,
                 relu: relu != 0,

@@ -13,7 +13,8 @@ use thiserror::Error;
 
 use self::functions::{CublasError, DEFAULT_ALGORITHM, Functions, Handle, Operation, compute_type, data_type};
 use self::lt::Plan;
-use super::{Contestant, Element, Layout, Operands, Order, Problem, Shape, Type};
+use super::{Contestant, Element, Layout, Operands, Problem, Shape, Type};
+use crate::gemm::Order;
 use crate::{Gpu, GpuError, Stream};
 
 /// Why cuBLAS cannot take part.

@@ -1,16 +1,39 @@
 //! This project's contestants.
 
+mod gemm;
 mod ladder;
 mod naive;
 
+use self::gemm::Product;
 use self::ladder::Step;
 use self::naive::Naive;
-use super::Contestant;
+use super::{Contestant, Measured, Outcome, Problem, Shape};
 use crate::GpuDevice;
+use crate::gemm::{Choice, TunedProduct};
 
 /// All of them, in every configuration. Each new kernel is a file beside this one and a row in this list.
 pub fn own(device: &GpuDevice) -> Vec<Box<dyn Contestant + '_>> {
     let mut own: Vec<Box<dyn Contestant + '_>> = vec![Box::new(Naive::new(device))];
     own.extend(Step::all(device).map(|step| Box::new(step) as Box<dyn Contestant>));
+    own.extend(Product::all(device).into_iter().map(|product| Box::new(product) as Box<dyn Contestant>));
     own
+}
+
+/// The fastest of the configurations of a product that were right, as [`Tuned`](crate::gemm::Tuned) keeps it.
+pub fn fastest(problem: &Problem, measured: &[Measured]) -> Option<TunedProduct> {
+    let timed = measured.iter().filter(|one| one.contestant == gemm::NAME && one.outcome == Outcome::Right);
+    let choices = timed.filter_map(|one| Some((one.micros?.median, one.config.parse().ok()?)));
+    let named = choices.filter(|(_, choice): &(f64, Choice)| choice.kernel != gemm::BY_RULE);
+    let (_, choice) = named.min_by(|one, other| one.0.total_cmp(&other.0))?;
+    let Shape { m, n, k } = problem.shape;
+    Some(TunedProduct {
+        element: problem.ty.to_string(),
+        a: problem.layout.a(),
+        b: problem.layout.b(),
+        m,
+        n,
+        k,
+        batches: 1,
+        choice,
+    })
 }

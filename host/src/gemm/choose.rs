@@ -1,0 +1,181 @@
+//! Which kernel computes a product, and in how many parts of K: the one that is expected to take the fewest cycles.
+//!
+//! - A round of blocks, one for each multiprocessor, takes as long as one block: its tile's products at the kernel's rate, or the
+//!   transfer of its tiles from the L2 cache, whatever is longer. Blocks go in whole rounds (wave quantisation), and compute whole
+//!   tiles, also where D ends within one.
+//! - Nothing is faster than bringing A and B from memory once, and D (and C) there.
+//! - Parts of K cost the way of their sums to the cache and back, and a second launch.
+//!
+//! The constants are an H200's; what matters is how they compare with each other. Of equals, the first of the list and the fewest
+//! parts are taken.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use super::kernels::Kernel;
+
+/// Multiplications of f16 that a multiprocessor's `mma.sync` does in a cycle.
+const PRODUCTS: f64 = 1024.0;
+/// Bytes that a multiprocessor gets from the L2 cache in a cycle.
+const CACHE_BYTES: f64 = 36.0;
+/// Bytes of memory for each multiprocessor in a cycle.
+const MEMORY_BYTES: f64 = 18.0;
+/// Bytes of sums that a multiprocessor writes, or reads, in a cycle.
+const SUM_BYTES: f64 = 16.0;
+/// Cycles from a kernel's start to its first product, and from its last to its end.
+const LATENCY: f64 = 3000.0;
+/// Steps of K that a part has at least: fewer do not fill a pipeline.
+const LEAST_STEPS: usize = 4;
+/// The most parts that are thought of.
+const MOST_PARTS: usize = 32;
+
+/// A kernel, and the parts that it cuts K in. As a text: `gemm_bf16_nn_64x64/4`, or, if K is not cut, the name alone.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Choice {
+    /// The kernel's name.
+    pub kernel: String,
+    /// The parts: 1 if K is not cut.
+    pub parts: usize,
+}
+
+impl fmt::Display for Choice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.kernel)?;
+        if self.parts > 1 { write!(f, "/{}", self.parts) } else { Ok(()) }
+    }
+}
+
+/// A text that is not a choice.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("`{0}` is no choice: a kernel, or a kernel and the parts that it cuts K in, such as gemm_bf16_nn_64x64/4")]
+pub struct ParseChoiceError(String);
+
+impl FromStr for Choice {
+    type Err = ParseChoiceError;
+
+    fn from_str(text: &str) -> Result<Self, ParseChoiceError> {
+        let (kernel, parts) = text.split_once('/').unwrap_or((text, "1"));
+        let parts = parts.parse().ok().filter(|&parts| parts > 0 && !kernel.is_empty());
+        parts.map(|parts| Self { kernel: kernel.to_owned(), parts }).ok_or_else(|| ParseChoiceError(text.to_owned()))
+    }
+}
+
+/// What a choice depends on.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Task {
+    pub(super) m: usize,
+    pub(super) n: usize,
+    pub(super) k: usize,
+    pub(super) batches: usize,
+    pub(super) element_bytes: usize,
+    pub(super) multiprocessors: u32,
+}
+
+impl Task {
+    /// The elements of each part but the last: whole steps.
+    pub(super) fn k_part(&self, kernel: &Kernel, parts: usize) -> usize {
+        self.k.div_ceil(parts).next_multiple_of(kernel.tile[2])
+    }
+
+    /// Numbers of parts that make sense: each has a few steps, and none is empty.
+    pub(super) fn parts(&self, kernel: &Kernel) -> impl Iterator<Item = usize> {
+        let most = if kernel.splits { (self.k / (LEAST_STEPS * kernel.tile[2])).clamp(1, MOST_PARTS) } else { 1 };
+        (1..=most).filter(move |&parts| self.k.div_ceil(self.k_part(kernel, parts)) == parts)
+    }
+
+    /// Elements of `f32` that the parts' sums take.
+    pub(super) fn workspace(&self, parts: usize) -> usize {
+        if parts > 1 { parts.saturating_mul(self.batches).saturating_mul(self.m * self.n) } else { 0 }
+    }
+
+    /// Cycles that a product is expected to take.
+    fn cycles(&self, kernel: &Kernel, parts: usize) -> f64 {
+        let [tile_m, tile_n, _] = kernel.tile;
+        let sms = f64::from(self.multiprocessors.max(1));
+        let k = self.k_part(kernel, parts).min(self.k) as f64;
+        let blocks = (self.m.div_ceil(tile_m) * self.n.div_ceil(tile_n) * self.batches * parts) as f64;
+        let products = (tile_m * tile_n) as f64 * k / (PRODUCTS * kernel.rate);
+        let tiles = ((tile_m + tile_n) * self.element_bytes) as f64 * k / CACHE_BYTES;
+        let rounds = (blocks / sms).ceil();
+        let elements = self.batches * (self.m * self.k + self.k * self.n + self.m * self.n);
+        let memory = (elements * self.element_bytes) as f64 / (MEMORY_BYTES * sms);
+        let sums = 2.0 * (4 * self.workspace(parts)) as f64 / (SUM_BYTES * sms);
+        let launches = if parts > 1 { 2.0 } else { 1.0 };
+        (rounds * products.max(tiles)).max(memory) + sums + launches * LATENCY
+    }
+
+    /// The best of some kernels whose parts' sums take no more than `workspace` elements.
+    pub(super) fn best<'k>(
+        &self,
+        kernels: impl Iterator<Item = &'k Kernel>,
+        workspace: usize,
+    ) -> Option<(&'k Kernel, usize)> {
+        let all = kernels.flat_map(|kernel| self.parts(kernel).map(move |parts| (kernel, parts)));
+        let fitting = all.filter(|&(_, parts)| self.workspace(parts) <= workspace);
+        fitting.min_by(|&(one, its), &(other, others)| self.cycles(one, its).total_cmp(&self.cycles(other, others)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{GemmElement, Order};
+    use super::*;
+    use ptx_matrix::bf16;
+
+    fn chosen(m: usize, n: usize, k: usize, workspace: usize) -> String {
+        let task = Task { m, n, k, batches: 1, element_bytes: 2, multiprocessors: 132 };
+        let row_major = |kernel: &&Kernel| kernel.a == Order::RowMajor && kernel.b == Order::RowMajor;
+        let (kernel, parts) = task.best(bf16::KERNELS.iter().filter(row_major), workspace).unwrap();
+        Choice { kernel: kernel.name.to_owned(), parts }.to_string()
+    }
+
+    #[test]
+    fn large_products_take_large_tiles() {
+        for side in [2048, 4096, 8192] {
+            assert_eq!(chosen(side, side, side, usize::MAX), "gemm_bf16_nn");
+        }
+    }
+
+    #[test]
+    fn few_rows_take_low_tiles_and_parts_of_k_where_there_is_room_for_their_sums() {
+        let parts_of_low_tiles = chosen(16, 1024, 8192, usize::MAX);
+        assert!(parts_of_low_tiles.starts_with("gemm_bf16_nn_16x64/"), "{parts_of_low_tiles}");
+        assert_eq!(chosen(16, 1024, 8192, 0), "gemm_bf16_nn_16x64");
+        assert_eq!(chosen(16, 8192, 8192, usize::MAX), "gemm_bf16_nn_16x64");
+        assert_eq!(chosen(64, 8192, 8192, usize::MAX), "gemm_bf16_nn_64x128/2");
+    }
+
+    #[test]
+    fn a_choice_is_what_it_is_written_as() {
+        for text in ["gemm_bf16_nn", "gemm_bf16_nn_64x64/4"] {
+            assert_eq!(text.parse::<Choice>().unwrap().to_string(), text);
+        }
+        for wrong in ["", "/2", "k/", "k/0", "k/-1", "k/2/2"] {
+            let message = wrong.parse::<Choice>().unwrap_err().to_string();
+            assert!(message.starts_with(&format!("`{wrong}` is no choice")), "{message}");
+        }
+    }
+
+    #[test]
+    fn what_fills_the_device_is_not_cut() {
+        assert!(!chosen(4096, 4096, 65536, usize::MAX).contains('/'));
+    }
+
+    #[test]
+    fn no_part_is_empty() {
+        for k in 1..2000 {
+            let task = Task { m: 1, n: 1, k, batches: 1, element_bytes: 2, multiprocessors: 132 };
+            for kernel in bf16::KERNELS {
+                for parts in task.parts(kernel) {
+                    let k_part = task.k_part(kernel, parts);
+                    assert!((parts - 1) * k_part < k && parts * k_part >= k, "{k} in {parts} of {k_part}");
+                    assert!(k_part.is_multiple_of(kernel.tile[2]));
+                }
+            }
+        }
+    }
+}

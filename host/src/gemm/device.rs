@@ -1,0 +1,66 @@
+//! What a product needs to know of a device.
+
+use bytemuck::Pod;
+use ptx_matrix::launch::Device;
+use ptx_matrix::sim::{SimError, Simulator};
+
+use crate::{DeviceBuffer, GpuDevice, GpuError, InStream, Module};
+
+/// A device that products run on.
+pub trait GemmDevice: Device {
+    /// How many multiprocessors it has: what blocks are counted against.
+    fn multiprocessors(&self) -> u32;
+
+    /// Whether it has a kernel. PTX for an older GPU leaves out kernels that such a GPU cannot run.
+    fn has(&self, kernel: &str) -> bool;
+
+    /// A buffer without elements, for a parameter that is not used. It takes no memory, and nothing waits for it.
+    fn empty<T: Pod>(&self) -> Result<Self::Owned<T>, Self::Error>;
+}
+
+/// It stands in for an H200: what is chosen here is what that would run.
+impl GemmDevice for Simulator {
+    fn multiprocessors(&self) -> u32 {
+        132
+    }
+
+    fn has(&self, _: &str) -> bool {
+        true
+    }
+
+    fn empty<T: Pod>(&self) -> Result<Vec<T>, SimError> {
+        Ok(Vec::new())
+    }
+}
+
+fn has(module: &Module, kernel: &str) -> bool {
+    module.kernels().iter().any(|entry| entry.name == kernel)
+}
+
+impl GemmDevice for GpuDevice {
+    fn multiprocessors(&self) -> u32 {
+        self.gpu().info().multiprocessors
+    }
+
+    fn has(&self, kernel: &str) -> bool {
+        has(self.module(), kernel)
+    }
+
+    fn empty<T: Pod>(&self) -> Result<DeviceBuffer<T>, GpuError> {
+        self.gpu().uninitialized(0)
+    }
+}
+
+impl GemmDevice for InStream<'_> {
+    fn multiprocessors(&self) -> u32 {
+        self.stream().context().info().multiprocessors
+    }
+
+    fn has(&self, kernel: &str) -> bool {
+        has(self.module(), kernel)
+    }
+
+    fn empty<T: Pod>(&self) -> Result<DeviceBuffer<T>, GpuError> {
+        self.stream().uninitialized(0)
+    }
+}

@@ -1,0 +1,134 @@
+//! Why a product is refused: what was wrong, where, and what would be right.
+
+use thiserror::Error;
+
+use super::Order;
+
+/// Why a product was not computed.
+#[derive(Clone, Debug, PartialEq, Error)]
+pub enum GemmError<E> {
+    /// What is asked for makes no sense, or no kernel does it. Nothing was launched.
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+    /// The device failed.
+    #[error(transparent)]
+    Device(E),
+}
+
+/// What is wrong with a product.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum Refusal {
+    /// A side is too long.
+    #[error("{side} is {given}, more than the {limit} that kernels count to")]
+    TooLarge {
+        /// Which one.
+        side: &'static str,
+        /// Its length.
+        given: usize,
+        /// The longest.
+        limit: usize,
+    },
+    /// Lines overlap.
+    #[error("{matrix} is {rows}x{cols} and {order}: its leading dimension is at least {length}, not {given}")]
+    LinesOverlap {
+        /// Which matrix.
+        matrix: &'static str,
+        /// Its rows.
+        rows: usize,
+        /// Its columns.
+        cols: usize,
+        /// Its order.
+        order: Order,
+        /// Elements of a line.
+        length: usize,
+        /// The leading dimension.
+        given: usize,
+    },
+    /// Lines do not start where 16 bytes do.
+    #[error(
+        "the {what} of {matrix} is {given} elements; copies of 16 bytes need a multiple of {multiple}: {}",
+        would_do(*.given, *.multiple)
+    )]
+    Misaligned {
+        /// Leading dimension, start or batch stride.
+        what: &'static str,
+        /// Which matrix.
+        matrix: &'static str,
+        /// What it is.
+        given: usize,
+        /// What it has to be a multiple of.
+        multiple: usize,
+    },
+    /// A buffer is too short.
+    #[error("{what} has {given} elements, and the product needs {needed}{}", why(.what))]
+    TooShort {
+        /// Which buffer.
+        what: &'static str,
+        /// Its elements.
+        given: usize,
+        /// What is needed.
+        needed: usize,
+    },
+    /// Products of a batch would write the same elements.
+    #[error("the batch stride of D is {given}: its products of {needed} elements each would overlap")]
+    BatchOverlaps {
+        /// The batch stride.
+        given: usize,
+        /// The least.
+        needed: usize,
+    },
+    /// `beta` is not zero, and there is no C.
+    #[error("beta is {beta}, and there is no C: give one, or leave beta 0")]
+    NoC {
+        /// The factor, in words.
+        beta: String,
+    },
+    /// Column-major D is computed as its transpose, whose bias would be along rows.
+    #[error("a bias goes along the rows of D, and D is column-major: make D row-major, or add the bias elsewhere")]
+    BiasOfColumns,
+    /// No kernel has this name, or it does not do this.
+    #[error("no kernel `{name}` multiplies {what} on this device; there are: {}", list(at_hand))]
+    NoSuchKernel {
+        /// The name.
+        name: String,
+        /// Elements and orders.
+        what: String,
+        /// Which kernels do it.
+        at_hand: Vec<&'static str>,
+    },
+    /// There is no kernel for this.
+    #[error("no kernel of the PTX that the device has loaded multiplies {what}")]
+    NoKernel {
+        /// Elements and orders.
+        what: String,
+    },
+    /// The kernel does not cut K in parts, or not in so many.
+    #[error("{kernel} cannot cut a K of {k} in {parts} parts: {reason}")]
+    Parts {
+        /// The kernel.
+        kernel: &'static str,
+        /// K.
+        k: usize,
+        /// The parts.
+        parts: usize,
+        /// Why.
+        reason: String,
+    },
+}
+
+fn would_do(given: usize, multiple: usize) -> String {
+    let above = given.next_multiple_of(multiple);
+    match above - multiple.min(above) {
+        0 => format!("{above} would do"),
+        below => format!("{below} or {above} would do"),
+    }
+}
+
+fn why(what: &str) -> &'static str {
+    if what == "A" || what == "B" { " (lines of A and B are read in pieces of 16 bytes, the last one too)" } else { "" }
+}
+
+fn list(names: &[&str]) -> String {
+    if names.is_empty() { "none".to_owned() } else { names.join(", ") }
+}

@@ -1,0 +1,112 @@
+//! How matrices lie in their buffers.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// Which elements of a matrix are neighbours in memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Order {
+    /// Row after row.
+    RowMajor,
+    /// Column after column.
+    ColMajor,
+}
+
+impl Order {
+    /// How far apart the rows, and the columns, of a matrix without gaps are.
+    pub fn strides(self, rows: usize, cols: usize) -> (usize, usize) {
+        match self {
+            Order::RowMajor => (cols, 1),
+            Order::ColMajor => (1, rows),
+        }
+    }
+
+    /// The order of the transpose.
+    pub fn transposed(self) -> Self {
+        match self {
+            Order::RowMajor => Order::ColMajor,
+            Order::ColMajor => Order::RowMajor,
+        }
+    }
+}
+
+impl fmt::Display for Order {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Order::RowMajor => "row-major",
+            Order::ColMajor => "column-major",
+        })
+    }
+}
+
+/// How a matrix, or those of a batch, lie in a buffer. All distances are in elements.
+///
+/// ```
+/// use ptx_matrix_host::gemm::Layout;
+/// // Columns 64 and on of a row-major matrix of 256 columns; the next product of the batch is 1000 rows further.
+/// let layout = Layout::row_major(256).starting_at(64).batch_stride(1000 * 256);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Layout {
+    pub(super) order: Order,
+    pub(super) stride: usize,
+    pub(super) start: usize,
+    pub(super) batch_stride: usize,
+}
+
+impl Layout {
+    /// Row-major; rows lie `leading_dimension` apart.
+    pub const fn row_major(leading_dimension: usize) -> Self {
+        Self { order: Order::RowMajor, stride: leading_dimension, start: 0, batch_stride: 0 }
+    }
+
+    /// Column-major; columns lie `leading_dimension` apart.
+    pub const fn col_major(leading_dimension: usize) -> Self {
+        Self { order: Order::ColMajor, stride: leading_dimension, start: 0, batch_stride: 0 }
+    }
+
+    /// Where in the buffer the matrix, or the first of a batch, starts. At its start, if nothing is said.
+    pub const fn starting_at(self, element: usize) -> Self {
+        Self { start: element, ..self }
+    }
+
+    /// How far the matrix of the next product of a batch lies behind that of one. 0, if nothing is said: all take the same.
+    pub const fn batch_stride(self, elements: usize) -> Self {
+        Self { batch_stride: elements, ..self }
+    }
+
+    /// Whether the elements of a row are neighbours; else those of a column.
+    pub const fn is_row_major(self) -> bool {
+        matches!(self.order, Order::RowMajor)
+    }
+
+    /// From one line to the next.
+    pub const fn leading_dimension(self) -> usize {
+        self.stride
+    }
+
+    /// Where the first matrix starts.
+    pub const fn start(self) -> usize {
+        self.start
+    }
+
+    /// From the matrix of one product of a batch to that of the next.
+    pub const fn batch(self) -> usize {
+        self.batch_stride
+    }
+
+    /// The same memory as the transposed matrix.
+    pub(super) fn transposed(self) -> Self {
+        Self { order: self.order.transposed(), ..self }
+    }
+
+    /// Lines (rows, if row-major) of a matrix of this size, and the elements of each.
+    pub(super) fn lines(self, (rows, cols): (usize, usize)) -> (usize, usize) {
+        match self.order {
+            Order::RowMajor => (rows, cols),
+            Order::ColMajor => (cols, rows),
+        }
+    }
+}

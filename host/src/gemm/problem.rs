@@ -1,0 +1,260 @@
+//! A product as it is asked for, and whether it can be.
+
+use std::marker::PhantomData;
+
+use super::choose::Task;
+use super::kernels::Kernel;
+use super::tuned::{Tuned, TunedProduct};
+use super::{Choice, GemmDevice, GemmElement, GemmError, Layout, Order, Plan, Refusal};
+
+/// The longest side: kernels count in 32 bits, and the driver takes grids up to this.
+const LONGEST: usize = i32::MAX as usize;
+/// The longest leading dimension of A and B: what 256 lines span is counted in 32 bits.
+const LARGEST_STRIDE: usize = u32::MAX as usize / 512;
+/// The largest batch, which is a dimension of the grid.
+const LARGEST_BATCH: usize = 65_535;
+
+/// D = f(alpha A x B + beta C + bias): what is to be computed, and where the matrices lie in their buffers.
+///
+/// Without a word, the matrices are row-major and dense, alpha is 1, beta is 0, and f changes nothing. As in BLAS,
+/// - C is not read if beta is 0, and neither A nor B if alpha is 0: what is not a number there goes nowhere;
+/// - otherwise infinities, and what is not a number, are carried on, through ReLU too.
+///
+/// C lies as D does. Sums are of `f32`, and rounded once, to D.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Gemm<T> {
+    pub(super) m: usize,
+    pub(super) n: usize,
+    pub(super) k: usize,
+    pub(super) batches: usize,
+    pub(super) a: Layout,
+    pub(super) b: Layout,
+    pub(super) d: Layout,
+    pub(super) alpha: f32,
+    pub(super) beta: f32,
+    pub(super) relu: bool,
+    workspace: usize,
+    choice: Option<Choice>,
+    element: PhantomData<T>,
+}
+
+impl<T: GemmElement> Gemm<T> {
+    /// The product of an `m` x `k` matrix and a `k` x `n` matrix.
+    pub fn new(m: usize, n: usize, k: usize) -> Self {
+        Self {
+            m,
+            n,
+            k,
+            batches: 1,
+            a: Layout::row_major(k),
+            b: Layout::row_major(n),
+            d: Layout::row_major(n),
+            alpha: 1.0,
+            beta: 0.0,
+            relu: false,
+            workspace: 0,
+            choice: None,
+            element: PhantomData,
+        }
+    }
+
+    /// How A lies. Its lines start at multiples of 16 bytes, and the buffer has the last line's last 16 bytes whole.
+    pub fn a(self, layout: Layout) -> Self {
+        Self { a: layout, ..self }
+    }
+
+    /// How B lies. Its lines start at multiples of 16 bytes, and the buffer has the last line's last 16 bytes whole.
+    pub fn b(self, layout: Layout) -> Self {
+        Self { b: layout, ..self }
+    }
+
+    /// How D, and C, lie. Any leading dimension will do; D is stored fastest if its lines start at multiples of 16 bytes.
+    pub fn d(self, layout: Layout) -> Self {
+        Self { d: layout, ..self }
+    }
+
+    /// So many products of the same shape, whose matrices lie [`batch_stride`](Layout::batch_stride) apart. They are computed by one
+    /// launch, as a dimension of its grid.
+    pub fn batches(self, count: usize) -> Self {
+        Self { batches: count, ..self }
+    }
+
+    /// The factor of the product.
+    pub fn alpha(self, alpha: f32) -> Self {
+        Self { alpha, ..self }
+    }
+
+    /// The factor of C.
+    pub fn beta(self, beta: f32) -> Self {
+        Self { beta, ..self }
+    }
+
+    /// What is negative becomes zero, last of all.
+    pub fn relu(self) -> Self {
+        Self { relu: true, ..self }
+    }
+
+    /// The product may use a workspace of up to so many `f32`: with that, K can be cut in parts, so that a product with few rows or
+    /// columns keeps the whole GPU busy. How many it uses, [`Plan::workspace_len`] tells.
+    pub fn workspace_up_to(self, elements: usize) -> Self {
+        Self { workspace: elements, ..self }
+    }
+
+    /// By this kernel, in so many parts. Whatever workspace this needs is meant to be given.
+    pub fn choose(self, choice: Choice) -> Self {
+        Self { choice: Some(choice), ..self }
+    }
+
+    /// By what was measured to be the fastest for this product, if it was.
+    pub fn tuned(self, tuned: &Tuned) -> Self {
+        let choice = tuned.find(&self.tuned_product(Choice { kernel: String::new(), parts: 1 })).cloned();
+        Self { choice: choice.or(self.choice), ..self }
+    }
+
+    /// This product with a choice, as [`Tuned`] keeps it.
+    pub fn tuned_product(&self, choice: Choice) -> TunedProduct {
+        let Self { m, n, k, batches, .. } = *self;
+        TunedProduct { element: T::NAME.to_owned(), a: self.a.order, b: self.b.order, m, n, k, batches, choice }
+    }
+
+    /// Checks what can be checked without the buffers, and chooses a kernel.
+    pub fn plan<D: GemmDevice>(&self, device: &D) -> Result<Plan<T>, GemmError<D::Error>> {
+        self.check()?;
+        let kernel = if self.multiplies() { Some(self.kernel(device)?) } else { None };
+        Ok(Plan { gemm: self.row_major(), transposed: self.d.order == Order::ColMajor, kernel })
+    }
+
+    /// Every kernel that computes this product on a device, with every number of parts that makes sense.
+    pub fn choices<D: GemmDevice>(&self, device: &D) -> Vec<Choice> {
+        let task = self.task(device);
+        let choices = |kernel| {
+            task.parts(kernel).map(|parts| Choice { kernel: kernel.name.to_owned(), parts }).collect::<Vec<_>>()
+        };
+        self.kernels(device).flat_map(choices).collect()
+    }
+
+    /// Whether A and B are multiplied at all.
+    fn multiplies(&self) -> bool {
+        self.alpha != 0.0 && self.k != 0 && self.elements_of_d() != 0
+    }
+
+    /// Elements of D, in all products.
+    pub(super) fn elements_of_d(&self) -> usize {
+        self.m * self.n * self.batches
+    }
+
+    /// The same product with a row-major D: that of a column-major one, transposed, is B's transpose times A's.
+    fn row_major(&self) -> Self {
+        match self.d.order {
+            Order::RowMajor => self.clone(),
+            Order::ColMajor => Self {
+                m: self.n,
+                n: self.m,
+                a: self.b.transposed(),
+                b: self.a.transposed(),
+                d: self.d.transposed(),
+                ..self.clone()
+            },
+        }
+    }
+
+    /// Where each matrix lies: its name, size and layout.
+    pub(super) fn matrices(&self) -> [(&'static str, (usize, usize), Layout); 3] {
+        [("A", (self.m, self.k), self.a), ("B", (self.k, self.n), self.b), ("D", (self.m, self.n), self.d)]
+    }
+
+    fn task<D: GemmDevice>(&self, device: &D) -> Task {
+        let Self { m, n, k, batches, .. } = self.row_major();
+        Task { m, n, k, batches, element_bytes: size_of::<T>(), multiprocessors: device.multiprocessors() }
+    }
+
+    /// The kernels that the device has for this.
+    fn kernels<D: GemmDevice>(&self, device: &D) -> impl Iterator<Item = &'static Kernel> {
+        let Self { a, b, .. } = self.row_major();
+        T::KERNELS.iter().filter(move |kernel| kernel.a == a.order && kernel.b == b.order && device.has(kernel.name))
+    }
+
+    /// Elements and orders, for messages.
+    fn what(&self) -> String {
+        let [a, b, d] = self.matrices().map(|(_, _, layout)| layout.order);
+        format!("{} x {} {} into {} D", a, b, T::NAME, d)
+    }
+
+    fn kernel<D: GemmDevice>(&self, device: &D) -> Result<(&'static Kernel, usize), Refusal> {
+        let task = self.task(device);
+        let Some(Choice { kernel: name, parts }) = &self.choice else {
+            let best = task.best(self.kernels(device), self.workspace);
+            return best.ok_or_else(|| Refusal::NoKernel { what: self.what() });
+        };
+        let kernel = self.kernels(device).find(|kernel| kernel.name == name).ok_or_else(|| Refusal::NoSuchKernel {
+            name: name.clone(),
+            what: self.what(),
+            at_hand: self.kernels(device).map(|kernel| kernel.name).collect(),
+        })?;
+        let refused = |reason: String| Refusal::Parts { kernel: kernel.name, k: self.k, parts: *parts, reason };
+        if *parts == 0 {
+            return Err(refused("one is the least".to_owned()));
+        }
+        if *parts > 1 && !kernel.splits {
+            return Err(refused("it computes whole sums".to_owned()));
+        }
+        let whole = self.k.div_ceil(task.k_part(kernel, *parts));
+        if whole != *parts {
+            return Err(refused(format!("parts of whole steps of {} would be {whole}", kernel.tile[2])));
+        }
+        Ok((kernel, *parts))
+    }
+
+    fn check(&self) -> Result<(), Refusal> {
+        let at_most = |side, given, limit| {
+            if given > limit { Err(Refusal::TooLarge { side, given, limit }) } else { Ok(()) }
+        };
+        at_most("M", self.m, LONGEST)?;
+        at_most("N", self.n, LONGEST)?;
+        at_most("K", self.k, LONGEST)?;
+        at_most("the number of products of a batch", self.batches, LARGEST_BATCH)?;
+        let (m, n) = (self.row_major().m, self.row_major().n);
+        at_most("M times N / 64, as many as blocks can be,", m * n.div_ceil(64), LONGEST)?;
+        let multiple = 16 / size_of::<T>();
+        for (matrix, (rows, cols), layout) in self.matrices() {
+            let (lines, length) = layout.lines((rows, cols));
+            let Layout { order, stride, start, batch_stride } = layout;
+            if lines > 1 && stride < length {
+                return Err(Refusal::LinesOverlap { matrix, rows, cols, order, length, given: stride });
+            }
+            if matrix == "D" {
+                at_most("the leading dimension of D", stride, u32::MAX as usize)?;
+                continue;
+            }
+            let side = if matrix == "A" { "the leading dimension of A" } else { "the leading dimension of B" };
+            at_most(side, stride, LARGEST_STRIDE)?;
+            for (what, given) in [("leading dimension", stride), ("start", start), ("batch stride", batch_stride)] {
+                if !given.is_multiple_of(multiple) {
+                    return Err(Refusal::Misaligned { what, matrix, given, multiple });
+                }
+            }
+        }
+        let (lines, length) = self.d.lines((self.m, self.n));
+        let Layout { stride, batch_stride, .. } = self.d;
+        let one_behind_the_other = lines.saturating_sub(1).saturating_mul(stride).saturating_add(length);
+        let interleaved = self.batches.saturating_sub(1).saturating_mul(batch_stride).saturating_add(length) <= stride;
+        let apart = batch_stride >= one_behind_the_other || batch_stride >= length && interleaved;
+        if self.batches > 1 && !apart {
+            return Err(Refusal::BatchOverlaps { given: batch_stride, needed: one_behind_the_other });
+        }
+        Ok(())
+    }
+
+    /// Elements that the buffer of a matrix has at least.
+    pub(super) fn extent(&self, size: (usize, usize), layout: Layout, padded: bool) -> usize {
+        let (lines, length) = layout.lines(size);
+        if lines == 0 || length == 0 || self.batches == 0 {
+            return 0;
+        }
+        let length = if padded { length.next_multiple_of(16 / size_of::<T>()) } else { length };
+        let batches = (self.batches - 1).saturating_mul(layout.batch_stride);
+        [(lines - 1).saturating_mul(layout.stride), length, batches]
+            .iter()
+            .fold(layout.start, |sum, more| sum.saturating_add(*more))
+    }
+}

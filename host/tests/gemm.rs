@@ -1,0 +1,226 @@
+//! Products through the interface that users call, on the simulator, and what is refused before anything is launched.
+
+#![cfg(feature = "gemm")]
+
+use std::convert::Infallible;
+
+use bytemuck::Pod;
+use ptx_matrix::launch::{Device, Launch};
+use ptx_matrix::sim::Simulator;
+use ptx_matrix::{bf16, f16};
+use ptx_matrix_host::gemm::{Choice, Gemm, GemmDevice, GemmElement, Layout, Operands, Order, Tuned};
+
+/// A device that must not be asked to launch anything.
+struct Idle;
+
+// SAFETY: buffers are the host's, and nothing is launched.
+unsafe impl Device for Idle {
+    type Buffer<T: Pod> = [T];
+    type Owned<T: Pod> = Vec<T>;
+    type Report = ();
+    type Error = Infallible;
+
+    fn upload<T: Pod>(&self, data: &[T]) -> Result<Vec<T>, Infallible> {
+        Ok(data.to_vec())
+    }
+
+    fn download<T: Pod>(&self, buffer: &[T]) -> Result<Vec<T>, Infallible> {
+        Ok(buffer.to_vec())
+    }
+
+    fn slice<T: Pod>(&self, buffer: &[T]) -> (*mut T, usize) {
+        (buffer.as_ptr().cast_mut(), buffer.len())
+    }
+
+    fn slice_mut<T: Pod>(&self, buffer: &mut [T]) -> (*mut T, usize) {
+        (buffer.as_mut_ptr(), buffer.len())
+    }
+
+    unsafe fn launch(&self, launch: Launch<'_>) -> Result<(), Infallible> {
+        panic!("{} was launched", launch.kernel.name)
+    }
+}
+
+impl GemmDevice for Idle {
+    fn multiprocessors(&self) -> u32 {
+        132
+    }
+
+    /// As PTX for sm_80.
+    fn has(&self, kernel: &str) -> bool {
+        kernel != "gemm_bf16_nn"
+    }
+
+    fn empty<T: Pod>(&self) -> Result<Vec<T>, Infallible> {
+        Ok(Vec::new())
+    }
+}
+
+fn elements<T: GemmElement>(len: usize) -> Vec<T> {
+    vec![T::zeroed(); len]
+}
+
+/// What planning is refused with.
+fn refusal(gemm: &Gemm<bf16>) -> String {
+    gemm.plan(&Idle).map_or_else(|error| error.to_string(), |plan| panic!("planned: {plan:?}"))
+}
+
+/// What buffers of these lengths are refused with.
+fn refused_buffers(gemm: &Gemm<bf16>, [a, b, d]: [usize; 3]) -> String {
+    let (a, b, mut d) = (elements(a), elements(b), elements(d));
+    let outcome = gemm.plan(&Idle).unwrap().run(Operands::new(&Idle, &a, &b, &mut d));
+    outcome.unwrap_err().to_string()
+}
+
+#[test]
+fn layouts_are_refused_with_what_would_do() {
+    let gemm = Gemm::<bf16>::new(40, 48, 56);
+    let cases = [
+        (
+            gemm.clone().a(Layout::row_major(48)),
+            "A is 40x56 and row-major: its leading dimension is at least 56, not 48",
+        ),
+        (
+            gemm.clone().b(Layout::col_major(48)),
+            "B is 56x48 and column-major: its leading dimension is at least 56, not 48",
+        ),
+        (
+            gemm.clone().b(Layout::row_major(50)),
+            "the leading dimension of B is 50 elements; copies of 16 bytes need a multiple of 8: 48 or 56 would do",
+        ),
+        (
+            gemm.clone().a(Layout::row_major(56).starting_at(3)),
+            "the start of A is 3 elements; copies of 16 bytes need a multiple of 8: 8 would do",
+        ),
+        (
+            gemm.clone().a(Layout::row_major(56).batch_stride(2244)),
+            "the batch stride of A is 2244 elements; copies of 16 bytes need a multiple of 8: 2240 or 2248 would do",
+        ),
+        (gemm.clone().batches(2), "the batch stride of D is 0: its products of 1920 elements each would overlap"),
+        (Gemm::new(1, 1, 1 << 31), "K is 2147483648, more than the 2147483647 that kernels count to"),
+    ];
+    for (gemm, message) in cases {
+        assert_eq!(refusal(&gemm), message);
+    }
+    // Beside each other in lines that are long enough, products do not overlap.
+    assert!(gemm.d(Layout::row_major(96).batch_stride(48)).batches(2).plan(&Idle).is_ok());
+}
+
+#[test]
+fn buffers_are_refused_with_what_they_need() {
+    let gemm = Gemm::<bf16>::new(40, 44, 56).b(Layout::row_major(48));
+    let pieces = " (lines of A and B are read in pieces of 16 bytes, the last one too)";
+    assert_eq!(
+        refused_buffers(&gemm, [2239, 2688, 1760]),
+        format!("A has 2239 elements, and the product needs 2240{pieces}")
+    );
+    assert_eq!(
+        refused_buffers(&gemm, [2240, 2687, 1760]),
+        format!("B has 2687 elements, and the product needs 2688{pieces}")
+    );
+    assert_eq!(refused_buffers(&gemm, [2240, 2688, 1759]), "D has 1759 elements, and the product needs 1760");
+    assert_eq!(
+        refused_buffers(&gemm.clone().beta(2.0), [2240, 2688, 1760]),
+        "beta is 2, and there is no C: give one, or leave beta 0"
+    );
+
+    let (a, b, mut d) = (elements(2240), elements(2688), elements(1760));
+    let (short, mut workspace) = (elements(43), vec![0.0; 7]);
+    let with_bias = gemm.plan(&Idle).unwrap().run(Operands::new(&Idle, &a, &b, &mut d).bias(&short));
+    assert_eq!(with_bias.unwrap_err().to_string(), "the bias has 43 elements, and the product needs 44");
+    let split = Gemm::<bf16>::new(8, 8, 512).choose(Choice { kernel: "gemm_bf16_nn_64x64".into(), parts: 2 });
+    let plan = split.plan(&Idle).unwrap();
+    assert_eq!(plan.workspace_len(), 128);
+    let (a, b, mut d) = (elements(4096), elements(4096), elements(64));
+    let refused = plan.run(Operands::new(&Idle, &a, &b, &mut d).workspace(&mut workspace)).unwrap_err();
+    assert_eq!(refused.to_string(), "the workspace has 7 elements, and the product needs 128");
+    let by_cols = Gemm::<bf16>::new(8, 8, 512).d(Layout::col_major(8)).plan(&Idle).unwrap();
+    let refused = by_cols.run(Operands::new(&Idle, &a, &b, &mut d).bias(&short)).unwrap_err();
+    assert!(refused.to_string().starts_with("a bias goes along the rows of D, and D is column-major"), "{refused}");
+}
+
+#[test]
+fn a_named_kernel_has_to_do_it() {
+    let gemm = Gemm::<bf16>::new(64, 64, 512);
+    let named = |kernel: &str, parts| gemm.clone().choose(Choice { kernel: kernel.to_owned(), parts });
+    assert_eq!(
+        refusal(&named("gemm_bf16_nn", 1)),
+        "no kernel `gemm_bf16_nn` multiplies row-major x row-major bf16 into row-major D on this device; \
+         there are: gemm_bf16_nn_16x64, gemm_bf16_nn_16x128, gemm_bf16_nn_64x128, gemm_bf16_nn_64x64"
+    );
+    assert!(
+        refusal(&named("gemm_bf16_nt_64x64", 1))
+            .starts_with("no kernel `gemm_bf16_nt_64x64` multiplies row-major x row")
+    );
+    assert!(named("gemm_bf16_nn_64x64", 2).plan(&Idle).is_ok());
+}
+
+#[test]
+fn k_is_cut_in_whole_steps() {
+    let gemm = Gemm::<bf16>::new(64, 64, 512);
+    let named = |parts| gemm.clone().choose(Choice { kernel: "gemm_bf16_nn_64x64".to_owned(), parts });
+    assert_eq!(
+        refusal(&named(5)),
+        "gemm_bf16_nn_64x64 cannot cut a K of 512 in 5 parts: parts of whole steps of 64 would be 4"
+    );
+    let whole = Gemm::<bf16>::new(64, 64, 512).b(Layout::col_major(512));
+    let whole = whole.choose(Choice { kernel: "gemm_bf16_nt_128".to_owned(), parts: 2 });
+    assert!(refusal(&whole).ends_with("it computes whole sums"));
+}
+
+#[test]
+fn nothing_to_compute_launches_nothing() {
+    let (a, b, mut d) = (elements(64), elements(64), elements(64));
+    for gemm in [Gemm::<bf16>::new(0, 8, 8), Gemm::new(8, 0, 8), Gemm::new(8, 8, 8).batches(0)] {
+        let reports = gemm.plan(&Idle).unwrap().run(Operands::new(&Idle, &a, &b, &mut d)).unwrap();
+        assert!(reports.is_empty());
+    }
+}
+
+#[test]
+fn without_terms_d_is_what_is_added() {
+    let device = Simulator::default().strict();
+    let (a, b, c) = (elements(8), elements(8), vec![f16::from_f32(3.0); 30]);
+    let mut d = elements(30);
+    let gemm = Gemm::<f16>::new(5, 6, 0).b(Layout::row_major(8)).beta(2.0);
+    let plan = gemm.plan(&device).unwrap();
+    assert_eq!(plan.choice(), None);
+    plan.run(Operands::new(&device, &a, &b, &mut d).c(&c)).unwrap();
+    assert!(d.iter().all(|&element| element == f16::from_f32(6.0)));
+}
+
+#[test]
+fn a_tuned_choice_is_saved_and_taken() {
+    let gemm = Gemm::<bf16>::new(64, 128, 1024).b(Layout::col_major(1024));
+    let choice = Choice { kernel: "gemm_bf16_nt_64x128".to_owned(), parts: 4 };
+    let mut tuned = Tuned { device: "a simulator".to_owned(), products: Vec::new() };
+    tuned.insert(gemm.tuned_product(Choice { kernel: "another".to_owned(), parts: 1 }));
+    tuned.insert(gemm.tuned_product(choice.clone()));
+    assert_eq!((tuned.products.len(), tuned.products[0].b), (1, Order::ColMajor));
+
+    let file = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("tuned.json");
+    tuned.save(&file).unwrap();
+    let loaded = Tuned::load(&file).unwrap();
+    assert_eq!(loaded, tuned);
+    assert_eq!(gemm.clone().tuned(&loaded).plan(&Idle).unwrap().choice(), Some(choice));
+    // Another product is chosen for as ever.
+    let other = Gemm::<bf16>::new(64, 128, 1024);
+    assert_eq!(other.clone().tuned(&loaded), other);
+
+    std::fs::write(&file, "{}").unwrap();
+    let message = Tuned::load(&file).unwrap_err().to_string();
+    assert!(message.contains("tuned.json: no tuned choices: missing field `device`"), "{message}");
+    let missing = Tuned::load(&file.with_extension("none")).unwrap_err().to_string();
+    assert!(missing.contains("tuned.none: "), "{missing}");
+}
+
+/// A small sample of what `cargo xtask trials` runs on a GPU.
+#[cfg(feature = "trials")]
+#[test]
+fn random_products_are_right() {
+    for (seeds, longest) in [(0..20, 60), (20..22, 160)] {
+        for seed in seeds {
+            ptx_matrix_host::trials::run(&Simulator::new(seed).strict(), seed, longest).unwrap();
+        }
+    }
+}
