@@ -61,13 +61,6 @@ macro_rules! handle {
         impl<T> Copy for $handle<'_, T> {}
         // SAFETY: elements go in and out by value; what differs by lane is read with a `Lane` only.
         unsafe impl<T: Element> LaneCapture for $handle<'_, T> {}
-        // SAFETY: the simulator runs blocks in parallel. Memory is only read then: what a block writes is kept for itself
-        // until it has ended, and only threads that simulate a block can ask.
-        #[cfg(not(target_arch = "nvptx64"))]
-        unsafe impl<T: Element> Send for $handle<'_, T> {}
-        // SAFETY: likewise.
-        #[cfg(not(target_arch = "nvptx64"))]
-        unsafe impl<T: Element> Sync for $handle<'_, T> {}
 
         impl<T> $handle<'_, T> {
             /// The slice of `len` elements from `start` on, for the kernel parameter `name`.
@@ -190,7 +183,7 @@ impl<T: Element> Global<'_, T> {
         let element = self.slice.element(index, "read", site);
         #[cfg(not(target_arch = "nvptx64"))]
         {
-            crate::sim::forget_reads();
+            crate::sim::note_access(site);
             crate::sim::note_element(site, crate::sim::Traffic::GlobalRead, element.addr(), size_of::<T>());
             self.note_read(site, index, 1);
         }
@@ -257,7 +250,7 @@ impl<T: Element> GlobalMut<'_, T> {
         }
         #[cfg(not(target_arch = "nvptx64"))]
         {
-            crate::sim::forget_reads();
+            crate::sim::note_access(site);
             // SAFETY: an element of the slice, which nobody writes before the block has ended.
             let before = unsafe { element.read() };
             let (before, value) = (bytemuck::bytes_of(&before), bytemuck::bytes_of(&value));

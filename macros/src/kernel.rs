@@ -189,14 +189,18 @@ fn host_launch(function: &ItemFn, parameters: &[Parameter], shared: &TokenStream
             #[allow(unused_mut)]
             let mut params = ::ptx_matrix::launch::Params::new();
             #(<#types as ::ptx_matrix::launch::KernelParam>::values(#names, &mut params);)*
+            // SAFETY: it calls the kernel with its parameters.
+            let body = unsafe {
+                ::ptx_matrix::launch::KernelBody::new(move |block: &::ptx_matrix::Block<'_>| {
+                    #parts
+                    #name(block, #(#arguments),*)
+                })
+            };
             let launch = ::ptx_matrix::launch::Launch {
                 kernel: &Self::INFO,
                 grid: ::core::convert::Into::into(grid),
                 params: &params,
-                body: &move |block| {
-                    #parts
-                    #name(block, #(#arguments),*)
-                },
+                body: &|block| body.run(block),
             };
             // SAFETY: the parameters are this kernel's, of buffers that are borrowed until this returns.
             unsafe { device.launch(launch) }

@@ -16,6 +16,30 @@ pub struct Launch<'a> {
     pub body: &'a (dyn Fn(&Block<'_>) + Sync),
 }
 
+/// A kernel's body with its arguments: what blocks run in parallel, although the arguments do not go to other threads otherwise.
+///
+/// (A thread of the host's that was handed a slice could be simulating a block of another launch, for which it is no memory to
+/// write to.)
+#[doc(hidden)]
+pub struct KernelBody<F>(F);
+
+// SAFETY: as `new` says, the simulator alone calls it from several threads, and only to read what it captures.
+unsafe impl<F> Sync for KernelBody<F> {}
+
+impl<F: Fn(&Block<'_>)> KernelBody<F> {
+    /// # Safety
+    /// The closure captures a kernel's parameters, and does nothing but call the kernel with copies of them. A device runs
+    /// it in blocks of its launch only.
+    pub unsafe fn new(body: F) -> Self {
+        KernelBody(body)
+    }
+
+    /// Runs the kernel in a block.
+    pub fn run(&self, block: &Block<'_>) {
+        (self.0)(block);
+    }
+}
+
 /// Something that runs kernels: the simulator, or a GPU with the kernels' PTX loaded.
 ///
 /// # Safety

@@ -8,7 +8,7 @@ mod param;
 mod device;
 
 #[cfg(not(target_arch = "nvptx64"))]
-pub use device::{Device, Launch};
+pub use device::{Device, KernelBody, Launch};
 pub use grid::Grid;
 pub use param::KernelParam;
 #[cfg(not(target_arch = "nvptx64"))]

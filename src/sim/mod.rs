@@ -40,4 +40,4 @@ pub(crate) use memory::{
     store_matrices, store_shared, transpose_matrix, wait_for_copies, write_global,
 };
 pub(crate) use record::{Traffic, note_collective, note_element};
-pub(crate) use warps::{fail, forget_reads, run_lanes};
+pub(crate) use warps::{fail, note_access, run_lanes};

@@ -11,6 +11,7 @@ use crate::sim::record::Profile;
 use crate::sim::record::Recorder;
 use crate::sim::record::Trace;
 use crate::sim::warps::block::{self, Ran};
+use crate::sim::warps::polling::PATIENCE;
 use bytemuck::Pod;
 use rayon::prelude::*;
 use std::string::String;
@@ -43,6 +44,7 @@ use std::{format, vec};
 pub struct Simulator {
     seed: u64,
     schedules: u64,
+    patience: u64,
     strict: bool,
     profiled: bool,
     traced: bool,
@@ -107,7 +109,7 @@ impl CheckedRun for Result<Report, SimError> {
 impl Simulator {
     /// A simulator whose warps take turns in the order of this seed.
     pub const fn new(seed: u64) -> Self {
-        Simulator { seed, schedules: 1, strict: false, profiled: false, traced: false }
+        Simulator { seed, schedules: 1, patience: PATIENCE, strict: false, profiled: false, traced: false }
     }
 
     /// The simulator, to run each block in so many orders of its warps: those of the seed and of the ones that follow it.
@@ -140,6 +142,13 @@ impl Simulator {
     pub const fn schedules(self, count: u64) -> Self {
         assert!(count > 0, "a launch runs in at least one order of its warps");
         Simulator { schedules: count, ..self }
+    }
+
+    /// The same, but a warp whose lanes make so many accesses to memory without coming to a `sync` of the block is taken for one that
+    /// does not end. (Without it: 2^28, which takes half a minute. A loop that accesses no memory is not noticed.)
+    #[must_use]
+    pub const fn patience(self, accesses: u64) -> Self {
+        Simulator { patience: accesses, ..self }
     }
 
     /// The same, but what a run is warned of ends it as an error.
@@ -182,10 +191,11 @@ impl Simulator {
 
     /// Runs a block in each of the schedules. (With one warp, there is only one.)
     fn run_block(&self, launch: &Launch<'_>, index: Grid) -> Ran {
-        let mut ran = block::run(launch, index, self.seed, Recorder::new(self.profiled, self.traced));
+        let mut ran = block::run(launch, index, self.seed, self.patience, Recorder::new(self.profiled, self.traced));
         let schedules = if launch.kernel.threads as usize > LANES { self.schedules } else { 1 };
         let others = (1..schedules).into_par_iter();
-        let found = others.map(|other| block::run(launch, index, self.seed.wrapping_add(other), None).found);
+        let found =
+            others.map(|other| block::run(launch, index, self.seed.wrapping_add(other), self.patience, None).found);
         found.collect::<Vec<Found>>().into_iter().for_each(|found| ran.found.append(found));
         ran
     }

@@ -88,3 +88,13 @@ fn it_says_how_to_mend_it() {
     );
     assert_eq!(error.to_string(), expected);
 }
+
+#[test]
+fn in_the_first_of_two_parts_that_a_copy_takes() {
+    let mut a = [0; 16];
+    mark_unwritten(&mut a[12..13]);
+    mark_unwritten(&mut a[14..15]);
+    a[14] = 1;
+    let error = constants::simulate(1, &a, 2, 12).unwrap_err();
+    assert_eq!(error.misuse, Misuse::GlobalUnwritten { name: "a", index: 12 });
+}

@@ -12,6 +12,7 @@ mod global;
 mod global_unwritten;
 mod launch;
 mod message;
+mod nested;
 mod operands;
 mod panic;
 mod polling;

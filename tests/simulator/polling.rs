@@ -1,7 +1,7 @@
 //! Lanes that wait by reading.
 
 use crate::assert_at;
-use ptx_matrix::sim::{Memory, Misuse, SHARED_BASE};
+use ptx_matrix::sim::{Memory, Misuse, SHARED_BASE, Simulator};
 use ptx_matrix::*;
 
 #[kernel(threads = 64)]
@@ -23,7 +23,7 @@ fn wait_for_a_flag(block: &Block, #[shared] flag: SharedTile<u8, 1, 16>) {
 fn a_flag_in_shared_memory() {
     let memory = Memory::Shared { address: SHARED_BASE };
     let found = (0..8).find_map(|seed| {
-        let error = wait_for_a_flag::launch(&sim::Simulator::new(seed), 1).unwrap_err();
+        let error = wait_for_a_flag::launch(&Simulator::new(seed).patience(1 << 16), 1).unwrap_err();
         matches!(error.misuse, Misuse::Polling { .. }).then_some(error)
     });
     let error = found.expect("an order in which the first warp comes first");
@@ -46,7 +46,43 @@ fn wait_for_another_block(block: &Block, d: GlobalMut<u32>) {
 
 #[test]
 fn a_flag_in_global_memory() {
-    let error = wait_for_another_block::simulate(2, &mut [0]).unwrap_err();
+    let error = wait_for_another_block::launch(&Simulator::new(0).patience(1 << 16), 2, &mut [0]).unwrap_err();
     assert_eq!(error.misuse, Misuse::Polling { memory: Memory::Global { name: "d", index: 0 } });
     assert_at(&error, "global", (0, 0, 0), 0, Some(0));
+}
+
+/// Waits in other ways than by one element, and does other things meanwhile.
+#[kernel(threads = 32)]
+fn wait_otherwise(block: &Block, a: Global<u32>, d: GlobalMut<u32>, how: u32) {
+    let warp = block.warp();
+    match how {
+        0 => while a.get(0) == 0 {},
+        1 => drop(warp.each(|lane| while d.get(lane, 0) + d.get(lane, 1) == 0 {})),
+        2 => drop(warp.each(|lane| {
+            while d.get(lane, 0) == 0 {
+                d.set(2 + lane.id(), d.get(lane, 2 + lane.id()) + 1);
+            }
+        })),
+        // SAFETY: all lanes come here, equally often.
+        3 => drop(warp.each(|lane| {
+            while d.get(lane, 0) == 0 {
+                unsafe { raw::bar_warp_sync() }
+            }
+        })),
+        // Long, but it ends.
+        _ => drop(warp.each(|lane| (0..1000).map(|_| d.get(lane, 0)).max())),
+    }
+}
+
+#[test]
+fn what_does_not_end() {
+    let run = |how| {
+        let simulator = Simulator::new(0).patience(1 << 16);
+        wait_otherwise::launch(&simulator, 1, &[0], &mut [0; 34], how)
+    };
+    for how in 0..4 {
+        let error = run(how).unwrap_err();
+        assert_eq!(error.misuse, Misuse::Endless { accesses: 1 << 16 }, "{how}: {error}");
+    }
+    run(4).unwrap();
 }

@@ -1,7 +1,7 @@
 //! Raw loads, stores and copies, checked as the typed ones are.
 
 use crate::{assert_at, line_of};
-use ptx_matrix::sim::{Agent, Memory, Misuse, SHARED_BASE, SimError};
+use ptx_matrix::sim::{Agent, Memory, Misuse, SHARED_BASE, SimError, Simulator};
 use ptx_matrix::*;
 
 /// 128 bytes of shared memory.
@@ -249,4 +249,51 @@ fn a_trap() {
     assert_eq!(error.misuse, Misuse::Trap);
     assert_at(&error, "trap", (0, 0, 0), 0, Some(12));
     stop::simulate(1, 32).unwrap();
+}
+
+/// Copies four bytes from within an element of eight, which the block has written.
+#[kernel(threads = 64, target = "sm_80")]
+fn copy_half_an_element(
+    block: &Block,
+    #[shared] tile: SharedTile<u32, 1, 4>,
+    d: GlobalMut<f64>,
+    o: GlobalMut<u32>,
+    sync: u32,
+) {
+    let warp = block.warp();
+    let second = warp.index() == 1;
+    warp.each(|lane| {
+        if second && lane.id() == 0 {
+            d.set(1, 1.0)
+        }
+    });
+    if sync == 1 {
+        block.sync();
+    }
+    if !second {
+        warp.each(|lane| {
+            if lane.id() == 0 {
+                // SAFETY: the upper half of element 1, and four bytes of the tile.
+                unsafe { raw::cp_async_ca_shared_global_4(tile.address(), d.as_ptr().cast::<u8>().add(12)) };
+            }
+        });
+        CpAsync::<4>::commit(warp);
+        CpAsync::<4>::wait::<0>(warp);
+        warp.each(|lane| {
+            if lane.id() == 0 {
+                o.set(0, tile.get(lane, (0, 0)))
+            }
+        });
+    }
+}
+
+#[test]
+fn a_copy_from_within_an_element() {
+    let mut o = [0];
+    let d = || [0.0; 2];
+    copy_half_an_element::launch(&Simulator::new(0).schedules(20).strict(), 1, &mut d(), &mut o, 1).unwrap();
+    assert_eq!(o[0], (1.0f64.to_bits() >> 32) as u32);
+    let error = copy_half_an_element::simulate(1, &mut d(), &mut o, 0).unwrap_err();
+    let Misuse::Race { memory, .. } = &error.misuse else { panic!("{error}") };
+    assert_eq!(*memory, Memory::Global { name: "d", index: 1 });
 }

@@ -4,7 +4,7 @@
 //! Registers are plain words. But 32 of them that are the same, lane by lane, as those that an `mma` returned are
 //! those, if they are not as few different words as chance would bring together.
 
-use crate::fragment::{Layout, Registers, Role};
+use crate::fragment::{Registers, Role};
 use crate::lane::LANES;
 use crate::sim::findings::Misuse;
 use crate::sim::memory::race::Lanes;
@@ -16,7 +16,7 @@ use std::collections::VecDeque;
 use std::vec::Vec;
 
 /// Results that are remembered of each warp.
-const REMEMBERED: usize = 32;
+const REMEMBERED: usize = 128;
 
 /// Words other than zero, and than each other, from which on 32 are not the same by chance.
 const TELLING: usize = 16;
@@ -29,7 +29,6 @@ type Column = [u32; LANES];
 struct Matrix {
     role: char,
     element: &'static str,
-    layout: Layout,
 }
 
 /// What an `mma` returned.
@@ -44,17 +43,16 @@ struct MmaResult {
 pub(in crate::sim) struct MmaResults(Vec<VecDeque<MmaResult>>);
 
 impl Matrix {
-    fn of<R: Role, S: FragmentShape<R, T::Width>, T: Element>() -> Self {
-        Matrix { role: R::NAME, element: T::NAME, layout: S::LAYOUT }
+    fn of<R: Role, T: Element>() -> Self {
+        Matrix { role: R::NAME, element: T::NAME }
     }
 
     /// Whether registers that were returned as this may be taken as `operand`. An accumulator of the elements that A or B is
     /// of (a tf32 is an f32) is a matrix of them too, of other rows and columns: kernels use it so on purpose.
     fn may_be(&self, operand: &Matrix) -> bool {
-        if operand.role == self.role {
-            return (operand.element, operand.layout) == (self.element, self.layout);
-        }
-        operand.element == self.element || (self.element, operand.element) == ("f32", "tf32")
+        // The registers of accumulators of all shapes lie alike: two of 8 rows make one of 16.
+        let as_tf32 = operand.role != self.role && (self.element, operand.element) == ("f32", "tf32");
+        operand.element == self.element || as_tf32
     }
 }
 
@@ -93,7 +91,7 @@ pub(in crate::sim) fn check_operand<R: Role, S: FragmentShape<R, T::Width>, T: E
     if std::thread::panicking() {
         return;
     }
-    let operand = Matrix::of::<R, S, T>();
+    let operand = Matrix::of::<R, T>();
     with_block(|block| {
         let mut results = block.results.borrow_mut();
         let columns: Vec<Column> = columns(fragment.registers().array()).collect();
@@ -114,7 +112,7 @@ pub(in crate::sim) fn remember_result<R: Role, S: FragmentShape<R, T::Width>, T:
     site: Site,
     fragment: &Fragment<R, S, T>,
 ) {
-    let matrix = Matrix::of::<R, S, T>();
+    let matrix = Matrix::of::<R, T>();
     with_block(|block| {
         let mut results = block.results.borrow_mut();
         let results = results.of(block.running());
@@ -129,25 +127,23 @@ pub(in crate::sim) fn remember_result<R: Role, S: FragmentShape<R, T::Width>, T:
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fragment::{M16N8K8, M16N8K16, RoleA, RoleB, RoleC};
+    use crate::fragment::{RoleA, RoleB, RoleC};
     use crate::tf32;
     use half::{bf16, f16};
 
     #[test]
     fn what_an_accumulator_may_be() {
-        let c = Matrix::of::<RoleC, M16N8K8, f32>();
-        assert!(c.may_be(&Matrix::of::<RoleC, M16N8K16, f32>()));
-        assert!(c.may_be(&Matrix::of::<RoleA, M16N8K8, tf32>()));
-        assert!(!c.may_be(&Matrix::of::<RoleC, M16N8K16, f16>()));
-        assert!(!c.may_be(&Matrix::of::<RoleA, M16N8K16, bf16>()));
-        assert!(!c.may_be(&Matrix::of::<RoleB, M16N8K8, f16>()));
-        let c = Matrix::of::<RoleC, M16N8K8, f16>();
-        assert!(c.may_be(&Matrix::of::<RoleA, M16N8K16, f16>()));
-        assert!(c.may_be(&Matrix::of::<RoleB, M16N8K16, f16>()));
-        assert!(!c.may_be(&Matrix::of::<RoleA, M16N8K16, bf16>()));
-        assert!(!c.may_be(&Matrix::of::<RoleC, M16N8K16, f32>()));
-        let elsewhere = Matrix { layout: Matrix::of::<RoleB, M16N8K8, f16>().layout, ..c };
-        assert!(!c.may_be(&elsewhere), "a C of another layout");
+        let c = Matrix::of::<RoleC, f32>();
+        assert!(c.may_be(&Matrix::of::<RoleC, f32>()));
+        assert!(c.may_be(&Matrix::of::<RoleA, tf32>()));
+        assert!(!c.may_be(&Matrix::of::<RoleC, f16>()));
+        assert!(!c.may_be(&Matrix::of::<RoleA, bf16>()));
+        assert!(!c.may_be(&Matrix::of::<RoleB, f16>()));
+        let c = Matrix::of::<RoleC, f16>();
+        assert!(c.may_be(&Matrix::of::<RoleA, f16>()));
+        assert!(c.may_be(&Matrix::of::<RoleB, f16>()));
+        assert!(!c.may_be(&Matrix::of::<RoleA, bf16>()));
+        assert!(!c.may_be(&Matrix::of::<RoleC, f32>()));
     }
 
     #[test]

@@ -78,6 +78,12 @@ impl fmt::Display for Misuse {
             Misuse::WrongOperand { role, element, result, .. } => {
                 write!(f, "the registers of an {result} accumulator are taken for {role} of {element}")
             }
+            Misuse::Endless { accesses } => {
+                write!(
+                    f,
+                    "endless: a warp has made {accesses} accesses and come to no `sync`: does it wait for what does not happen?"
+                )
+            }
             Misuse::Polling { memory } => {
                 write!(f, "deadlock: {memory} is read again and again, and nobody can write it meanwhile")
             }
@@ -129,6 +135,7 @@ impl Misuse {
             Misuse::WrongOperand { .. } => {
                 "bring the elements to the type and to the lanes: by `Fragment::map`, or through shared memory".into()
             }
+            Misuse::Endless { .. } => "if it does end, give the simulator more patience".into(),
             Misuse::Polling { .. } => "what another warp or lane writes is seen behind a `sync`: wait there".into(),
             Misuse::Deadlock { .. } => "every warp of a block must come to `sync` equally often".into(),
             _ => return None,

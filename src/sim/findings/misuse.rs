@@ -266,6 +266,11 @@ pub enum Misuse {
         /// The panic's message.
         message: String,
     },
+    /// A warp accesses memory on and on, and comes to no `sync`: see [`Simulator::patience`](super::Simulator::patience).
+    Endless {
+        /// Accesses of its lanes since its turn began.
+        accesses: u64,
+    },
     /// The launch itself is wrong; no kernel ran.
     Launch {
         /// What is.

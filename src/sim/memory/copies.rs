@@ -7,7 +7,7 @@ use crate::sim::memory::race::Lanes;
 use crate::sim::record::{note_copy, note_lane};
 use crate::sim::warps::block::BlockState;
 use crate::sim::warps::context::{current_lane, fail, with_block};
-use crate::sim::warps::polling::forget_reads;
+use crate::sim::warps::polling::note_access;
 use crate::site::Site;
 use std::ops::Range;
 use std::vec::Vec;
@@ -35,7 +35,7 @@ pub(crate) fn start_copy(site: Site, form: &'static str, to: u32, bytes: &[u8], 
     if std::thread::panicking() {
         return;
     }
-    forget_reads();
+    note_access(site);
     note_copy(site, form, to, read);
     let started = with_block(|block| {
         block.shared.start_copy(block.access(site), to, bytes.len())?;

@@ -135,7 +135,7 @@ pub(crate) fn read_global(site: Site, address: usize, element: ElementOf, bytes:
     note_read(site, address, bytes, || element.into());
 }
 
-/// The same for what is no load of an element: an asynchronous copy, which may take only its first bytes.
+/// The same for what is no load of an element: an asynchronous copy.
 pub(in crate::sim) fn read_by_copy(site: Site, address: usize, element: ElementOf, bytes: &mut [u8]) {
     with_block(|block| {
         let by = block.access(site);
@@ -145,7 +145,7 @@ pub(in crate::sim) fn read_by_copy(site: Site, address: usize, element: ElementO
             block.findings.note(by, race(("read", "write"), element.into(), by, earlier));
         }
         match &accessed.value {
-            Some(value) => bytes.copy_from_slice(&value.bytes()[..bytes.len()]),
+            Some(value) => bytes.copy_from_slice(value.bytes()),
             None => check_written(block, by, address..address + bytes.len(), element),
         }
     });

@@ -6,7 +6,7 @@ use crate::sim::memory::race::{Access, History};
 use crate::sim::record::Traffic;
 use crate::sim::record::note_element;
 use crate::sim::warps::context::{fail, with_block};
-use crate::sim::warps::polling::{forget_reads, note_read};
+use crate::sim::warps::polling::{note_access, note_read};
 use crate::site::Site;
 use std::cell::RefCell;
 use std::ops::Range;
@@ -138,7 +138,7 @@ pub(crate) fn store_shared(site: Site, address: u32, from: &[u8]) {
     if std::thread::panicking() {
         return;
     }
-    forget_reads();
+    note_access(site);
     note_element(site, Traffic::SharedWrite, address as usize, from.len());
     let stored = with_block(|block| block.shared.store(block.access(site), address, from));
     stored.unwrap_or_else(|misuse| fail(site, misuse));

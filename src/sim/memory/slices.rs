@@ -59,15 +59,20 @@ pub(in crate::sim) unsafe fn read_for_copy(site: Site, from: *const u8, bytes: u
     if !offset.is_multiple_of(bytes) {
         fail(site, Misuse::CopyMisaligned { name, index, bytes });
     }
-    // SAFETY: they lie in the slice, which nobody writes before the block has ended.
-    unsafe { from.copy_to_nonoverlapping(into.as_mut_ptr(), into.len()) };
-    let elements = (address..).step_by(element).zip(index..).zip(into.chunks_mut(element));
-    for ((address, index), bytes) in elements {
+    // Element by element, whole ones, as others access them: a copy may begin or end within one.
+    for index in index..end.div_ceil(element) {
+        let (first, address) = (index * element, start + index * element);
+        let part = offset.max(first)..end.min(first + element);
+        let mut bytes = [0; size_of::<u64>()];
+        let bytes = &mut bytes[..element];
+        // SAFETY: it lies in the slice, which nobody writes before the block has ended.
+        unsafe { from.wrapping_add(first).wrapping_sub(offset).copy_to_nonoverlapping(bytes.as_mut_ptr(), element) };
         let of = ElementOf { name, index };
         if is_mut {
             read_by_copy(site, address, of, bytes);
         } else {
-            read_constant(site, address..address + bytes.len(), of);
+            read_constant(site, start + part.start..start + part.end, of);
         }
+        into[part.start - offset..part.end - offset].copy_from_slice(&bytes[part.start - first..part.end - first]);
     }
 }

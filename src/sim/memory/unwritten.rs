@@ -28,6 +28,9 @@ struct Marked {
 impl Marked {
     /// A byte is known to be this now.
     fn set(&mut self, start: usize, addresses: Range<usize>, to: &[u8]) {
+        if addresses.is_empty() {
+            return;
+        }
         self.bytes[addresses.start - start..addresses.end - start].copy_from_slice(to);
         self.unwritten.remove(addresses);
     }
@@ -43,7 +46,8 @@ fn marked_mut() -> RwLockWriteGuard<'static, BTreeMap<usize, Marked>> {
 
 /// Makes a buffer one that nothing has written yet, as freshly allocated memory of a GPU is: it has arbitrary contents, and
 /// a kernel that reads an element of it before a kernel, or the host, has written it, is told of by the simulator.
-/// (What the host writes is known by its bytes: up to seven between others that it has written pass for written too.)
+/// (What the host writes is known by its bytes: up to seven between others that it has written, or of smaller elements than four
+/// bytes beside others, pass for written too.)
 ///
 /// ```
 /// use ptx_matrix::{sim, *};
@@ -118,17 +122,38 @@ pub(in crate::sim) fn launched_with<T: Pod>(buffer: &[T]) {
         return;
     }
     let bytes: &[u8] = bytemuck::cast_slice(buffer);
-    let here = addresses(bytes);
+    let (here, size) = (addresses(bytes), size_of::<T>());
+    // Beside what was written, a small element may be what it was by chance.
+    let border = if size < size_of::<u32>() { TELLING - size } else { 0 };
     for (start, marked) in overlapping(&mut marked_mut(), &here) {
         let common = start.max(here.start)..(start + marked.bytes.len()).min(here.end);
-        let still = |marked: &Marked, address: usize| bytes[address - here.start] == marked.bytes[address - start];
+        // The element that has the byte, as far as it is here.
+        let element = |address: usize| {
+            let first = here.start + (address - here.start) / size * size;
+            first.max(common.start)..(first + size).min(common.end)
+        };
+        let still = |marked: &Marked, of: Range<usize>| {
+            bytes[of.start - here.start..of.end - here.start] == marked.bytes[of.start - start..of.end - start]
+        };
         let mut at = common.start;
         while at < common.end {
-            let is_still = still(marked, at);
-            let end = (at..common.end).find(|&address| still(marked, address) != is_still).unwrap_or(common.end);
-            let all = (at..end) == common;
-            if !is_still || (end - at < TELLING && !all) {
-                marked.set(start, at..end, &bytes[at - here.start..end - here.start]);
+            let is_still = still(marked, element(at));
+            let mut end = element(at).end;
+            while end < common.end && still(marked, element(end)) == is_still {
+                end = element(end).end;
+            }
+            let mut written = |part: Range<usize>| {
+                marked.set(start, part.clone(), &bytes[part.start - here.start..part.end - here.start]);
+            };
+            if !is_still || (end - at < TELLING && (at..end) != common) {
+                written(at..end);
+            } else {
+                if at > common.start {
+                    written(at..(at + border).min(end));
+                }
+                if end < common.end {
+                    written(end.saturating_sub(border).max(at)..end);
+                }
             }
             at = end;
         }
@@ -142,9 +167,13 @@ pub(in crate::sim) fn is_known() -> bool {
 
 /// Whether some of these addresses are of bytes that nothing wrote.
 pub(in crate::sim) fn contains(addresses: Range<usize>) -> bool {
-    is_known()
-        && !addresses.is_empty()
-        && marked().range(..addresses.end).next_back().is_some_and(|(_, marked)| marked.unwritten.overlaps(&addresses))
+    if !is_known() || addresses.is_empty() {
+        return false;
+    }
+    let marked = marked();
+    let mut here =
+        marked.range(..addresses.end).rev().take_while(|(start, marked)| *start + marked.bytes.len() > addresses.start);
+    here.any(|(_, marked)| marked.unwritten.overlaps(&addresses))
 }
 
 /// Kernels have written these bytes.

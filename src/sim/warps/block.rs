@@ -11,18 +11,21 @@ use crate::sim::memory::race::{Access, Lanes};
 use crate::sim::memory::shared::SharedMemory;
 use crate::sim::memory::slices::Slices;
 use crate::sim::record::{Recorder, note_sync};
-use crate::sim::warps::context::{Failure, current_lane, in_block, take_panic};
+use crate::sim::warps::context::{Failure, current_lane, in_block, take_panic, unwind};
+use crate::sim::warps::polling::begin_turn;
 use crate::site::Site;
 use crate::{Block, Grid};
 use core::panic::Location;
 use corosensei::stack::DefaultStack;
 use corosensei::{Coroutine, CoroutineResult, Yielder};
+use std::any::Any;
 use std::boxed::Box;
 use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
-use std::vec;
+use std::string::String;
 use std::vec::Vec;
+use std::{format, vec};
 
 /// A warp's stack. Fragments are held for all 32 lanes, and unoptimised code moves them about; only what is touched
 /// takes memory.
@@ -136,7 +139,13 @@ pub(in crate::sim) struct Ran {
 }
 
 /// Runs one block to its end, or as far as it can go.
-pub(in crate::sim) fn run(launch: &Launch<'_>, index: Grid, seed: u64, recorder: Option<Recorder>) -> Ran {
+pub(in crate::sim) fn run(
+    launch: &Launch<'_>,
+    index: Grid,
+    seed: u64,
+    patience: u64,
+    recorder: Option<Recorder>,
+) -> Ran {
     let threads = launch.kernel.threads as usize;
     let findings = Rc::new(Findings::new(launch.kernel.name, index, seed));
     let state = Rc::new(BlockState {
@@ -171,9 +180,13 @@ pub(in crate::sim) fn run(launch: &Launch<'_>, index: Grid, seed: u64, recorder:
         .collect();
     let random =
         fastrand::Rng::with_seed(seed ^ (u64::from(index.x) << 32 | u64::from(index.y) << 16 | u64::from(index.z)));
-    let ran = take_turns(&state, &mut warps, random);
+    let ran = take_turns(&state, &mut warps, random, patience);
     // Warps that have not ended are unwound, and what they hold is dropped, as part of the block.
-    in_block(&state, || drop(warps));
+    let ended_by = ran.as_ref().err().map(|stopped| {
+        let place = stopped.place.as_ref().map_or(String::new(), |place| format!("\n  --> {place}"));
+        format!("error: {}{place}\n   = in kernel `{}`, block {index}", stopped.misuse, launch.kernel.name)
+    });
+    in_block(&state, || unwind(ended_by, || drop(warps)));
     let state = Rc::into_inner(state).expect("the warps have let go of it");
     if let Err(stopped) = ran {
         let Stopped { misuse, place, warp, lane } = *stopped;
@@ -194,17 +207,26 @@ struct Stopped {
     lane: Option<usize>,
 }
 
+/// What a panic says.
+fn message_of(payload: &(dyn Any + Send)) -> String {
+    let text = payload.downcast_ref::<&str>().copied();
+    let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
+    text.unwrap_or("(no message)").into()
+}
+
 /// Resumes the warps, one at a time and in a random order, until all have ended.
 fn take_turns(
     state: &Rc<BlockState>,
     warps: &mut [WarpCoroutine],
     mut random: fastrand::Rng,
+    patience: u64,
 ) -> Result<(), Box<Stopped>> {
     let mut progress: Vec<_> = warps.iter().map(|_| Progress::Ready).collect();
     loop {
         let ready: Vec<usize> = (0..warps.len()).filter(|&warp| matches!(progress[warp], Progress::Ready)).collect();
         if let Some(&warp) = random.choice(&ready) {
             state.running.set(warp);
+            begin_turn(patience);
             let resumed = in_block(state, || {
                 catch_unwind(AssertUnwindSafe(|| warps[warp].resume(()))).map_err(|payload| (payload, current_lane()))
             });
@@ -219,8 +241,9 @@ fn take_turns(
                             warp: Some(warp),
                             lane: failure.lane,
                         },
-                        Err(_) => {
-                            let (message, place) = take_panic().unwrap_or_default();
+                        Err(payload) => {
+                            // The hook that is told the place is this crate's, unless the program has set another since.
+                            let (message, place) = take_panic().unwrap_or_else(|| (message_of(&*payload), None));
                             Stopped { misuse: Misuse::Panic { message }, place, warp: Some(warp), lane }
                         }
                     }));

@@ -4,6 +4,7 @@ use crate::lane::LANES;
 use crate::sim::findings::{Misuse, Place};
 use crate::sim::record;
 use crate::sim::warps::block::BlockState;
+use crate::sim::warps::lanes::{self, LaneYielder};
 use crate::site::Site;
 use core::panic::Location;
 use std::boxed::Box;
@@ -17,6 +18,8 @@ std::thread_local! {
     static BLOCK: RefCell<Option<Rc<BlockState>>> = const { RefCell::new(None) };
     static LANE: Cell<usize> = const { Cell::new(NO_LANE) };
     static PANIC: RefCell<Option<(String, Option<Place>)>> = const { RefCell::new(None) };
+    /// What ended the run, while the warps that wait are unwound. A destructor that fails now ends the program.
+    static ENDED_BY: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
 const NO_LANE: usize = LANES;
@@ -30,16 +33,28 @@ pub(in crate::sim) struct Failure {
 
 /// Runs `work` as part of simulating the block.
 pub(in crate::sim) fn in_block<R>(block: &Rc<BlockState>, work: impl FnOnce() -> R) -> R {
-    struct Restore(Option<Rc<BlockState>>, bool);
+    /// What was being simulated before: a kernel may simulate another.
+    struct Restore {
+        block: Option<Rc<BlockState>>,
+        recording: bool,
+        lane: usize,
+        yielder: LaneYielder,
+    }
     impl Drop for Restore {
         fn drop(&mut self) {
-            BLOCK.set(self.0.take());
-            record::set_recording(self.1);
-            LANE.set(NO_LANE);
+            BLOCK.set(self.block.take());
+            record::set_recording(self.recording);
+            LANE.set(self.lane);
+            lanes::set_yielder(self.yielder);
         }
     }
     hush_panics();
-    let _restore = Restore(BLOCK.replace(Some(block.clone())), record::set_recording(block.recorder.is_some()));
+    let _restore = Restore {
+        block: BLOCK.replace(Some(block.clone())),
+        recording: record::set_recording(block.recorder.is_some()),
+        lane: LANE.replace(NO_LANE),
+        yielder: lanes::yielder(),
+    };
     work()
 }
 
@@ -72,10 +87,27 @@ pub(crate) fn fail(site: Site, misuse: Misuse) -> ! {
 
 /// Ends the run with a misuse that a collective found in a lane's operand.
 pub(in crate::sim) fn fail_in_lane(site: Site, lane: Option<usize>, misuse: Misuse) -> ! {
-    if cfg!(panic = "abort") {
+    if cfg!(panic = "abort") || std::thread::panicking() {
+        tell_what_ended_the_run();
         std::eprintln!("error: {misuse}\n  --> {}", site.location);
     }
     panic::resume_unwind(Box::new(Failure { misuse, location: site.location, lane }))
+}
+
+/// Unwinds what is left of a run that ended by this.
+pub(in crate::sim) fn unwind(ended_by: Option<String>, work: impl FnOnce()) {
+    ENDED_BY.set(ended_by);
+    work();
+    ENDED_BY.set(None);
+}
+
+/// A destructor is about to end the program, with what ended the run untold.
+fn tell_what_ended_the_run() {
+    ENDED_BY.with_borrow(|ended_by| {
+        if let Some(ended_by) = ended_by {
+            std::eprintln!("{ended_by}\n\nWhile the other warps were unwound, a destructor failed too:");
+        }
+    });
 }
 
 /// The message and the place of the panic that just ended a kernel.
@@ -94,6 +126,10 @@ fn hush_panics() {
             if simulating == Ok(true) {
                 let place = info.location().map(Place::from);
                 let message = info.payload_as_str().unwrap_or("(no message)").to_string();
+                if ENDED_BY.try_with(|by| by.try_borrow().is_ok_and(|by| by.is_some())) == Ok(true) {
+                    tell_what_ended_the_run();
+                    before(info);
+                }
                 PANIC.set(Some((message, place)));
             } else {
                 before(info);

@@ -29,7 +29,7 @@ const STACK_BYTES: usize = 2 << 20;
 const STACKS_KEPT: usize = LANES;
 
 /// One lane's operands of a collective, or its results.
-type Registers = Box<dyn Any>;
+pub(in crate::sim) type Registers = Box<dyn Any>;
 
 /// Computes all lanes' results from all lanes' operands.
 type Execute = Box<dyn FnOnce(WarpOfBlock<'_>, Site, Vec<Registers>) -> Vec<Registers>>;
@@ -38,7 +38,7 @@ type Execute = Box<dyn FnOnce(WarpOfBlock<'_>, Site, Vec<Registers>) -> Vec<Regi
 type Runner = Coroutine<Registers, Arrival, ()>;
 
 /// A lane has come to a collective.
-struct Arrival {
+pub(in crate::sim) struct Arrival {
     lane: usize,
     at: CollectiveAt,
     site: Site,
@@ -49,7 +49,20 @@ struct Arrival {
 std::thread_local! {
     static STACKS: RefCell<Vec<DefaultStack>> = const { RefCell::new(Vec::new()) };
     /// What the running lane waits by.
-    static YIELDER: Cell<*const Yielder<Registers, Arrival>> = const { Cell::new(ptr::null()) };
+    static YIELDER: Cell<LaneYielder> = const { Cell::new(ptr::null()) };
+}
+
+/// What a lane waits by, if one is running.
+pub(in crate::sim) type LaneYielder = *const Yielder<Registers, Arrival>;
+
+/// What the running lane waits by.
+pub(in crate::sim) fn yielder() -> LaneYielder {
+    YIELDER.get()
+}
+
+/// The same lane goes on.
+pub(in crate::sim) fn set_yielder(yielder: LaneYielder) {
+    YIELDER.set(yielder);
 }
 
 /// Runs `body(lane)` for each lane.

@@ -10,4 +10,4 @@ pub use block::WarpOfBlock;
 pub(crate) use context::fail;
 pub use divergence::WaitingLanes;
 pub(crate) use lanes::run_lanes;
-pub(crate) use polling::forget_reads;
+pub(crate) use polling::note_access;

@@ -1,22 +1,26 @@
-//! Lanes that wait by reading.
+//! Lanes that wait by reading, and loops that do not end.
 //!
-//! Here a lane goes on until it waits at a barrier or ends, and no other runs meanwhile. One that reads the same element over
-//! and over, and does nothing else, waits for what nobody will write.
+//! Here a warp goes on until it waits at a barrier or ends, and no other of its block runs meanwhile. One that reads the same element
+//! over and over, and does nothing else, waits for what nobody will write; one that reads and writes without end waits for something
+//! else that does not happen.
 
 use crate::sim::findings::{Memory, Misuse};
 use crate::sim::warps::context::fail;
 use crate::site::Site;
 use std::cell::Cell;
 
-/// Reads in a row, all of the same value, that nobody makes but to wait: a second of them.
-const MANY: u32 = 1 << 22;
+/// Accesses that a warp may make in a turn, unless the simulator is told otherwise: half a minute of them.
+pub(in crate::sim) const PATIENCE: u64 = 1 << 28;
+
+/// Reads in a row, all of the same value, that nobody makes but to wait: seconds of them.
+const MANY: u64 = 1 << 25;
 
 /// Reads in a row of one element and of one value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Reads {
     address: usize,
     value: u128,
-    times: u32,
+    times: u64,
 }
 
 const NONE: Reads = Reads { address: 0, value: 0, times: 0 };
@@ -24,6 +28,8 @@ const NONE: Reads = Reads { address: 0, value: 0, times: 0 };
 std::thread_local! {
     /// Those of the running lane, up to now.
     static READS: Cell<Reads> = const { Cell::new(NONE) };
+    /// Accesses that the warp may make in this turn, and those that are left.
+    static TURN: Cell<(u64, u64)> = const { Cell::new((u64::MAX, u64::MAX)) };
 }
 
 impl Reads {
@@ -34,6 +40,11 @@ impl Reads {
     }
 }
 
+/// A warp's turn begins.
+pub(in crate::sim) fn begin_turn(patience: u64) {
+    TURN.set((patience, patience));
+}
+
 /// The running lane has read `value` from memory that may change.
 #[inline]
 pub(crate) fn note_read(site: Site, address: usize, value: &[u8], memory: impl FnOnce() -> Memory) {
@@ -41,14 +52,32 @@ pub(crate) fn note_read(site: Site, address: usize, value: &[u8], memory: impl F
     bits[..value.len()].copy_from_slice(value);
     let reads = READS.get().and(address, u128::from_ne_bytes(bits));
     READS.set(reads);
-    if reads.times == MANY && !std::thread::panicking() {
+    let (patience, _) = TURN.get();
+    if reads.times == MANY.min(patience) && !std::thread::panicking() {
         fail(site, Misuse::Polling { memory: memory() });
     }
+    spend(site);
+}
+
+/// The running lane accesses memory in another way.
+#[inline]
+pub(crate) fn note_access(site: Site) {
+    forget_reads();
+    spend(site);
+}
+
+#[inline]
+fn spend(site: Site) {
+    let (patience, left) = TURN.get();
+    if left == 0 && !std::thread::panicking() {
+        fail(site, Misuse::Endless { accesses: patience });
+    }
+    TURN.set((patience, left.saturating_sub(1)));
 }
 
 /// The running lane does something else, or another goes on.
 #[inline]
-pub(crate) fn forget_reads() {
+pub(in crate::sim) fn forget_reads() {
     READS.set(NONE);
 }
 

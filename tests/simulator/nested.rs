@@ -1,0 +1,33 @@
+//! Kernels that simulate others.
+
+use ptx_matrix::sim::{Misuse, Simulator};
+use ptx_matrix::*;
+
+#[kernel(threads = 64)]
+fn inner(block: &Block, d: GlobalMut<u32>) {
+    let first = block.warp().index() * 32;
+    block.sync();
+    block.warp().each(|lane| d.set(first + lane.id(), raw::index::thread()));
+}
+
+/// Each lane runs another kernel, then writes: its own element, or all the same.
+#[kernel(threads = 32)]
+fn outer(block: &Block, d: GlobalMut<u32>, same: u32) {
+    block.warp().each(|lane| {
+        let mut result = [0; 64];
+        inner::simulate(1, &mut result).unwrap();
+        assert_eq!(raw::index::thread(), lane.id() as u32);
+        // SAFETY: all lanes come here.
+        unsafe { raw::bar_warp_sync() };
+        d.set(if same == 1 { 0 } else { lane.id() }, result[lane.id() + 1]);
+    });
+}
+
+#[test]
+fn the_outer_one_goes_on_as_the_lane_that_it_was() {
+    let mut d = [0; 32];
+    outer::launch(&Simulator::new(0).strict(), 1, &mut d, 0).unwrap();
+    assert_eq!(d[31], 32);
+    let error = outer::simulate(1, &mut d, 1).unwrap_err();
+    assert!(matches!(error.misuse, Misuse::Race { .. }), "{error}");
+}
