@@ -67,18 +67,6 @@ impl<T> PerLane<T> {
         return PerLane([value; LANES]);
     }
 
-    /// Both values of each lane.
-    #[inline(always)]
-    pub(crate) fn zip<U>(self, other: PerLane<U>) -> PerLane<(T, U)> {
-        #[cfg(target_arch = "nvptx64")]
-        return PerLane((self.0, other.0));
-        #[cfg(not(target_arch = "nvptx64"))]
-        return {
-            let mut others = other.0.into_iter();
-            PerLane(self.0.map(|value| (value, others.next().expect("as many lanes"))))
-        };
-    }
-
     /// A function, the same in every lane, of each lane's value.
     #[inline(always)]
     pub(crate) fn map<U>(self, value: impl Fn(T) -> U) -> PerLane<U> {

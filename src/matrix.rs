@@ -22,13 +22,11 @@ pub trait CountOf: Registers<Register = u32> {
     type Count: Count<Registers = Self>;
 }
 
-/// Registers of which two make the registers of another [`Count`]: what `ldmatrix` and `stmatrix` can move as a pair.
+/// Registers of which two make the registers of another [`Count`]: what one `ldmatrix` can load as a pair.
 pub trait PairOf: CountOf {
     /// The registers of both.
     type Pair: CountOf;
 
-    /// Both, one behind the other.
-    fn join(first: Self, second: Self) -> Self::Pair;
     /// The two of them.
     fn split(pair: Self::Pair) -> [Self; 2];
 }
@@ -36,10 +34,6 @@ pub trait PairOf: CountOf {
 impl PairOf for [u32; 1] {
     type Pair = [u32; 2];
 
-    #[inline(always)]
-    fn join([a]: [u32; 1], [b]: [u32; 1]) -> [u32; 2] {
-        [a, b]
-    }
     #[inline(always)]
     fn split([a, b]: [u32; 2]) -> [Self; 2] {
         [[a], [b]]
@@ -49,10 +43,6 @@ impl PairOf for [u32; 1] {
 impl PairOf for [u32; 2] {
     type Pair = [u32; 4];
 
-    #[inline(always)]
-    fn join([a, b]: [u32; 2], [c, d]: [u32; 2]) -> [u32; 4] {
-        [a, b, c, d]
-    }
     #[inline(always)]
     fn split([a, b, c, d]: [u32; 4]) -> [Self; 2] {
         [[a, b], [c, d]]

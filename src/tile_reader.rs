@@ -66,9 +66,12 @@ pub enum Along {
 /// ```
 pub struct TileReader<'k, Tile: ReadTile, const COPIES: usize> {
     matrix: GlobalMatrix<'k, Tile::Element, Tile::Order>,
-    /// The row and column of the tile that comes next.
-    at: (u32, u32),
     along: Along,
+    /// Where the next tile starts along the way: its row or column, modulo 2^64, as `start` is an address modulo 2^64. So the two
+    /// cannot part, however far one goes.
+    at: usize,
+    /// Where the matrix ends along the way.
+    end: usize,
     /// The first element of the lines of the next tile, or of the last lines that the matrix has.
     start: Source<Tile::Element>,
     /// Where each copy of a tile reads from, in elements from there.
@@ -260,7 +263,7 @@ impl<'k, Tile: ReadTile, const COPIES: usize> TileReader<'k, Tile, COPIES> {
         let last_line = if across { lines.saturating_sub(1) } else { usize::MAX };
         let last = if across { usize::MAX } else { length.saturating_sub(1) / Self::PER_CHUNK * Self::PER_CHUNK };
         let (first_line, first) = (first_line.min(last_line), first.min(last));
-        let start = Source(start.wrapping_add(first_line * matrix.stride() + first));
+        let start = Source(start.wrapping_add(first_line.wrapping_mul(matrix.stride()).wrapping_add(first)));
         let count = threads.count();
         let from = threads.each_thread(|_, rank| {
             core::array::from_fn(|copy| {
@@ -276,7 +279,10 @@ impl<'k, Tile: ReadTile, const COPIES: usize> TileReader<'k, Tile, COPIES> {
             let (line, along) = Self::chunk(count, rank, 0);
             if Tile::Order::ROW_MAJOR { Tile::offset_of(line, along) } else { Tile::offset_of(along, line) }
         });
-        TileReader { matrix, at: (at.0 as u32, at.1 as u32), along, start, from, to, _tile: PhantomData }
+        let (at, end) = if along == Along::Rows { (at.0, matrix.rows()) } else { (at.1, matrix.cols()) };
+        // A matrix without lines has no last one to read in the place of others.
+        let end = if lines == 0 || length == 0 { 0 } else { end };
+        TileReader { matrix, along, at, end, start, from, to, _tile: PhantomData }
     }
 
     /// The line, and where in it, of a thread's copy.
@@ -290,20 +296,10 @@ impl<'k, Tile: ReadTile, const COPIES: usize> TileReader<'k, Tile, COPIES> {
     pub fn advance(&mut self, tiles: isize) {
         let along_rows = self.along == Along::Rows;
         let size = if along_rows { Tile::SIZE.0 } else { Tile::SIZE.1 };
-        let at = if along_rows { &mut self.at.0 } else { &mut self.at.1 };
-        *at = at.wrapping_add_signed((tiles * size as isize) as i32);
+        let elements = tiles.wrapping_mul(size as isize);
+        self.at = self.at.wrapping_add_signed(elements);
         let pitch = if along_rows == Tile::Order::ROW_MAJOR { self.matrix.stride() } else { 1 };
-        let step = tiles * (size * pitch) as isize;
-        self.start = Source(self.start.0.wrapping_offset(step));
-    }
-
-    /// Where the next tile starts along the way, and where the matrix ends.
-    #[inline(always)]
-    fn position(&self) -> (u32, u32) {
-        match self.along {
-            Along::Rows => (self.at.0, self.matrix.rows() as u32),
-            Along::Cols => (self.at.1, self.matrix.cols() as u32),
-        }
+        self.start = Source(self.start.0.wrapping_offset(elements.wrapping_mul(pitch as isize)));
     }
 
     /// Starts to copy the next tile. See [`CpAsync`](crate::CpAsync) for when it may be read.
@@ -314,9 +310,8 @@ impl<'k, Tile: ReadTile, const COPIES: usize> TileReader<'k, Tile, COPIES> {
         Self: BuiltFor<AtLeast<80>>,
     {
         let (site, count) = (Site::here(), threads.count());
-        let (at, end) = self.position();
         // Elements of the tile, along the way, that the matrix has.
-        let there = end.saturating_sub(at) as usize;
+        let there = self.end.saturating_sub(self.at);
         let (reader, tile) = (self, *to);
         threads.each_thread(|lane, rank| {
             for copy in 0..COPIES {
@@ -341,9 +336,8 @@ impl<'k, Tile: ReadTile, const COPIES: usize> TileReader<'k, Tile, COPIES> {
         Self: BuiltFor<AtLeast<80>>,
     {
         let (site, count) = (Site::here(), threads.count());
-        let (at, end) = self.position();
-        let size = if self.along == Along::Rows { Tile::SIZE.0 } else { Tile::SIZE.1 } as u32;
-        if end < size || at > end - size {
+        let size = if self.along == Along::Rows { Tile::SIZE.0 } else { Tile::SIZE.1 };
+        if self.end < size || self.at > self.end - size {
             return;
         }
         let (reader, tile) = (self, *to);

@@ -51,7 +51,9 @@ impl GpuDevice {
 /// # #[kernel(threads = 32)]
 /// # fn double(block: &Block, data: GlobalMut<f32>) { let _ = (block, data); }
 /// # fn main() -> Result<(), ptx_matrix_host::GpuError> {
-/// # let device: ptx_matrix_host::GpuDevice = todo!();
+/// # use ptx_matrix_host::{Gpu, GpuDevice};
+/// # let ptx = std::fs::read_to_string("target/ptx/sm_90a/kernels.ptx").expect("the kernel's PTX");
+/// let device = GpuDevice::new(Gpu::open(0)?, &ptx)?;
 /// let stream = device.gpu().new_stream()?;
 /// let queue = device.in_stream(&stream);
 /// let mut data = queue.upload(&[1.0f32; 32])?;

@@ -29,7 +29,10 @@ fn matrix<T>((lines, length): (usize, usize), padding: usize, seed: usize, from_
 }
 
 macro_rules! check {
-    ($kernel:ident, $element:ident, a by $a:ident, b by $b:ident, $tile:expr, $case:expr) => {{
+    ($kernel:ident, $element:ident, a by $a:ident, b by $b:ident, $tile:expr, $case:expr) => {
+        check!($kernel, $element, a by $a, b by $b, $tile, $case, 1 schedules)
+    };
+    ($kernel:ident, $element:ident, a by $a:ident, b by $b:ident, $tile:expr, $case:expr, $schedules:literal schedules) => {{
         let Case { size: (m, n, k), padding, alpha, beta, bias: with_bias, relu } = $case;
         let by_row = |name: &str| name == "row";
         let (row_a, row_b) = (by_row(stringify!($a)), by_row(stringify!($b)));
@@ -42,55 +45,53 @@ macro_rules! check {
         let grid = gemm::blocks(m, n, $tile);
         let (m32, n32, k32) = (m as u32, n as u32, k as u32);
         let strides = (lda as u32, ldb as u32, ldd as u32);
-        for seed in 0..2 {
-            gemm::$kernel::launch(
-                &Simulator::new(seed).strict(),
-                grid,
-                &a,
-                &b,
-                &c,
-                &bias,
-                &mut d,
-                m32,
-                n32,
-                k32,
-                strides.0,
-                strides.1,
-                strides.2,
-                0,
-                0,
-                0,
-                0,
-                0,
-                0,
-                alpha,
-                beta,
-                relu as u32,
-            )
-            .unwrap();
-            for row in 0..m {
-                for col in 0..ldd {
-                    let got = d[row * ldd + col].to_f32();
-                    if col >= n {
-                        assert_eq!(got, 99.0, "({row}, {col}) is beyond D");
-                        continue;
-                    }
-                    let at = |matrix: &[$element], by_row: bool, stride: usize, row: usize, col: usize| {
-                        matrix[if by_row { row * stride + col } else { col * stride + row }].to_f32()
-                    };
-                    let sum: f32 = (0..k).map(|i| at(&a, row_a, lda, row, i) * at(&b, row_b, ldb, i, col)).sum();
-                    let mut expected = alpha * sum;
-                    if beta != 0.0 {
-                        expected += beta * c[row * ldd + col].to_f32();
-                    }
-                    if with_bias {
-                        expected += bias[col].to_f32();
-                    }
-                    if relu {
-                        expected = expected.max(0.0);
-                    }
-                    assert_eq!(got, $element::from_f32(expected).to_f32(), "({row}, {col})");
+        gemm::$kernel::launch(
+            &Simulator::new(0).schedules($schedules).strict(),
+            grid,
+            &a,
+            &b,
+            &c,
+            &bias,
+            &mut d,
+            m32,
+            n32,
+            k32,
+            strides.0,
+            strides.1,
+            strides.2,
+            0,
+            0,
+            0,
+            0,
+            0,
+            0,
+            alpha,
+            beta,
+            relu as u32,
+        )
+        .unwrap();
+        for row in 0..m {
+            for col in 0..ldd {
+                let got = d[row * ldd + col].to_f32();
+                if col >= n {
+                    assert_eq!(got, 99.0, "({row}, {col}) is beyond D");
+                    continue;
                 }
+                let at = |matrix: &[$element], by_row: bool, stride: usize, row: usize, col: usize| {
+                    matrix[if by_row { row * stride + col } else { col * stride + row }].to_f32()
+                };
+                let sum: f32 = (0..k).map(|i| at(&a, row_a, lda, row, i) * at(&b, row_b, ldb, i, col)).sum();
+                let mut expected = alpha * sum;
+                if beta != 0.0 {
+                    expected += beta * c[row * ldd + col].to_f32();
+                }
+                if with_bias {
+                    expected += bias[col].to_f32();
+                }
+                if relu {
+                    expected = expected.max(0.0);
+                }
+                assert_eq!(got, $element::from_f32(expected).to_f32(), "({row}, {col})");
             }
         }
     }};
@@ -119,6 +120,15 @@ fn sizes_that_are_no_multiple_of_anything() {
     check!(gemm_bf16_tn_64, bf16, a by col, b by row, (64, 64), odd);
     check!(gemm_f16_tt_64, f16, a by col, b by col, (64, 64), odd);
     check!(gemm_bf16_nn_64, bf16, a by row, b by row, (64, 64), Case { size: (1, 3, 5), ..PLAIN });
+}
+
+/// However its warps follow each other, nothing is wrong.
+#[test]
+fn a_hundred_schedules() {
+    let odd = Case { size: (40, 50, 260), bias: true, ..PLAIN };
+    check!(gemm_bf16_nt_64, bf16, a by row, b by col, (64, 64), odd, 100 schedules);
+    check!(gemm_f16_tt_64, f16, a by col, b by col, (64, 64), odd, 100 schedules);
+    check!(gemm_bf16_nn, bf16, a by row, b by row, (128, 256), odd, 100 schedules);
 }
 
 #[test]

@@ -192,20 +192,6 @@ where
     T: Element<Width = Bits16>,
     F::Registers: PairOf,
 {
-    /// Loads the matrix at `at` of a tile, and the one beside it (for A: below it), with one `ldmatrix`. `at` as for
-    /// [`load`](Self::load).
-    #[inline(always)]
-    #[track_caller]
-    pub fn load_pair<C: Coordinate, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>(
-        warp: Warp<'_>,
-        tile: &SharedTile<T, ROWS, COLS, S, O>,
-        at: C,
-    ) -> [Self; 2] {
-        const { check_known::<C, RunIn<1, 2, Self, SharedTile<T, ROWS, COLS, S, O>>>() };
-        let [pair] = Self::load_pairs::<1, _, _, _, _, _>(warp, tile, at);
-        pair
-    }
-
     /// Loads `N` pairs of matrices that lie beside each other (for A: below each other), from `at` of a tile on, with one
     /// `ldmatrix` a pair. `at` as for [`load`](Self::load).
     #[inline(always)]
@@ -228,34 +214,6 @@ where
             };
             [0, 1].map(|half| Self::from_registers(pair.map(|pair| F::Registers::split(pair)[half])))
         })
-    }
-
-    /// Stores two matrices to where [`load_pair`](Self::load_pair) loads them from, with one `stmatrix` (sm_90).
-    #[inline(always)]
-    #[track_caller]
-    pub fn store_matrix_pair<C: Coordinate, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>(
-        [first, second]: [&Self; 2],
-        warp: Warp<'_>,
-        tile: &SharedTile<T, ROWS, COLS, S, O>,
-        at: C,
-    ) where
-        Self: BuiltFor<AtLeast<90>>,
-    {
-        const { check_known::<C, RunIn<1, 2, Self, SharedTile<T, ROWS, COLS, S, O>>>() };
-        let site = Site::here();
-        let (row, col) = at.resolve::<RunIn<1, 2, Self, SharedTile<T, ROWS, COLS, S, O>>>(site);
-        let tile = *tile;
-        let rows = warp.each(|lane| {
-            let (down, right) = Self::place_in_pair::<O>(lane);
-            // SAFETY: within the window, which is within the tile, and a multiple of 8 along its contiguous side.
-            unsafe { tile.row_unchecked(row + down, col + right) }
-        });
-        let pair = first.registers().zip(second.registers()).map(|(a, b)| F::Registers::join(a, b));
-        if O::ROW_MAJOR == R::PACKS_ROWS {
-            StMatrix::<PairCount<F::Registers>, NoTrans, B16>::store_at(warp, rows, pair, site);
-        } else {
-            StMatrix::<PairCount<F::Registers>, Trans, B16>::store_at(warp, rows, pair, site);
-        }
     }
 
     /// Where in a pair the matrix row lies that a lane gives the address of.

@@ -12,58 +12,6 @@ fn registers<const N: usize>(salt: u32, lane: usize) -> [u32; N] {
     core::array::from_fn(|register| numbers(salt, lane, register))
 }
 
-/// Two 16-bit numbers of an ordinary size in each register.
-fn halves<const N: usize>(salt: u32, lane: usize) -> [u32; N] {
-    registers::<N>(salt, lane).map(|word| word & 0x83ff_83ff | 0x3800_3800)
-}
-
-/// Each form of `mma`: a kernel that runs it raw into `d` and typed into `expected`.
-macro_rules! multiplications {
-    ($($kernel:ident $raw:ident $shape:ident $of_ab:ident $of_c:ident, $a:literal $b:literal $c:literal;)*) => {
-        $(
-            #[kernel(threads = 32, target = "sm_80")]
-            fn $kernel(block: &Block, d: GlobalMut<u32>, expected: GlobalMut<u32>) {
-                let warp = block.warp();
-                warp.each(|lane| {
-                    let (a, b, c) = (halves::<$a>(1, lane.id()), halves::<$b>(2, lane.id()), halves::<$c>(3, lane.id()));
-                    // SAFETY: all lanes come here together.
-                    let result = unsafe { raw::$raw(a, b, c) };
-                    result.iter().enumerate().for_each(|(i, &register)| d.set(lane.id() * $c + i, register));
-                });
-                let a = FragmentA::<$shape, $of_ab>::from_registers(warp.each(|lane| halves(1, lane.id())));
-                let b = FragmentB::<$shape, $of_ab>::from_registers(warp.each(|lane| halves(2, lane.id())));
-                let mut acc = Accumulator::<$shape, $of_c>::from_registers(warp.each(|lane| halves(3, lane.id())));
-                Mma::<$shape, $of_ab, $of_ab, $of_c>::accumulate(warp, &mut acc, &a, &b);
-                let registers = acc.registers();
-                warp.each(|lane| {
-                    for (i, register) in lane.get(&registers).into_iter().enumerate() {
-                        expected.set(lane.id() * $c + i, register);
-                    }
-                });
-            }
-        )*
-
-        #[test]
-        fn every_mma() {
-            $(
-                let (mut d, mut expected) = ([0; 32 * $c], [0; 32 * $c]);
-                $kernel::simulate(1, &mut d, &mut expected).unwrap();
-                assert_eq!(d, expected, stringify!($raw));
-                assert_ne!(d, [0; 32 * $c]);
-            )*
-        }
-    };
-}
-
-multiplications! {
-    k8_f16_f16 mma_sync_aligned_m16n8k8_row_col_f16_f16_f16_f16 M16N8K8 f16 f16, 2 1 2;
-    k8_f16_f32 mma_sync_aligned_m16n8k8_row_col_f32_f16_f16_f32 M16N8K8 f16 f32, 2 1 4;
-    k8_bf16_f32 mma_sync_aligned_m16n8k8_row_col_f32_bf16_bf16_f32 M16N8K8 bf16 f32, 2 1 4;
-    k16_f16_f16 mma_sync_aligned_m16n8k16_row_col_f16_f16_f16_f16 M16N8K16 f16 f16, 4 2 2;
-    k16_f16_f32 mma_sync_aligned_m16n8k16_row_col_f32_f16_f16_f32 M16N8K16 f16 f32, 4 2 4;
-    k16_bf16_f32 mma_sync_aligned_m16n8k16_row_col_f32_bf16_bf16_f32 M16N8K16 bf16 f32, 4 2 4;
-}
-
 type Tile = SharedTile<u16, 32, 8>;
 
 /// Each form of `ldmatrix` and of `stmatrix`: kernels that run them raw, then typed.
