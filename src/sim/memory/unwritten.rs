@@ -34,6 +34,16 @@ impl Marked {
         self.bytes[addresses.start - start..addresses.end - start].copy_from_slice(to);
         self.unwritten.remove(addresses);
     }
+
+    /// What is known of some of its bytes.
+    fn part(&self, start: usize, addresses: Range<usize>) -> Self {
+        let unwritten = self.unwritten.overlapping(&addresses);
+        let within = |range: &Range<usize>| range.start.max(addresses.start)..range.end.min(addresses.end);
+        Marked {
+            bytes: self.bytes[addresses.start - start..addresses.end - start].to_vec(),
+            unwritten: unwritten.map(within).collect(),
+        }
+    }
 }
 
 fn marked() -> RwLockReadGuard<'static, BTreeMap<usize, Marked>> {
@@ -78,18 +88,20 @@ pub fn mark_unwritten<T: Pod>(buffer: &mut [T]) {
         return;
     }
     let mut marked = marked_mut();
-    if let Some((start, around)) = overlapping(&mut marked, &addresses)
-        .find(|(start, around)| *start <= addresses.start && addresses.end <= start + around.bytes.len())
-    {
-        around.set(start, addresses.clone(), bytes);
-        around.unwritten.insert(addresses);
-    } else {
-        // What lay there is no more.
-        let gone: Vec<usize> = overlapping(&mut marked, &addresses).map(|(start, _)| start).collect();
-        gone.iter().for_each(|start| drop(marked.remove(start)));
-        let unwritten = RangeSet::from_iter([addresses.clone()]);
-        marked.insert(addresses.start, Marked { bytes: bytes.to_vec(), unwritten });
+    let before: Vec<usize> = overlapping(&mut marked, &addresses).map(|(start, _)| start).collect();
+    for start in before {
+        let around = marked.remove(&start).expect("a buffer that was marked");
+        // What lies on both sides of a part is the same buffer's. Else what lay there is no more.
+        if start <= addresses.start && addresses.end <= start + around.bytes.len() {
+            for side in [start..addresses.start, addresses.end..start + around.bytes.len()] {
+                if !side.is_empty() {
+                    marked.insert(side.start, around.part(start, side));
+                }
+            }
+        }
     }
+    let unwritten = RangeSet::from_iter([addresses.clone()]);
+    marked.insert(addresses.start, Marked { bytes: bytes.to_vec(), unwritten });
     ANY.store(true, Ordering::Release);
 }
 
@@ -182,10 +194,9 @@ pub(in crate::sim) fn wrote<'b>(written: impl Iterator<Item = (usize, &'b [u8])>
         let mut marked = marked_mut();
         for (address, bytes) in written {
             let addresses = address..address + bytes.len();
-            let around = overlapping(&mut marked, &addresses).find(|(start, _)| *start <= address);
-            if let Some((start, around)) = around.filter(|(start, around)| addresses.end <= start + around.bytes.len())
-            {
-                around.set(start, addresses, bytes);
+            for (start, around) in overlapping(&mut marked, &addresses) {
+                let common = start.max(address)..(start + around.bytes.len()).min(addresses.end);
+                around.set(start, common.clone(), &bytes[common.start - address..common.end - address]);
             }
         }
     }
@@ -249,6 +260,19 @@ mod tests {
         assert!(unwritten(&buffer).is_empty());
         mark_unwritten(&mut buffer[3..5]);
         assert_eq!(unwritten(&buffer), [3, 4]);
+    }
+
+    #[test]
+    fn a_small_part_is_told_from_what_lay_around_it() {
+        let mut buffer = [0_u32; 16];
+        mark_unwritten(&mut buffer);
+        buffer.fill(0);
+        mark_unwritten(&mut buffer[12..13]);
+        assert_eq!(unwritten(&buffer), [12]);
+        mark_unwritten(&mut buffer);
+        mark_unwritten(&mut buffer[5..6]);
+        wrote(std::iter::once(((&raw const buffer[4]).addr(), bytemuck::cast_slice(&[buffer[4], buffer[5]]))));
+        assert_eq!(unwritten(&buffer), (0..4).chain(6..16).collect::<Vec<_>>());
     }
 
     #[test]
