@@ -322,7 +322,7 @@ impl<'k, Tile: ReadTile, const COPIES: usize> TileReader<'k, Tile, COPIES> {
                     there.saturating_sub(along).min(Self::PER_CHUNK)
                 };
                 // SAFETY: as many elements as the matrix has.
-                unsafe { reader.start(lane, tile, (rank, copy, count), some, site) };
+                unsafe { reader.start(lane, tile, (rank, copy, count), Some(some), site) };
             }
         });
     }
@@ -345,13 +345,13 @@ impl<'k, Tile: ReadTile, const COPIES: usize> TileReader<'k, Tile, COPIES> {
             for copy in 0..COPIES {
                 if copy * parts / COPIES == part {
                     // SAFETY: the tile is in the matrix along the way; across it, the address was moved into it.
-                    unsafe { reader.start(lane, tile, (rank, copy, count), Self::PER_CHUNK, site) };
+                    unsafe { reader.start(lane, tile, (rank, copy, count), None, site) };
                 }
             }
         });
     }
 
-    /// Starts one copy, of the first `some` elements of its 16 bytes.
+    /// Starts one copy, of the first `some` elements of its 16 bytes, or of all: whether it is all is not asked when the kernel runs.
     ///
     /// # Safety
     /// The matrix has them.
@@ -361,11 +361,15 @@ impl<'k, Tile: ReadTile, const COPIES: usize> TileReader<'k, Tile, COPIES> {
         lane: Lane<'_>,
         tile: Tile,
         (rank, copy, threads): (usize, usize, usize),
-        some: usize,
+        some: Option<usize>,
         site: Site,
     ) {
         let index = self.from.lane_ref(lane)[copy];
-        let (index, some) = if Self::LEAVES_OUT && index == BEYOND { (0, 0) } else { (index, some) };
+        let (index, some) = match (Self::LEAVES_OUT, index) {
+            (false, _) => (index, some),
+            (true, BEYOND) => (0, Some(0)),
+            (true, _) => (index, Some(some.unwrap_or(Self::PER_CHUNK))),
+        };
         let from = self.start.element(index);
         // The lines of one copy and the next lie so far apart that the swizzle repeats.
         let lines = copy * (threads / Self::PER_LINE);
@@ -375,11 +379,12 @@ impl<'k, Tile: ReadTile, const COPIES: usize> TileReader<'k, Tile, COPIES> {
         // SAFETY: a chunk of the tile, and elements of the matrix, by the caller; aligned, as checked when the reader was made.
         unsafe {
             let _ = (rank, site);
-            if some == Self::PER_CHUNK {
-                crate::raw::cp_async_cg_shared_global_16(to, from.cast());
-            } else {
-                let bytes = (some * size_of::<Tile::Element>()) as u32;
-                crate::raw::cp_async_cg_shared_global_16_src(to, from.cast(), bytes);
+            match some {
+                None => crate::raw::cp_async_cg_shared_global_16(to, from.cast()),
+                Some(some) => {
+                    let bytes = (some * size_of::<Tile::Element>()) as u32;
+                    crate::raw::cp_async_cg_shared_global_16_src(to, from.cast(), bytes);
+                }
             }
         }
         #[cfg(not(target_arch = "nvptx64"))]
@@ -390,7 +395,7 @@ impl<'k, Tile: ReadTile, const COPIES: usize> TileReader<'k, Tile, COPIES> {
             let first = self.matrix.elements().as_ptr().addr();
             let index = from.addr().wrapping_sub(first) / size_of::<Tile::Element>();
             // SAFETY: a chunk of the tile; the rest is checked.
-            unsafe { tile.start_copy(at, self.matrix.elements(), index, some, site) };
+            unsafe { tile.start_copy(at, self.matrix.elements(), index, some.unwrap_or(Self::PER_CHUNK), site) };
         }
     }
 }

@@ -287,24 +287,32 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order> Sha
         let per_line = Self::PITCH / per_chunk;
         let lines = ROWS * COLS / Self::PITCH;
         let count = threads.count();
-        let whole = matrix.has_chunks(at, (ROWS, COLS), per_chunk);
-        threads.each_thread(|lane, rank| {
-            for chunk in (0..lines * per_line).step_by(count) {
-                let chunk = chunk + rank;
-                if chunk < lines * per_line {
-                    let (line, along) = (chunk / per_line, chunk % per_line * per_chunk);
-                    let (row, col) = if O::ROW_MAJOR { (line, along) } else { (along, line) };
-                    if whole {
+        let place = |chunk: usize| {
+            let (line, along) = (chunk / per_line, chunk % per_line * per_chunk);
+            if O::ROW_MAJOR { (line, along) } else { (along, line) }
+        };
+        // Two loops, so that the first one's loads do not wait for each other's stores.
+        if matrix.has_chunks(at, (ROWS, COLS), per_chunk) {
+            threads.each_thread(|_, rank| {
+                for chunk in (0..lines * per_line).step_by(count) {
+                    let chunk = chunk + rank;
+                    if chunk < lines * per_line {
+                        let (row, col) = place(chunk);
                         // SAFETY: a chunk of the tile, and one of the matrix.
                         unsafe { matrix.store_chunk(at.0 + row, at.1 + col, self.load_chunk(row, col, site), site) };
-                    } else {
-                        for further in 0..per_chunk {
-                            let (row, col) = if O::ROW_MAJOR { (row, col + further) } else { (row + further, col) };
-                            if at.0 + row < matrix.rows() && at.1 + col < matrix.cols() {
-                                // SAFETY: an element of the tile.
-                                matrix.set_at(at.0 + row, at.1 + col, unsafe { self.load(lane, row, col, site) }, site);
-                            }
-                        }
+                    }
+                }
+            });
+            return;
+        }
+        threads.each_thread(|lane, rank| {
+            for chunk in (crate::lane::opaque(rank)..lines * per_line).step_by(count) {
+                let (row, col) = place(chunk);
+                for further in 0..per_chunk {
+                    let (row, col) = if O::ROW_MAJOR { (row, col + further) } else { (row + further, col) };
+                    if at.0 + row < matrix.rows() && at.1 + col < matrix.cols() {
+                        // SAFETY: an element of the tile.
+                        matrix.set_at(at.0 + row, at.1 + col, unsafe { self.load(lane, row, col, site) }, site);
                     }
                 }
             }

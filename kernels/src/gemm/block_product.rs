@@ -99,7 +99,8 @@ pub fn block_product<
     }
     let warp = block.warp();
     let (rows, cols, inner) = (problem.d.rows(), problem.d.cols(), problem.a.cols());
-    let (tile_row, tile_col) = raster(block.index().x, rows.div_ceil(M) as u32, cols.div_ceil(N) as u32);
+    let (tile_row, tile_col) =
+        raster(block.index().x, (GROUP_ROWS / M) as u32, rows.div_ceil(M) as u32, cols.div_ceil(N) as u32);
     let (top, left) = (tile_row as usize * M, tile_col as usize * N);
     let mut read_a = TileReader::<TileA<T, OA, M, K>, COPIES_A>::new(block, problem.a, (top, 0), Along::Cols);
     let mut read_b = TileReader::<TileB<T, OB, K, N>, COPIES_B>::new(block, problem.b, (0, left), Along::Rows);
@@ -219,13 +220,16 @@ pub fn block_product<
     result.copy_to(warp, problem.d, (top, left));
 }
 
-/// The tile of D that block `index` computes. Blocks that run at the same time go down the rows of a group, then right: what they
-/// read of A and B stays in the second-level cache.
+/// Rows of D that blocks go down before they go right: about as many as those that run at the same time then go right, so that
+/// together they read the least of A and B.
+const GROUP_ROWS: usize = 2048;
+
+/// The tile of D that block `index` computes, where `group` tiles lie below each other in a group. Blocks that run at the same time
+/// go down the rows of a group, then right: what they read of A and B stays in the second-level cache.
 #[inline(always)]
-fn raster(index: u32, tiles_down: u32, tiles_right: u32) -> (u32, u32) {
-    const GROUP: u32 = 8;
-    let first = index / (GROUP * tiles_right) * GROUP;
-    let height = (tiles_down - first).min(GROUP);
-    let index = index % (GROUP * tiles_right);
+fn raster(index: u32, group: u32, tiles_down: u32, tiles_right: u32) -> (u32, u32) {
+    let first = index / (group * tiles_right) * group;
+    let height = (tiles_down - first).min(group);
+    let index = index % (group * tiles_right);
     (first + index % height, index / height)
 }
