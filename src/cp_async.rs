@@ -191,9 +191,7 @@ where
         );
         // SAFETY: within the slice.
         let source = unsafe { from.start().add(index) }.cast::<u8>();
-        // A buffer on a GPU starts at a multiple of 256; the simulator counts from the start of its slice, wherever the
-        // host has that.
-        let address = if cfg!(target_arch = "nvptx64") { source.addr() } else { index * size_of::<T>() };
+        let address = from.alignment() + index * size_of::<T>();
         check!(address.is_multiple_of(BYTES), site, CopyMisaligned { name: from.name(), index, bytes: BYTES });
         let to = tile.address() + SharedTile::<T, ROWS, COLS, S, O>::offset(row, col);
         #[cfg(target_arch = "nvptx64")]

@@ -48,6 +48,9 @@ struct RawSlice<T> {
     /// The kernel's parameter.
     #[cfg(not(target_arch = "nvptx64"))]
     name: &'static str,
+    /// Elements of it that lie before `start`.
+    #[cfg(not(target_arch = "nvptx64"))]
+    skipped: usize,
 }
 
 macro_rules! handle {
@@ -79,6 +82,8 @@ macro_rules! handle {
                         len,
                         #[cfg(not(target_arch = "nvptx64"))]
                         name,
+                        #[cfg(not(target_arch = "nvptx64"))]
+                        skipped: 0,
                     },
                     _kernel: PhantomData,
                 }
@@ -115,7 +120,24 @@ macro_rules! handle {
                 );
                 // SAFETY: within the slice, or its end.
                 let start = unsafe { start.add(count) };
-                $handle { slice: RawSlice { start, len: len - count, ..self.slice }, _kernel: PhantomData }
+                let slice = RawSlice {
+                    start,
+                    len: len - count,
+                    #[cfg(not(target_arch = "nvptx64"))]
+                    skipped: self.slice.skipped + count,
+                    ..self.slice
+                };
+                $handle { slice, _kernel: PhantomData }
+            }
+
+            /// An address that is aligned as the slice's start is. A buffer on a GPU starts at a multiple of 256; the simulator counts
+            /// from the start of its slice, wherever the host has that.
+            #[inline(always)]
+            pub(crate) fn alignment(self) -> usize {
+                #[cfg(target_arch = "nvptx64")]
+                return self.slice.start.addr();
+                #[cfg(not(target_arch = "nvptx64"))]
+                return self.slice.skipped * size_of::<T>();
             }
 
             /// Where the slice starts, as the threads of the kernel see it.

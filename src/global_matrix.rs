@@ -128,6 +128,12 @@ macro_rules! matrix {
                 self.extent.stride
             }
 
+            /// Whether its lines start at addresses that are multiples of so many bytes.
+            #[inline(always)]
+            pub fn lines_start_at_multiples_of(self, bytes: usize) -> bool {
+                self.elements.alignment().is_multiple_of(bytes) && (self.stride() * size_of::<T>()).is_multiple_of(bytes)
+            }
+
             /// The slice that it lies in.
             #[inline(always)]
             pub const fn elements(self) -> $slice<'k, T> {
@@ -176,12 +182,11 @@ impl<T: Element, O: Order> GlobalMatrixMut<'_, T, O> {
     #[inline(always)]
     pub(crate) fn has_chunks(self, at: (usize, usize), size: (usize, usize), chunk: usize) -> bool {
         let along = if O::ROW_MAJOR { at.1 } else { at.0 };
-        let start = if cfg!(target_arch = "nvptx64") { self.elements.as_ptr().addr() } else { 0 };
         at.0 + size.0 <= self.rows()
             && at.1 + size.1 <= self.cols()
             && self.stride().is_multiple_of(chunk)
             && along.is_multiple_of(chunk)
-            && start.is_multiple_of(size_of::<Chunk>())
+            && self.elements.alignment().is_multiple_of(size_of::<Chunk>())
     }
 
     /// Writes the 16 bytes from (row, col) on.

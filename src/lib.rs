@@ -22,6 +22,7 @@ mod ldmatrix;
 mod matrix;
 mod mma;
 mod movmatrix;
+mod piece_reader;
 mod scope;
 mod sealed;
 mod shared;
@@ -49,14 +50,15 @@ pub use half::{bf16, f16};
 pub use lane::{LANES, Lane, LaneCapture, PerLane};
 pub use launch::Grid;
 pub use ldmatrix::LdMatrix;
-pub use matrix::{B16, Count, CountOf, CountRegisters, NoTrans, PairOf, Trans, Transposition, X1, X2, X4};
+pub use matrix::{B16, Count, CountOf, CountRegisters, NoTrans, Trans, Transposition, X1, X2, X4};
 pub use mma::{MMA_FORMS, Mma, MmaForm};
 pub use movmatrix::MovMatrix;
+pub use piece_reader::{AsyncPiece, Fetched, Piece, PieceReader};
 pub use ptx_matrix_macros::{SharedLayout, kernel};
 pub use scope::{Block, Threads, Warp};
 pub use shared::{
     At, ColMajor, Coordinate, MAX_SHARED_BYTES, MAX_STATIC_BYTES, Order, RingIndex, RowAddr, RowMajor, SharedLayout,
-    SharedRing, SharedTile, Swizzle, Swizzle32, Swizzle64, Swizzle128, Unswizzled, Window,
+    SharedRing, SharedTile, Swizzle, Swizzle32, Swizzle64, Swizzle128, SwizzleBytes, SwizzleWords, Unswizzled, Window,
 };
 #[cfg(not(target_arch = "nvptx64"))]
 pub use sim::CheckedRun;

@@ -22,33 +22,6 @@ pub trait CountOf: Registers<Register = u32> {
     type Count: Count<Registers = Self>;
 }
 
-/// Registers of which two make the registers of another [`Count`]: what one `ldmatrix` can load as a pair.
-pub trait PairOf: CountOf {
-    /// The registers of both.
-    type Pair: CountOf;
-
-    /// The two of them.
-    fn split(pair: Self::Pair) -> [Self; 2];
-}
-
-impl PairOf for [u32; 1] {
-    type Pair = [u32; 2];
-
-    #[inline(always)]
-    fn split([a, b]: [u32; 2]) -> [Self; 2] {
-        [[a], [b]]
-    }
-}
-
-impl PairOf for [u32; 2] {
-    type Pair = [u32; 4];
-
-    #[inline(always)]
-    fn split([a, b, c, d]: [u32; 4]) -> [Self; 2] {
-        [[a, b], [c, d]]
-    }
-}
-
 macro_rules! counts {
     ($($count:ident $matrices:literal $name:literal;)*) => {$(
         #[doc = concat!("`", $name, "`")]

@@ -150,7 +150,7 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order> Rea
 }
 
 /// The address of a tile's first element.
-struct Source<T>(*const T);
+pub(crate) struct Source<T>(pub(crate) *const T);
 
 impl<T> Clone for Source<T> {
     #[inline(always)]
@@ -166,7 +166,7 @@ unsafe impl<T> LaneCapture for Source<T> {}
 impl<T> Source<T> {
     /// The address of an element further on.
     #[inline(always)]
-    fn element(self, index: u32) -> *const T {
+    pub(crate) fn element(self, index: u32) -> *const T {
         #[cfg(target_arch = "nvptx64")]
         return {
             let address: u64;
@@ -222,11 +222,7 @@ impl<'k, Tile: ReadTile, const COPIES: usize> TileReader<'k, Tile, COPIES> {
         let (lines, length) = matrix.lines();
         let (first_line, first) = if Tile::Order::ROW_MAJOR { at } else { (at.1, at.0) };
         let start = matrix.elements().start();
-        // A buffer on a GPU starts at a multiple of 256; the simulator counts from the start of its slice, wherever the host has
-        // that.
-        let aligned = !cfg!(target_arch = "nvptx64") || start.addr().is_multiple_of(CHUNK);
-        let aligned =
-            aligned && matrix.stride().is_multiple_of(Self::PER_CHUNK) && first.is_multiple_of(Self::PER_CHUNK);
+        let aligned = matrix.lines_start_at_multiples_of(CHUNK) && first.is_multiple_of(Self::PER_CHUNK);
         check!(
             aligned,
             site,

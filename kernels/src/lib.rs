@@ -9,8 +9,6 @@
 pub mod ceiling;
 pub mod copies;
 pub mod fragments;
-// Its generic functions copy by `cp.async`, which a build for sm_75 has not.
-#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
 pub mod gemm;
 pub mod ladder;
 pub mod matrices;

@@ -2,6 +2,7 @@
 
 mod layout;
 mod layouts;
+mod run;
 mod shape;
 mod tile;
 
@@ -12,7 +13,7 @@ pub use shape::{
 pub use tile::FragmentRows;
 
 use crate::element::{Bits16, Bits32, Rounded, Width};
-use crate::target::{AtLeast, BuiltFor};
+use crate::target::BuiltFor;
 use crate::{Element, Lane, LaneCapture, PerLane, Warp};
 use core::marker::PhantomData;
 
@@ -186,9 +187,9 @@ where
 {
     /// The sums, rounded to 16 bits.
     #[inline(always)]
-    pub fn round<U: Rounded<Width = Bits16>>(&self, _: Warp<'_>) -> Accumulator<S, U>
+    pub fn round<U: Rounded>(&self, _: Warp<'_>) -> Accumulator<S, U>
     where
-        Self: BuiltFor<AtLeast<80>>,
+        Self: BuiltFor<U::Needs>,
     {
         Fragment::from_registers(self.registers.map(|sums| {
             let mut rounded: <S as FragmentShape<RoleC, Bits16>>::Registers = bytemuck::Zeroable::zeroed();

@@ -2,7 +2,11 @@
 
 use super::layout::Layout;
 use crate::element::Width;
+use crate::ldmatrix::LdMatrix;
+use crate::matrix::{B16, Count, NoTrans, Trans, X1, X2, X4};
 use crate::sealed::Sealed;
+use crate::site::Site;
+use crate::{PerLane, RowAddr, Warp};
 
 /// The shape of a matrix multiplication: A is M x K, B is K x N, C and D are M x N.
 pub trait Shape: Sealed + Copy + 'static {
@@ -94,18 +98,67 @@ pub trait Registers:
     type Register: bytemuck::Pod + crate::LaneCapture;
     /// How many.
     const COUNT: usize;
+
+    /// They, each an 8x8 matrix, by one `ldmatrix` from the rows that the lanes name.
+    #[doc(hidden)]
+    fn load_matrices(warp: Warp<'_>, rows: PerLane<RowAddr>, transposed: bool, site: Site) -> PerLane<Self>;
+
+    /// Those of two fragments, by one `ldmatrix`.
+    #[doc(hidden)]
+    fn load_pair(warp: Warp<'_>, rows: PerLane<RowAddr>, transposed: bool, site: Site) -> PerLane<[Self; 2]>;
 }
 
-macro_rules! registers {
-    ($($register:ty)*) => {$(
-        impl<const N: usize> Sealed for [$register; N] {}
-        impl<const N: usize> Registers for [$register; N]
-        where
-            [$register; N]: bytemuck::Pod,
-        {
-            type Register = $register;
-            const COUNT: usize = N;
+impl<const N: usize> Sealed for [u32; N] {}
+impl<const N: usize> Registers for [u32; N]
+where
+    [u32; N]: bytemuck::Pod,
+{
+    type Register = u32;
+    const COUNT: usize = N;
+
+    #[inline(always)]
+    fn load_matrices(warp: Warp<'_>, rows: PerLane<RowAddr>, transposed: bool, site: Site) -> PerLane<Self> {
+        match N {
+            1 => load::<X1>(warp, rows, transposed, site).map(bytemuck::cast),
+            2 => load::<X2>(warp, rows, transposed, site).map(bytemuck::cast),
+            4 => load::<X4>(warp, rows, transposed, site).map(bytemuck::cast),
+            _ => unreachable!("fragments that `ldmatrix` loads have 1, 2 or 4 registers"),
         }
-    )*};
+    }
+
+    #[inline(always)]
+    fn load_pair(warp: Warp<'_>, rows: PerLane<RowAddr>, transposed: bool, site: Site) -> PerLane<[Self; 2]> {
+        let half = |from: &[u32], half: usize| core::array::from_fn(|i| from[half * N + i]);
+        match N {
+            1 => load::<X2>(warp, rows, transposed, site).map(|pair| [half(&pair, 0), half(&pair, 1)]),
+            2 => load::<X4>(warp, rows, transposed, site).map(|pair| [half(&pair, 0), half(&pair, 1)]),
+            _ => unreachable!("fragments that `ldmatrix` loads as pairs have 1 or 2 registers"),
+        }
+    }
 }
-registers!(u32 u64);
+
+#[inline(always)]
+fn load<N: Count>(warp: Warp<'_>, rows: PerLane<RowAddr>, transposed: bool, site: Site) -> PerLane<N::Registers> {
+    if transposed {
+        LdMatrix::<N, Trans, B16>::load_at(warp, rows, site)
+    } else {
+        LdMatrix::<N, NoTrans, B16>::load_at(warp, rows, site)
+    }
+}
+
+impl<const N: usize> Sealed for [u64; N] {}
+impl<const N: usize> Registers for [u64; N]
+where
+    [u64; N]: bytemuck::Pod,
+{
+    type Register = u64;
+    const COUNT: usize = N;
+
+    fn load_matrices(_: Warp<'_>, _: PerLane<RowAddr>, _: bool, _: Site) -> PerLane<Self> {
+        unreachable!("`ldmatrix` makes no registers of 64 bits")
+    }
+
+    fn load_pair(_: Warp<'_>, _: PerLane<RowAddr>, _: bool, _: Site) -> PerLane<[Self; 2]> {
+        unreachable!("`ldmatrix` makes no registers of 64 bits")
+    }
+}

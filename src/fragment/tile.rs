@@ -1,14 +1,14 @@
 //! Fragments from and to shared tiles.
 
-use super::{Fragment, FragmentShape, Registers, Role, put, take};
+use super::{Fragment, FragmentShape, Role, put, take};
 use crate::element::{Bits16, Width};
 use crate::ldmatrix::LdMatrix;
-use crate::matrix::{B16, CountOf, NoTrans, PairOf, Trans};
+use crate::matrix::{B16, CountOf, NoTrans, Trans};
 use crate::shared::{Coordinate, Order, SharedTile, Swizzle, Window, check_known};
 use crate::site::Site;
 use crate::stmatrix::StMatrix;
 use crate::target::{AtLeast, BuiltFor};
-use crate::{Element, Lane, LaneCapture, PerLane, RowAddr, Warp};
+use crate::{Element, PerLane, RowAddr, Warp};
 use core::marker::PhantomData;
 
 /// The window that a fragment takes in a tile.
@@ -27,26 +27,6 @@ where
     const TILE_COLS: usize = COLS;
     const ROWS: usize = F::LAYOUT.rows();
     const COLS: usize = F::LAYOUT.cols();
-    const ROW_STEP: usize = if O::ROW_MAJOR { 1 } else { RowAddr::BYTES as usize / T::Width::BYTES };
-    const COL_STEP: usize = if O::ROW_MAJOR { RowAddr::BYTES as usize / T::Width::BYTES } else { 1 };
-}
-
-/// The window that `N` times `EACH` fragments take in a tile that lie beside each other, or, for A, below each other.
-struct RunIn<const N: usize, const EACH: usize, F, Tile>(PhantomData<(F, Tile)>);
-
-impl<const N: usize, const EACH: usize, R, F, T, const ROWS: usize, const COLS: usize, S, O> Window
-    for RunIn<N, EACH, Fragment<R, F, T>, SharedTile<T, ROWS, COLS, S, O>>
-where
-    R: Role,
-    F: FragmentShape<R, T::Width>,
-    T: Element,
-    S: Swizzle,
-    O: Order,
-{
-    const TILE_ROWS: usize = ROWS;
-    const TILE_COLS: usize = COLS;
-    const ROWS: usize = F::LAYOUT.rows() * if R::RUNS_DOWN { N * EACH } else { 1 };
-    const COLS: usize = F::LAYOUT.cols() * if R::RUNS_DOWN { 1 } else { N * EACH };
     const ROW_STEP: usize = if O::ROW_MAJOR { 1 } else { RowAddr::BYTES as usize / T::Width::BYTES };
     const COL_STEP: usize = if O::ROW_MAJOR { RowAddr::BYTES as usize / T::Width::BYTES } else { 1 };
 }
@@ -93,33 +73,6 @@ where
         Self::load_rows(warp, Self::rows(warp, tile, at))
     }
 
-    /// Loads `N` matrices that lie beside each other (for A: below each other), from `at` of a tile on, with one `ldmatrix`
-    /// each. `at` as for [`load`](Self::load).
-    #[inline(always)]
-    #[track_caller]
-    pub fn load_run<const N: usize, C: Coordinate, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>(
-        warp: Warp<'_>,
-        tile: &SharedTile<T, ROWS, COLS, S, O>,
-        at: C,
-    ) -> [Self; N] {
-        let site = Site::here();
-        let (row, col) = at.resolve::<RunIn<N, 1, Self, SharedTile<T, ROWS, COLS, S, O>>>(site);
-        let step = if R::RUNS_DOWN { (F::LAYOUT.rows(), 0) } else { (0, F::LAYOUT.cols()) };
-        // SAFETY: within the window, which is within the tile, and multiples of 8 along its contiguous side.
-        let run: [_; N] = unsafe { run_rows(warp, *tile, (row, col), step, Self::place::<O>) };
-        run.map(|rows| Self::load_rows(warp, FragmentRows::<Self, O> { rows, _fragment: PhantomData }))
-    }
-
-    /// Where in the fragment the matrix row lies that a lane gives the address of.
-    #[inline(always)]
-    fn place<O: Order>(lane: Lane<'_>) -> (usize, usize) {
-        // Eight lanes to a matrix. Where there are fewer than four, the other lanes repeat them: sm_75 wants a valid address in
-        // every lane.
-        let (matrix, line) = (lane.id() / 8 % F::Registers::COUNT, lane.id() % 8);
-        let (down, right) = F::LAYOUT.position(0, matrix * T::Width::PER_REGISTER);
-        if O::ROW_MAJOR { (down + line, right) } else { (down, right + line) }
-    }
-
     /// Stores the matrix at `at` of a tile, with one `stmatrix` (PTX ISA 9.7.14.5.16; sm_90). `at` as for
     /// [`load`](Self::load).
     #[inline(always)]
@@ -149,7 +102,7 @@ where
         let (row, col) = at.resolve::<In<Self, SharedTile<T, ROWS, COLS, S, O>>>(Site::here());
         let tile = *tile;
         let rows = warp.each(|lane| {
-            let (down, right) = Self::place::<O>(lane);
+            let (down, right) = Self::place::<O>(lane, 1);
             // SAFETY: within the window, which is within the tile, and a multiple of 8 along its contiguous side.
             unsafe { tile.row_unchecked(row + down, col + right) }
         });
@@ -183,121 +136,6 @@ where
         }
     }
 }
-
-/// Two fragments by one instruction, where their registers are no more than four.
-impl<R, F, T> Fragment<R, F, T>
-where
-    R: Role,
-    F: FragmentShape<R, Bits16>,
-    T: Element<Width = Bits16>,
-    F::Registers: PairOf,
-{
-    /// Loads `N` pairs of matrices that lie beside each other (for A: below each other), from `at` of a tile on, with one
-    /// `ldmatrix` a pair. `at` as for [`load`](Self::load).
-    #[inline(always)]
-    #[track_caller]
-    pub fn load_pairs<const N: usize, C: Coordinate, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>(
-        warp: Warp<'_>,
-        tile: &SharedTile<T, ROWS, COLS, S, O>,
-        at: C,
-    ) -> [[Self; 2]; N] {
-        let site = Site::here();
-        let (row, col) = at.resolve::<RunIn<N, 2, Self, SharedTile<T, ROWS, COLS, S, O>>>(site);
-        let step = if R::RUNS_DOWN { (2 * F::LAYOUT.rows(), 0) } else { (0, 2 * F::LAYOUT.cols()) };
-        // SAFETY: within the window, which is within the tile, and multiples of 8 along its contiguous side.
-        let run: [_; N] = unsafe { run_rows(warp, *tile, (row, col), step, Self::place_in_pair::<O>) };
-        run.map(|rows| {
-            let pair = if O::ROW_MAJOR == R::PACKS_ROWS {
-                LdMatrix::<PairCount<F::Registers>, NoTrans, B16>::load_at(warp, rows, site)
-            } else {
-                LdMatrix::<PairCount<F::Registers>, Trans, B16>::load_at(warp, rows, site)
-            };
-            [0, 1].map(|half| Self::from_registers(pair.map(|pair| F::Registers::split(pair)[half])))
-        })
-    }
-
-    /// Where in a pair the matrix row lies that a lane gives the address of.
-    #[inline(always)]
-    fn place_in_pair<O: Order>(lane: Lane<'_>) -> (usize, usize) {
-        let (matrix, line) = (lane.id() / 8 % (2 * F::Registers::COUNT), lane.id() % 8);
-        let (second, matrix) = (matrix / F::Registers::COUNT, matrix % F::Registers::COUNT);
-        let (down, right) = F::LAYOUT.position(0, matrix * T::Width::PER_REGISTER);
-        let (down, right) = if R::RUNS_DOWN {
-            (down + second * F::LAYOUT.rows(), right)
-        } else {
-            (down, right + second * F::LAYOUT.cols())
-        };
-        if O::ROW_MAJOR { (down + line, right) } else { (down, right + line) }
-    }
-}
-
-/// The row addresses of `N` loads, each `step` from the one before, the first at `at` of the tile; `place` is where each lane's
-/// row lies from there.
-///
-/// What differs by lane is added to the tile's address first, and what is constant last: the compiler, which would rather have
-/// every sum ready before the loop, in a register each, is kept from it, and the constants become part of the instructions.
-///
-/// # Safety
-/// All rows lie in the tile, and start at multiples of 16 bytes.
-#[inline(always)]
-unsafe fn run_rows<const N: usize, T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>(
-    warp: Warp<'_>,
-    tile: SharedTile<T, ROWS, COLS, S, O>,
-    (row, col): (usize, usize),
-    step: (usize, usize),
-    place: impl Fn(Lane<'_>) -> (usize, usize) + LaneCapture,
-) -> [PerLane<RowAddr>; N] {
-    let period = SharedTile::<T, ROWS, COLS, S, O>::PERIOD;
-    let across_lines = if O::ROW_MAJOR {
-        step.1 == 0 && step.0.is_multiple_of(period)
-    } else {
-        step.0 == 0 && step.1.is_multiple_of(period)
-    };
-    let first = warp.each(|lane| {
-        let (down, right) = place(lane);
-        // SAFETY: the caller's.
-        let first = unsafe { tile.row_unchecked(row + down, col + right) };
-        opaque_address(first.address())
-    });
-    core::array::from_fn(|index| {
-        let (down, right) = (index * step.0, index * step.1);
-        if across_lines {
-            let further = SharedTile::<T, ROWS, COLS, S, O>::offset(down, right);
-            // SAFETY: the caller's.
-            return first.map(|first| unsafe { RowAddr::from_address(first + further) });
-        }
-        let lines = if O::ROW_MAJOR { (row / period * period, 0) } else { (0, col / period * period) };
-        let further = SharedTile::<T, ROWS, COLS, S, O>::offset(lines.0, lines.1);
-        warp.each(|lane| {
-            let place = place(lane);
-            // SAFETY: the caller's.
-            unsafe {
-                let first = tile.row_unchecked(row - lines.0 + down + place.0, col - lines.1 + right + place.1);
-                RowAddr::from_address(opaque_address(first.address()) + further)
-            }
-        })
-    })
-}
-
-/// The same address, which the compiler neither computes before a loop nor takes apart.
-#[inline(always)]
-fn opaque_address(address: u32) -> u32 {
-    #[cfg(target_arch = "nvptx64")]
-    return {
-        let same;
-        // SAFETY: it moves a number.
-        unsafe {
-            core::arch::asm!("mov.b32 {same}, {address};", same = lateout(reg32) same, address = in(reg32) address,
-                options(nomem, nostack));
-        }
-        same
-    };
-    #[cfg(not(target_arch = "nvptx64"))]
-    address
-}
-
-/// The count of a pair's matrices.
-type PairCount<Registers> = <<Registers as PairOf>::Pair as CountOf>::Count;
 
 impl<R: Role, F: FragmentShape<R, T::Width>, T: Element> Fragment<R, F, T> {
     /// Stores the matrix at `at` of a tile: for any element type, on any GPU. `at` as for `load`.

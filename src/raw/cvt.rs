@@ -52,3 +52,20 @@ pub fn cvt_f32_f16(half: u16) -> f32 {
     #[cfg(not(target_arch = "nvptx64"))]
     f16::from_bits(half).to_f32()
 }
+
+/// `cvt.rn.f16.f32 half, wide;`
+#[inline(always)]
+pub fn cvt_rn_f16_f32(wide: f32) -> u16 {
+    #[cfg(target_arch = "nvptx64")]
+    return {
+        let half;
+        // SAFETY: it computes a number.
+        unsafe {
+            asm!("cvt.rn.f16.f32 {half}, {wide};", half = lateout(reg16) half, wide = in(reg32) wide,
+                options(pure, nomem, nostack));
+        }
+        half
+    };
+    #[cfg(not(target_arch = "nvptx64"))]
+    if wide.is_nan() { 0x7fff } else { f16::from_f32(wide).to_bits() }
+}

@@ -75,3 +75,21 @@ pub unsafe fn ld_shared_v4_b32(address: u32) -> [u32; 4] {
     #[cfg(not(target_arch = "nvptx64"))]
     crate::sim::raw::load_element(address)
 }
+
+/// `st.shared.v4.b32 [address], {r0, r1, r2, r3};`
+///
+/// # Safety
+/// `address` is that of 16 writable bytes in shared memory, 16-byte aligned.
+#[inline(always)]
+#[track_caller]
+pub unsafe fn st_shared_v4_b32(address: u32, [r0, r1, r2, r3]: [u32; 4]) {
+    #[cfg(target_arch = "nvptx64")]
+    // SAFETY: the caller's.
+    unsafe {
+        asm!("st.shared.v4.b32 [{address}], {{{r0}, {r1}, {r2}, {r3}}};",
+            address = in(reg32) address, r0 = in(reg32) r0, r1 = in(reg32) r1, r2 = in(reg32) r2, r3 = in(reg32) r3,
+            options(nostack));
+    }
+    #[cfg(not(target_arch = "nvptx64"))]
+    crate::sim::raw::store_element(address, [r0, r1, r2, r3]);
+}

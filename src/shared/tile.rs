@@ -128,8 +128,9 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order> Sha
     /// A number of lines after which the swizzle repeats: elements so far apart lie a constant number of bytes apart.
     pub(crate) const PERIOD: usize = {
         let pitch = Self::PITCH * T::Width::BYTES;
-        let mut lines = 8;
-        while !pitch.is_multiple_of(128) && !(lines * pitch).is_multiple_of(S::ALIGN) {
+        let (pattern, whole_lines) = (1 << (S::BITS + S::SHIFT), pitch.is_multiple_of(128));
+        let mut lines = if whole_lines { pattern } else { 1 };
+        while !whole_lines && !(lines * pitch).is_multiple_of(128 * pattern) {
             lines *= 2;
         }
         lines
@@ -159,7 +160,7 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order> Sha
     #[inline(always)]
     pub const fn offset(row: usize, col: usize) -> u32 {
         let (line, along) = if O::ROW_MAJOR { (row as u32, col as u32) } else { (col as u32, row as u32) };
-        swizzled_in_line(line, along * T::Width::BYTES as u32, (Self::PITCH * T::Width::BYTES) as u32, S::BITS)
+        swizzled_in_line::<S>(line, along * T::Width::BYTES as u32, (Self::PITCH * T::Width::BYTES) as u32)
     }
 
     #[inline(always)]

@@ -15,10 +15,8 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use super::kernels::Kernel;
+use ptx_matrix_kernels::gemm::Kernel;
 
-/// Multiplications of f16 that a multiprocessor's `mma.sync` does in a cycle.
-const PRODUCTS: f64 = 1024.0;
 /// Bytes that a multiprocessor gets from the L2 cache in a cycle.
 const CACHE_BYTES: f64 = 36.0;
 /// Bytes of memory for each multiprocessor in a cycle.
@@ -71,7 +69,10 @@ pub(super) struct Task {
     pub(super) n: usize,
     pub(super) k: usize,
     pub(super) batches: usize,
-    pub(super) element_bytes: usize,
+    /// Bytes of an element of A or B, of D, and of a sum.
+    pub(super) bytes: [usize; 3],
+    /// Multiplications that a multiprocessor does in a cycle.
+    pub(super) products: f64,
     pub(super) multiprocessors: u32,
 }
 
@@ -83,11 +84,11 @@ impl Task {
 
     /// Numbers of parts that make sense: each has a few steps, and none is empty.
     pub(super) fn parts(&self, kernel: &Kernel) -> impl Iterator<Item = usize> {
-        let most = if kernel.splits { (self.k / (LEAST_STEPS * kernel.tile[2])).clamp(1, MOST_PARTS) } else { 1 };
+        let most = (self.k / (LEAST_STEPS * kernel.tile[2])).clamp(1, MOST_PARTS);
         (1..=most).filter(move |&parts| self.k.div_ceil(self.k_part(kernel, parts)) == parts)
     }
 
-    /// Elements of `f32` that the parts' sums take.
+    /// Elements that the parts' sums take.
     pub(super) fn workspace(&self, parts: usize) -> usize {
         if parts > 1 { parts.saturating_mul(self.batches).saturating_mul(self.m * self.n) } else { 0 }
     }
@@ -98,12 +99,13 @@ impl Task {
         let sms = f64::from(self.multiprocessors.max(1));
         let k = self.k_part(kernel, parts).min(self.k) as f64;
         let blocks = (self.m.div_ceil(tile_m) * self.n.div_ceil(tile_n) * self.batches * parts) as f64;
-        let products = (tile_m * tile_n) as f64 * k / (PRODUCTS * kernel.rate);
-        let tiles = ((tile_m + tile_n) * self.element_bytes) as f64 * k / CACHE_BYTES;
+        let [input, output, sum] = self.bytes;
+        let products = (tile_m * tile_n) as f64 * k / (self.products * kernel.rate);
+        let tiles = ((tile_m + tile_n) * input) as f64 * k / CACHE_BYTES;
         let rounds = (blocks / sms).ceil();
-        let elements = self.batches * (self.m * self.k + self.k * self.n + self.m * self.n);
-        let memory = (elements * self.element_bytes) as f64 / (MEMORY_BYTES * sms);
-        let sums = 2.0 * (4 * self.workspace(parts)) as f64 / (SUM_BYTES * sms);
+        let bytes = self.batches * ((self.m * self.k + self.k * self.n) * input + self.m * self.n * output);
+        let memory = bytes as f64 / (MEMORY_BYTES * sms);
+        let sums = 2.0 * (sum * self.workspace(parts)) as f64 / (SUM_BYTES * sms);
         let launches = if parts > 1 { 2.0 } else { 1.0 };
         (rounds * products.max(tiles)).max(memory) + sums + launches * LATENCY
     }
@@ -122,14 +124,19 @@ impl Task {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{GemmElement, Order};
     use super::*;
     use ptx_matrix::bf16;
+    use ptx_matrix_kernels::gemm::Multiply;
+
+    const KERNELS: &[Kernel] = <bf16 as Multiply<bf16>>::KERNELS;
+
+    fn task(m: usize, n: usize, k: usize) -> Task {
+        Task { m, n, k, batches: 1, bytes: [2, 2, 4], products: 1024.0, multiprocessors: 132 }
+    }
 
     fn chosen(m: usize, n: usize, k: usize, workspace: usize) -> String {
-        let task = Task { m, n, k, batches: 1, element_bytes: 2, multiprocessors: 132 };
-        let row_major = |kernel: &&Kernel| kernel.a == Order::RowMajor && kernel.b == Order::RowMajor;
-        let (kernel, parts) = task.best(bf16::KERNELS.iter().filter(row_major), workspace).unwrap();
+        let row_major = |kernel: &&Kernel| kernel.row_major == [true, true];
+        let (kernel, parts) = task(m, n, k).best(KERNELS.iter().filter(row_major), workspace).unwrap();
         Choice { kernel: kernel.name.to_owned(), parts }.to_string()
     }
 
@@ -168,8 +175,8 @@ mod tests {
     #[test]
     fn no_part_is_empty() {
         for k in 1..2000 {
-            let task = Task { m: 1, n: 1, k, batches: 1, element_bytes: 2, multiprocessors: 132 };
-            for kernel in bf16::KERNELS {
+            let task = task(1, 1, k);
+            for kernel in KERNELS {
                 for parts in task.parts(kernel) {
                     let k_part = task.k_part(kernel, parts);
                     assert!((parts - 1) * k_part < k && parts * k_part >= k, "{k} in {parts} of {k_part}");

@@ -1,9 +1,10 @@
 //! What a product needs to know of a device.
 
 use bytemuck::Pod;
-use ptx_matrix::launch::Device;
+use ptx_matrix::launch::{Device, KernelInfo};
 use ptx_matrix::sim::{SimError, Simulator};
 
+use crate::launch::DeviceLimits;
 use crate::{DeviceBuffer, GpuDevice, GpuError, InStream, Module};
 
 /// A device that products run on.
@@ -11,8 +12,8 @@ pub trait GemmDevice: Device {
     /// How many multiprocessors it has: what blocks are counted against.
     fn multiprocessors(&self) -> u32;
 
-    /// Whether it has a kernel. PTX for an older GPU leaves out kernels that such a GPU cannot run.
-    fn has(&self, kernel: &str) -> bool;
+    /// Whether it has a kernel, and the shared memory for it. PTX for an older GPU leaves out kernels that such a GPU cannot run.
+    fn has(&self, kernel: &KernelInfo) -> bool;
 
     /// A buffer without elements, for a parameter that is not used. It takes no memory, and nothing waits for it.
     fn empty<T: Pod>(&self) -> Result<Self::Owned<T>, Self::Error>;
@@ -24,7 +25,7 @@ impl GemmDevice for Simulator {
         132
     }
 
-    fn has(&self, _: &str) -> bool {
+    fn has(&self, _: &KernelInfo) -> bool {
         true
     }
 
@@ -33,8 +34,8 @@ impl GemmDevice for Simulator {
     }
 }
 
-fn has(module: &Module, kernel: &str) -> bool {
-    module.kernels().iter().any(|entry| entry.name == kernel)
+fn has(module: &Module, limits: &DeviceLimits, kernel: &KernelInfo) -> bool {
+    kernel.shared_bytes <= limits.shared_bytes && module.kernels().iter().any(|entry| entry.name == kernel.name)
 }
 
 impl GemmDevice for GpuDevice {
@@ -42,8 +43,8 @@ impl GemmDevice for GpuDevice {
         self.gpu().info().multiprocessors
     }
 
-    fn has(&self, kernel: &str) -> bool {
-        has(self.module(), kernel)
+    fn has(&self, kernel: &KernelInfo) -> bool {
+        has(self.module(), &self.gpu().info().limits, kernel)
     }
 
     fn empty<T: Pod>(&self) -> Result<DeviceBuffer<T>, GpuError> {
@@ -56,8 +57,8 @@ impl GemmDevice for InStream<'_> {
         self.stream().context().info().multiprocessors
     }
 
-    fn has(&self, kernel: &str) -> bool {
-        has(self.module(), kernel)
+    fn has(&self, kernel: &KernelInfo) -> bool {
+        has(self.module(), &self.stream().context().info().limits, kernel)
     }
 
     fn empty<T: Pod>(&self) -> Result<DeviceBuffer<T>, GpuError> {

@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-use super::Order;
+use super::{Activation, Order};
 
 /// Why a product was not computed.
 #[derive(Clone, Debug, PartialEq, Error)]
@@ -45,21 +45,6 @@ pub enum Refusal {
         /// The leading dimension.
         given: usize,
     },
-    /// Lines do not start where 16 bytes do.
-    #[error(
-        "the {what} of {matrix} is {given} elements; copies of 16 bytes need a multiple of {multiple}: {}",
-        would_do(*.given, *.multiple)
-    )]
-    Misaligned {
-        /// Leading dimension, start or batch stride.
-        what: &'static str,
-        /// Which matrix.
-        matrix: &'static str,
-        /// What it is.
-        given: usize,
-        /// What it has to be a multiple of.
-        multiple: usize,
-    },
     /// A buffer is too short.
     #[error("{what} has {given} elements, and the product needs {needed}{}", why(.what))]
     TooShort {
@@ -84,9 +69,12 @@ pub enum Refusal {
         /// The factor, in words.
         beta: String,
     },
-    /// Column-major D is computed as its transpose, whose bias would be along rows.
-    #[error("a bias goes along the rows of D, and D is column-major: make D row-major, or add the bias elsewhere")]
-    BiasOfColumns,
+    /// The activation is not one of integers.
+    #[error("{activation:?} is of floating-point numbers; integers have Identity and Relu")]
+    NoActivation {
+        /// The activation.
+        activation: Activation,
+    },
     /// No kernel has this name, or it does not do this.
     #[error("no kernel `{name}` multiplies {what} on this device; there are: {}", list(at_hand))]
     NoSuchKernel {
@@ -115,14 +103,6 @@ pub enum Refusal {
         /// Why.
         reason: String,
     },
-}
-
-fn would_do(given: usize, multiple: usize) -> String {
-    let above = given.next_multiple_of(multiple);
-    match above - multiple.min(above) {
-        0 => format!("{above} would do"),
-        below => format!("{below} or {above} would do"),
-    }
 }
 
 fn why(what: &str) -> &'static str {

@@ -109,4 +109,17 @@ impl Layout {
             Order::ColMajor => (cols, rows),
         }
     }
+
+    /// Whether the lines of a matrix of this size, in each of so many products, start at multiples of so many elements.
+    pub(super) fn is_aligned(self, size: (usize, usize), batches: usize, elements: usize) -> bool {
+        let one_behind_the_other = self.lines(size).0 <= 1 || self.stride.is_multiple_of(elements);
+        let beside_each_other = batches <= 1 || self.batch_stride.is_multiple_of(elements);
+        one_behind_the_other && beside_each_other && self.start.is_multiple_of(elements)
+    }
+
+    /// The leading dimension as kernels are given it: that of a single line does not matter, and is one that suits all of them.
+    pub(super) fn stride_of(self, size: (usize, usize)) -> usize {
+        let (lines, length) = self.lines(size);
+        if lines <= 1 { length.next_multiple_of(16) } else { self.stride }
+    }
 }

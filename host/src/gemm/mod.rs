@@ -24,7 +24,6 @@
 mod choose;
 mod device;
 mod error;
-mod kernels;
 mod layout;
 mod plan;
 mod problem;
@@ -33,8 +32,8 @@ mod tuned;
 pub use choose::{Choice, ParseChoiceError};
 pub use device::GemmDevice;
 pub use error::{GemmError, Refusal};
-pub use kernels::{GemmElement, Kernel};
 pub use layout::{Layout, Order};
 pub use plan::{Operands, Plan};
 pub use problem::Gemm;
+pub use ptx_matrix_kernels::gemm::{Activation, Kernel, Multiply, Number, Output};
 pub use tuned::{Tuned, TunedError, TunedProduct};

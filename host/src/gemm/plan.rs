@@ -2,19 +2,21 @@
 
 use std::borrow::{Borrow, BorrowMut};
 
-use bytemuck::Pod;
+use ptx_matrix::Element;
 use ptx_matrix::launch::Device;
+use ptx_matrix_kernels::gemm::{Buffers, Kernel, Multiply, Number, Numbers, Output};
 
-use super::choose::Task;
-use super::kernels::{Buffers, Kernel, Numbers};
-use super::{Choice, Gemm, GemmDevice, GemmElement, GemmError, Layout, Refusal};
+use super::{Choice, Gemm, GemmDevice, GemmError, Layout, Refusal};
+
+/// Bytes that are copied at a time where lines start at multiples of them, the last ones too.
+const CHUNK: usize = 16;
 
 /// A [`Gemm`] that was checked, and the kernel that computes it. It can be run any number of times, also on other devices of the
 /// same kind.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Plan<T> {
+pub struct Plan<T, O: Output = T> {
     /// With a row-major D.
-    pub(super) gemm: Gemm<T>,
+    pub(super) gemm: Gemm<T, O>,
     /// Whether the caller's D is column-major.
     pub(super) transposed: bool,
     /// And the parts that it cuts K in; none where nothing is multiplied.
@@ -23,54 +25,54 @@ pub struct Plan<T> {
 
 /// Where a product is computed, and its buffers.
 #[allow(missing_debug_implementations, reason = "buffers of any device")]
-pub struct Operands<'a, D: Device, T: Pod> {
+pub struct Operands<'a, D: Device, T: Element, O: Output = T> {
     device: &'a D,
     a: &'a D::Buffer<T>,
     b: &'a D::Buffer<T>,
-    c: Option<&'a D::Buffer<T>>,
-    bias: Option<&'a D::Buffer<T>>,
-    d: &'a mut D::Buffer<T>,
-    workspace: Option<&'a mut D::Buffer<f32>>,
+    c: Option<&'a D::Buffer<O>>,
+    bias: Option<&'a D::Buffer<O>>,
+    d: &'a mut D::Buffer<O>,
+    workspace: Option<&'a mut D::Buffer<O::Sum>>,
 }
 
-impl<'a, D: Device, T: Pod> Operands<'a, D, T> {
+impl<'a, D: Device, T: Element, O: Output> Operands<'a, D, T, O> {
     /// A, B and D of a device.
-    pub fn new(device: &'a D, a: &'a D::Buffer<T>, b: &'a D::Buffer<T>, d: &'a mut D::Buffer<T>) -> Self {
+    pub fn new(device: &'a D, a: &'a D::Buffer<T>, b: &'a D::Buffer<T>, d: &'a mut D::Buffer<O>) -> Self {
         Self { device, a, b, c: None, bias: None, d, workspace: None }
     }
 
     /// C, which lies as D does.
-    pub fn c(self, c: &'a D::Buffer<T>) -> Self {
+    pub fn c(self, c: &'a D::Buffer<O>) -> Self {
         Self { c: Some(c), ..self }
     }
 
-    /// What is added to each row of D, an element for each column.
-    pub fn bias(self, bias: &'a D::Buffer<T>) -> Self {
+    /// What is added to each row of D, an element for each column; or, if [so asked for](Gemm::bias_of_rows), to each column, an
+    /// element for each row.
+    pub fn bias(self, bias: &'a D::Buffer<O>) -> Self {
         Self { bias: Some(bias), ..self }
     }
 
-    /// Room for [`Plan::workspace_len`] elements, whatever they are. What is in it afterwards means nothing.
-    pub fn workspace(self, workspace: &'a mut D::Buffer<f32>) -> Self {
+    /// Room for [`Plan::workspace_len`] sums, whatever they are. What is in it afterwards means nothing.
+    pub fn workspace(self, workspace: &'a mut D::Buffer<O::Sum>) -> Self {
         Self { workspace: Some(workspace), ..self }
     }
 }
 
-impl<T: GemmElement> Plan<T> {
+impl<T: Multiply<O>, O: Output> Plan<T, O> {
     /// The kernel, and the parts that it cuts K in; none where A and B are not multiplied.
     pub fn choice(&self) -> Option<Choice> {
         self.kernel.map(|(kernel, parts)| Choice { kernel: kernel.name.to_owned(), parts })
     }
 
-    /// How many `f32` of workspace it takes; 0 if it takes none.
+    /// How many sums (`f32`; of f64, `f64`; of s8, `i32`) of workspace it takes; 0 if it takes none.
     pub fn workspace_len(&self) -> usize {
-        let Gemm { m, n, k, batches, .. } = self.gemm;
-        let task = Task { m, n, k, batches, element_bytes: size_of::<T>(), multiprocessors: 0 };
+        let task = self.gemm.task(0);
         self.kernel.map_or(0, |(_, parts)| task.workspace(parts))
     }
 
     /// Checks the buffers and computes the product: at once, or, on a device that is a stream, when its turn comes. No memory is
     /// taken. Returns the reports of the launches: one, or, where K is cut, two, or, where D has no elements, none.
-    pub fn run<D: GemmDevice>(&self, operands: Operands<'_, D, T>) -> Result<Vec<D::Report>, GemmError<D::Error>> {
+    pub fn run<D: GemmDevice>(&self, operands: Operands<'_, D, T, O>) -> Result<Vec<D::Report>, GemmError<D::Error>> {
         self.check(&operands)?;
         let gemm = &self.gemm;
         if gemm.elements_of_d() == 0 {
@@ -78,8 +80,8 @@ impl<T: GemmElement> Plan<T> {
         }
         let Operands { device, a, b, c, bias, d, workspace } = operands;
         let (a, b) = if self.transposed { (b, a) } else { (a, b) };
-        let none = device.empty::<T>().map_err(GemmError::Device)?;
-        let mut no_sums = device.empty::<f32>().map_err(GemmError::Device)?;
+        let none = device.empty::<O>().map_err(GemmError::Device)?;
+        let mut no_sums = device.empty::<O::Sum>().map_err(GemmError::Device)?;
         let (c, bias) = (c.unwrap_or(none.borrow()), bias.unwrap_or(none.borrow()));
         let sums = match workspace {
             Some(workspace) if self.workspace_len() > 0 => workspace,
@@ -89,18 +91,18 @@ impl<T: GemmElement> Plan<T> {
         let mut reports = Vec::new();
         if let Some((kernel, _)) = self.kernel {
             let buffers = Buffers { a, b, c, bias, d: &mut *d, sums: &mut *sums };
-            reports.push(T::multiply(device, kernel, buffers, numbers).map_err(GemmError::Device)?);
+            reports.push(T::launch(device, kernel, buffers, &numbers).map_err(GemmError::Device)?);
         } else {
             numbers.parts = 0;
         }
         if numbers.parts != 1 {
             let buffers = Buffers { a, b, c, bias, d, sums };
-            reports.push(T::add_parts(device, buffers, numbers).map_err(GemmError::Device)?);
+            reports.push(T::add_parts(device, buffers, &numbers).map_err(GemmError::Device)?);
         }
         Ok(reports)
     }
 
-    fn check<D: GemmDevice>(&self, operands: &Operands<'_, D, T>) -> Result<(), Refusal> {
+    fn check<D: GemmDevice>(&self, operands: &Operands<'_, D, T, O>) -> Result<(), Refusal> {
         let at_least = |what, given, needed| {
             if given < needed { Err(Refusal::TooShort { what, given, needed }) } else { Ok(()) }
         };
@@ -109,41 +111,40 @@ impl<T: GemmElement> Plan<T> {
         let [of_a, of_b, of_d] = gemm.matrices().map(|(_, size, layout)| (size, layout));
         let (of_a, of_b) = if self.transposed { (of_b, of_a) } else { (of_a, of_b) };
         let needed = |(size, layout): ((usize, usize), Layout), padded| gemm.extent(size, layout, padded);
-        if self.kernel.is_some() {
-            at_least("A", device.slice(*a).1, needed(of_a, true))?;
-            at_least("B", device.slice(*b).1, needed(of_b, true))?;
+        if let Some((kernel, _)) = self.kernel {
+            let padded = if kernel.alignment == CHUNK { CHUNK / size_of::<T>() } else { 1 };
+            at_least("A", device.slice(*a).1, needed(of_a, padded))?;
+            at_least("B", device.slice(*b).1, needed(of_b, padded))?;
         }
-        at_least("D", device.slice(&**d).1, needed(of_d, false))?;
-        if gemm.beta != 0.0 {
+        at_least("D", device.slice(&**d).1, needed(of_d, 1))?;
+        if gemm.beta != O::Sum::ZERO {
             let c = c.ok_or_else(|| Refusal::NoC { beta: gemm.beta.to_string() })?;
-            at_least("C", device.slice(c).1, needed(of_d, false))?;
+            at_least("C", device.slice(c).1, needed(of_d, 1))?;
         }
         if let Some(bias) = bias {
-            if self.transposed {
-                return Err(Refusal::BiasOfColumns);
-            }
-            at_least("the bias", device.slice(*bias).1, gemm.n)?;
+            at_least("the bias", device.slice(*bias).1, if gemm.bias_of_rows { gemm.m } else { gemm.n })?;
         }
         let workspace = workspace.as_ref().map_or(0, |workspace| device.slice(&**workspace).1);
         at_least("the workspace", workspace, self.workspace_len())
     }
 
-    fn numbers(&self) -> Numbers {
-        let Gemm { m, n, k, batches, alpha, beta, relu, a, b, d, .. } = self.gemm;
+    fn numbers(&self) -> Numbers<O::Sum> {
+        let Gemm { m, n, k, batches, alpha, beta, bias_of_rows, activation, .. } = self.gemm;
         let parts = self.kernel.map_or(1, |(_, parts)| parts);
         let step = self.kernel.map_or(1, |(kernel, _)| kernel.tile[2]);
-        let layouts = [a, b, d];
+        let matrices = self.gemm.matrices();
         Numbers {
             sides: [m, n, k].map(|side| side as u32),
             k_part: k.div_ceil(parts).next_multiple_of(step) as u32,
             parts: parts as u32,
             batches: batches as u32,
-            strides: layouts.map(|layout| layout.stride as u32),
-            starts: layouts.map(|layout| layout.start),
-            batch_strides: layouts.map(|layout| layout.batch_stride),
+            strides: matrices.map(|(_, size, layout)| layout.stride_of(size) as u32),
+            starts: matrices.map(|(_, _, layout)| layout.start),
+            batch_strides: matrices.map(|(_, _, layout)| layout.batch_stride),
             alpha,
             beta,
-            relu: relu.into(),
+            bias_of_rows,
+            activation,
         }
     }
 }

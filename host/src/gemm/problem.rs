@@ -2,10 +2,11 @@
 
 use std::marker::PhantomData;
 
+use ptx_matrix_kernels::gemm::{Activation, Kernel, Multiply, Number, Output};
+
 use super::choose::Task;
-use super::kernels::Kernel;
 use super::tuned::{Tuned, TunedProduct};
-use super::{Choice, GemmDevice, GemmElement, GemmError, Layout, Order, Plan, Refusal};
+use super::{Choice, GemmDevice, GemmError, Layout, Order, Plan, Refusal};
 
 /// The longest side: kernels count in 32 bits, and the driver takes grids up to this.
 const LONGEST: usize = i32::MAX as usize;
@@ -16,13 +17,25 @@ const LARGEST_BATCH: usize = 65_535;
 
 /// D = f(alpha A x B + beta C + bias): what is to be computed, and where the matrices lie in their buffers.
 ///
+/// A and B have elements `T`; C, D and the bias have elements `O`:
+///
+/// | `T` | `O` | multiplied as | summed in | from |
+/// | --- | --- | --- | --- | --- |
+/// | `bf16` | `bf16`, `f32` | bf16 | `f32` | sm_80 |
+/// | `f16` | `f16` | f16 | `f32` | sm_75 |
+/// | `f16` | `f32` | f16 | `f32` | sm_80 |
+/// | `f32` | `f32` | tf32: of the 23 bits behind the point the tensor cores cut off 13 | `f32` | sm_80 |
+/// | `f64` | `f64` | f64 | `f64` | sm_80 |
+/// | `i8` | `i32` | s8 | `i32`, which wraps around; the factors are integers too | sm_80 |
+/// | `F8E4M3` | `bf16`, `f16`, `f32` | e4m3 | `f32` | sm_89 |
+///
 /// Without a word, the matrices are row-major and dense, alpha is 1, beta is 0, and f changes nothing. As in BLAS,
 /// - C is not read if beta is 0, and neither A nor B if alpha is 0: what is not a number there goes nowhere;
-/// - otherwise infinities, and what is not a number, are carried on, through ReLU too.
+/// - otherwise infinities, and what is not a number, are carried on, through activations too.
 ///
-/// C lies as D does. Sums are of `f32`, and rounded once, to D.
+/// C lies as D does. Sums are rounded once, to D.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Gemm<T> {
+pub struct Gemm<T, O: Output = T> {
     pub(super) m: usize,
     pub(super) n: usize,
     pub(super) k: usize,
@@ -30,15 +43,16 @@ pub struct Gemm<T> {
     pub(super) a: Layout,
     pub(super) b: Layout,
     pub(super) d: Layout,
-    pub(super) alpha: f32,
-    pub(super) beta: f32,
-    pub(super) relu: bool,
+    pub(super) alpha: O::Sum,
+    pub(super) beta: O::Sum,
+    pub(super) bias_of_rows: bool,
+    pub(super) activation: Activation,
     workspace: usize,
     choice: Option<Choice>,
     element: PhantomData<T>,
 }
 
-impl<T: GemmElement> Gemm<T> {
+impl<T: Multiply<O>, O: Output> Gemm<T, O> {
     /// The product of an `m` x `k` matrix and a `k` x `n` matrix.
     pub fn new(m: usize, n: usize, k: usize) -> Self {
         Self {
@@ -49,21 +63,23 @@ impl<T: GemmElement> Gemm<T> {
             a: Layout::row_major(k),
             b: Layout::row_major(n),
             d: Layout::row_major(n),
-            alpha: 1.0,
-            beta: 0.0,
-            relu: false,
+            alpha: O::Sum::ONE,
+            beta: O::Sum::ZERO,
+            bias_of_rows: false,
+            activation: Activation::Identity,
             workspace: 0,
             choice: None,
             element: PhantomData,
         }
     }
 
-    /// How A lies. Its lines start at multiples of 16 bytes, and the buffer has the last line's last 16 bytes whole.
+    /// How A lies. Any leading dimension and start will do. Where lines start at multiples of 16 bytes it is read fastest; then the
+    /// buffer has the last line's last 16 bytes whole.
     pub fn a(self, layout: Layout) -> Self {
         Self { a: layout, ..self }
     }
 
-    /// How B lies. Its lines start at multiples of 16 bytes, and the buffer has the last line's last 16 bytes whole.
+    /// How B lies, likewise.
     pub fn b(self, layout: Layout) -> Self {
         Self { b: layout, ..self }
     }
@@ -80,21 +96,31 @@ impl<T: GemmElement> Gemm<T> {
     }
 
     /// The factor of the product.
-    pub fn alpha(self, alpha: f32) -> Self {
+    pub fn alpha(self, alpha: O::Sum) -> Self {
         Self { alpha, ..self }
     }
 
     /// The factor of C.
-    pub fn beta(self, beta: f32) -> Self {
+    pub fn beta(self, beta: O::Sum) -> Self {
         Self { beta, ..self }
+    }
+
+    /// The bias, if there is one, has an element for each row of D, and not for each column.
+    pub fn bias_of_rows(self) -> Self {
+        Self { bias_of_rows: true, ..self }
+    }
+
+    /// What is done with each element, last of all.
+    pub fn activation(self, activation: Activation) -> Self {
+        Self { activation, ..self }
     }
 
     /// What is negative becomes zero, last of all.
     pub fn relu(self) -> Self {
-        Self { relu: true, ..self }
+        self.activation(Activation::Relu)
     }
 
-    /// The product may use a workspace of up to so many `f32`: with that, K can be cut in parts, so that a product with few rows or
+    /// The product may use a workspace of up to so many sums: with that, K can be cut in parts, so that a product with few rows or
     /// columns keeps the whole GPU busy. How many it uses, [`Plan::workspace_len`] tells.
     pub fn workspace_up_to(self, elements: usize) -> Self {
         Self { workspace: elements, ..self }
@@ -114,11 +140,11 @@ impl<T: GemmElement> Gemm<T> {
     /// This product with a choice, as [`Tuned`] keeps it.
     pub fn tuned_product(&self, choice: Choice) -> TunedProduct {
         let Self { m, n, k, batches, .. } = *self;
-        TunedProduct { element: T::NAME.to_owned(), a: self.a.order, b: self.b.order, m, n, k, batches, choice }
+        TunedProduct { element: Self::name(), a: self.a.order, b: self.b.order, m, n, k, batches, choice }
     }
 
     /// Checks what can be checked without the buffers, and chooses a kernel.
-    pub fn plan<D: GemmDevice>(&self, device: &D) -> Result<Plan<T>, GemmError<D::Error>> {
+    pub fn plan<D: GemmDevice>(&self, device: &D) -> Result<Plan<T, O>, GemmError<D::Error>> {
         self.check()?;
         let kernel = if self.multiplies() { Some(self.kernel(device)?) } else { None };
         Ok(Plan { gemm: self.row_major(), transposed: self.d.order == Order::ColMajor, kernel })
@@ -126,7 +152,7 @@ impl<T: GemmElement> Gemm<T> {
 
     /// Every kernel that computes this product on a device, with every number of parts that makes sense.
     pub fn choices<D: GemmDevice>(&self, device: &D) -> Vec<Choice> {
-        let task = self.task(device);
+        let task = self.task(device.multiprocessors());
         let choices = |kernel| {
             task.parts(kernel).map(|parts| Choice { kernel: kernel.name.to_owned(), parts }).collect::<Vec<_>>()
         };
@@ -135,7 +161,7 @@ impl<T: GemmElement> Gemm<T> {
 
     /// Whether A and B are multiplied at all.
     fn multiplies(&self) -> bool {
-        self.alpha != 0.0 && self.k != 0 && self.elements_of_d() != 0
+        self.alpha != O::Sum::ZERO && self.k != 0 && self.elements_of_d() != 0
     }
 
     /// Elements of D, in all products.
@@ -153,6 +179,7 @@ impl<T: GemmElement> Gemm<T> {
                 a: self.b.transposed(),
                 b: self.a.transposed(),
                 d: self.d.transposed(),
+                bias_of_rows: !self.bias_of_rows,
                 ..self.clone()
             },
         }
@@ -163,25 +190,36 @@ impl<T: GemmElement> Gemm<T> {
         [("A", (self.m, self.k), self.a), ("B", (self.k, self.n), self.b), ("D", (self.m, self.n), self.d)]
     }
 
-    fn task<D: GemmDevice>(&self, device: &D) -> Task {
+    pub(super) fn task(&self, multiprocessors: u32) -> Task {
         let Self { m, n, k, batches, .. } = self.row_major();
-        Task { m, n, k, batches, element_bytes: size_of::<T>(), multiprocessors: device.multiprocessors() }
+        let bytes = [size_of::<T>(), size_of::<O>(), size_of::<O::Sum>()];
+        Task { m, n, k, batches, bytes, products: T::PRODUCTS, multiprocessors }
     }
 
     /// The kernels that the device has for this.
     fn kernels<D: GemmDevice>(&self, device: &D) -> impl Iterator<Item = &'static Kernel> {
-        let Self { a, b, .. } = self.row_major();
-        T::KERNELS.iter().filter(move |kernel| kernel.a == a.order && kernel.b == b.order && device.has(kernel.name))
+        let row_major = self.row_major();
+        T::KERNELS.iter().filter(move |kernel| {
+            let [a, b, _] = row_major.matrices();
+            let elements = kernel.alignment / size_of::<T>();
+            let aligned = |(_, size, layout): (_, _, Layout)| layout.is_aligned(size, row_major.batches, elements);
+            kernel.takes(a.2.is_row_major(), b.2.is_row_major()) && aligned(a) && aligned(b) && device.has(kernel.info)
+        })
+    }
+
+    /// The elements, as [`Tuned`] has them: those of A and B, and, if they are others, those of D.
+    pub fn name() -> String {
+        if T::NAME == O::NAME { T::NAME.to_owned() } else { format!("{}-{}", T::NAME, O::NAME) }
     }
 
     /// Elements and orders, for messages.
     fn what(&self) -> String {
         let [a, b, d] = self.matrices().map(|(_, _, layout)| layout.order);
-        format!("{} x {} {} into {} D", a, b, T::NAME, d)
+        format!("{} x {} {} into {} D", a, b, Self::name(), d)
     }
 
     fn kernel<D: GemmDevice>(&self, device: &D) -> Result<(&'static Kernel, usize), Refusal> {
-        let task = self.task(device);
+        let task = self.task(device.multiprocessors());
         let Some(Choice { kernel: name, parts }) = &self.choice else {
             let best = task.best(self.kernels(device), self.workspace);
             return best.ok_or_else(|| Refusal::NoKernel { what: self.what() });
@@ -194,9 +232,6 @@ impl<T: GemmElement> Gemm<T> {
         let refused = |reason: String| Refusal::Parts { kernel: kernel.name, k: self.k, parts: *parts, reason };
         if *parts == 0 {
             return Err(refused("one is the least".to_owned()));
-        }
-        if *parts > 1 && !kernel.splits {
-            return Err(refused("it computes whole sums".to_owned()));
         }
         let whole = self.k.div_ceil(task.k_part(kernel, *parts));
         if whole != *parts {
@@ -215,10 +250,13 @@ impl<T: GemmElement> Gemm<T> {
         at_most("the number of products of a batch", self.batches, LARGEST_BATCH)?;
         let (m, n) = (self.row_major().m, self.row_major().n);
         at_most("M times N / 64, as many as blocks can be,", m * n.div_ceil(64), LONGEST)?;
-        let multiple = 16 / size_of::<T>();
+        let of_floats = !matches!(self.activation, Activation::Identity | Activation::Relu);
+        if of_floats && !O::Sum::HAS_EXP {
+            return Err(Refusal::NoActivation { activation: self.activation });
+        }
         for (matrix, (rows, cols), layout) in self.matrices() {
             let (lines, length) = layout.lines((rows, cols));
-            let Layout { order, stride, start, batch_stride } = layout;
+            let Layout { order, stride, .. } = layout;
             if lines > 1 && stride < length {
                 return Err(Refusal::LinesOverlap { matrix, rows, cols, order, length, given: stride });
             }
@@ -228,11 +266,6 @@ impl<T: GemmElement> Gemm<T> {
             }
             let side = if matrix == "A" { "the leading dimension of A" } else { "the leading dimension of B" };
             at_most(side, stride, LARGEST_STRIDE)?;
-            for (what, given) in [("leading dimension", stride), ("start", start), ("batch stride", batch_stride)] {
-                if !given.is_multiple_of(multiple) {
-                    return Err(Refusal::Misaligned { what, matrix, given, multiple });
-                }
-            }
         }
         let (lines, length) = self.d.lines((self.m, self.n));
         let Layout { stride, batch_stride, .. } = self.d;
@@ -245,13 +278,13 @@ impl<T: GemmElement> Gemm<T> {
         Ok(())
     }
 
-    /// Elements that the buffer of a matrix has at least.
-    pub(super) fn extent(&self, size: (usize, usize), layout: Layout, padded: bool) -> usize {
+    /// Elements that the buffer of a matrix has at least, whose lines are read in pieces of so many.
+    pub(super) fn extent(&self, size: (usize, usize), layout: Layout, piece: usize) -> usize {
         let (lines, length) = layout.lines(size);
         if lines == 0 || length == 0 || self.batches == 0 {
             return 0;
         }
-        let length = if padded { length.next_multiple_of(16 / size_of::<T>()) } else { length };
+        let length = length.next_multiple_of(piece);
         let batches = (self.batches - 1).saturating_mul(layout.batch_stride);
         [(lines - 1).saturating_mul(layout.stride), length, batches]
             .iter()

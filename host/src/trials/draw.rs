@@ -1,13 +1,14 @@
 //! What is tried, and on which matrices.
 
-use num_traits::FromPrimitive;
+use ptx_matrix_kernels::gemm::{Activation, Multiply, Number, Output};
 use rand::rngs::SmallRng;
 use rand::seq::IndexedRandom;
 use rand::{RngExt, SeedableRng};
 use rand_distr::{Distribution, StandardNormal};
 
+use super::element::TrialElement;
 use super::index;
-use crate::gemm::{GemmElement, Layout};
+use crate::gemm::Layout;
 
 /// What the matrices hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,10 +33,11 @@ pub struct Trial {
     pub a: Layout,
     pub b: Layout,
     pub d: Layout,
-    pub alpha: f32,
-    pub beta: f32,
+    pub alpha: f64,
+    pub beta: f64,
     pub bias: bool,
-    pub relu: bool,
+    pub bias_of_rows: bool,
+    pub activation: Activation,
     /// Whether C, which is not read, is given all the same.
     pub nan_in_c: bool,
     pub values: Values,
@@ -46,12 +48,12 @@ pub struct Trial {
 }
 
 impl Trial {
-    /// The trial of a seed.
-    pub fn draw(seed: u64, longest: usize) -> Self {
+    /// The trial of a seed, of products of `T` into `O`.
+    pub fn draw<T: Multiply<O>, O: Output>(seed: u64, longest: usize) -> Self {
         let mut random = SmallRng::seed_from_u64(seed);
         let [m, n, k] = [(); 3].map(|()| random.random_range(1..=longest));
         let batches = if random.random_bool(0.25) { random.random_range(2..=3) } else { 1 };
-        let (a, b) = (input(&mut random, (m, k)), input(&mut random, (k, n)));
+        let [a, b] = [(m, k), (k, n)].map(|size| input::<T>(&mut random, size));
         let d = {
             let by_row = random.random_bool(0.75);
             let (lines, length) = if by_row { (m, n) } else { (n, m) };
@@ -60,8 +62,12 @@ impl Trial {
             let apart = lines * stride + random.random_range(0..9);
             layout.starting_at(random.random_range(0..20)).batch_stride(apart)
         };
-        let factors = |random: &mut SmallRng| *[1.0, 1.0, 0.0, -0.5, 2.0].choose(random).expect("there are some");
-        let (alpha, beta) = (factors(&mut random), factors(&mut random));
+        let factors: &[f64] = if O::Sum::HAS_EXP { &[1.0, 1.0, 0.0, -0.5, 2.0] } else { &[1.0, 1.0, 0.0, -3.0, 2.0] };
+        let [alpha, beta] = [(); 2].map(|()| *factors.choose(&mut random).expect("there are some"));
+        let activations: &[Activation] = match O::Sum::HAS_EXP {
+            true => &[Activation::Relu, Activation::Gelu, Activation::Silu],
+            false => &[Activation::Relu],
+        };
         let values = *[Values::Integers, Values::Normal, Values::Special].choose(&mut random).expect("likewise");
         Self {
             seed,
@@ -74,8 +80,12 @@ impl Trial {
             d,
             alpha,
             beta,
-            bias: d.is_row_major() && random.random(),
-            relu: random.random_bool(0.3),
+            bias: random.random(),
+            bias_of_rows: random.random_bool(0.3),
+            activation: match random.random_bool(0.4) {
+                true => *activations.choose(&mut random).expect("likewise"),
+                false => Activation::Identity,
+            },
             nan_in_c: beta == 0.0 && random.random::<bool>(),
             values,
             may_split: random.random(),
@@ -84,65 +94,72 @@ impl Trial {
     }
 }
 
-/// How A, or B, lies: lines at multiples of 16 bytes, with gaps.
-fn input(random: &mut SmallRng, (rows, cols): (usize, usize)) -> Layout {
+/// How A, or B, lies: with gaps, lines at multiples of 16 bytes, or anywhere.
+fn input<T>(random: &mut SmallRng, (rows, cols): (usize, usize)) -> Layout {
     let by_row = random.random();
     let (lines, length) = if by_row { (rows, cols) } else { (cols, rows) };
-    let stride = length.next_multiple_of(8) + 8 * random.random_range(0..3);
-    let apart = if random.random_bool(0.3) { 0 } else { lines * stride + 8 * random.random_range(0..3) };
+    let multiple = 16 / size_of::<T>();
+    let mut gap = |most: usize| multiple * random.random_range(0..most);
+    let stride = length.next_multiple_of(multiple) + gap(3);
+    let (apart, start) = (lines * stride + gap(3), gap(4));
+    let apart = if random.random_bool(0.3) { 0 } else { apart };
     let layout = if by_row { Layout::row_major(stride) } else { Layout::col_major(stride) };
-    layout.starting_at(8 * random.random_range(0..4)).batch_stride(apart)
+    layout.starting_at(start).batch_stride(apart)
 }
 
 /// The buffers of a trial.
-pub(super) struct Data<T> {
+pub(super) struct Data<T, O> {
     pub(super) a: Vec<T>,
     pub(super) b: Vec<T>,
-    pub(super) c: Vec<T>,
-    pub(super) bias: Vec<T>,
+    pub(super) c: Vec<O>,
+    pub(super) bias: Vec<O>,
     /// D's, as it is before.
-    pub(super) poisoned: Vec<T>,
+    pub(super) poisoned: Vec<O>,
 }
 
-impl<T: GemmElement + FromPrimitive> Data<T> {
+impl<T: TrialElement, O: TrialElement> Data<T, O> {
     pub(super) fn of(trial: &Trial) -> Self {
-        let Trial { m, n, k, a, b, d, batches, .. } = *trial;
+        let Trial { m, n, k, a, b, d, bias_of_rows, .. } = *trial;
         let mut random = SmallRng::seed_from_u64(!trial.seed);
-        let mut matrix = |layout: Layout, (rows, cols): (usize, usize), read: bool| {
-            let lines = if layout.is_row_major() { rows } else { cols };
-            let len = layout.start() + (batches - 1) * layout.batch() + lines * layout.leading_dimension();
-            // The gaps too: nothing of them may get into a sum.
-            let mut elements = vec![from(f32::NAN); len];
-            if read {
-                for batch in 0..batches {
-                    for row in 0..rows {
-                        for col in 0..cols {
-                            elements[index(layout, batch, row, col)] = from(value(&mut random, trial.values));
-                        }
-                    }
-                }
-            }
-            elements
-        };
-        let a = matrix(a, (m, k), trial.alpha != 0.0);
-        let b = matrix(b, (k, n), trial.alpha != 0.0);
-        let c = matrix(d, (m, n), trial.beta != 0.0);
-        let bias = (0..n).map(|_| from(value(&mut random, trial.values))).collect();
+        let a = matrix(&mut random, trial, a, (m, k), trial.alpha != 0.0);
+        let b = matrix(&mut random, trial, b, (k, n), trial.alpha != 0.0);
+        let c: Vec<O> = matrix(&mut random, trial, d, (m, n), trial.beta != 0.0);
+        let bias = if bias_of_rows { m } else { n };
+        let bias = (0..bias).map(|_| O::of(value(&mut random, trial.values))).collect();
         // A number that no product has, each element another.
-        let poisoned = (0..c.len()).map(|i| from(-20_000.0 - 16.0 * (i % 1000) as f32)).collect();
+        let poisoned = (0..c.len()).map(|i| O::of(-20_000.0 - 16.0 * (i % 1000) as f64)).collect();
         Self { a, b, c, bias, poisoned }
     }
 }
 
-fn from<T: FromPrimitive>(value: f32) -> T {
-    T::from_f32(value).expect("16 bits have every number's nearest")
+/// The buffer of a matrix; what must not be read of it is not a number, the gaps too.
+fn matrix<T: TrialElement>(
+    random: &mut SmallRng,
+    trial: &Trial,
+    layout: Layout,
+    (rows, cols): (usize, usize),
+    read: bool,
+) -> Vec<T> {
+    let lines = if layout.is_row_major() { rows } else { cols };
+    let len = layout.start() + (trial.batches - 1) * layout.batch() + lines * layout.leading_dimension();
+    let mut elements = vec![T::POISON; len];
+    if read {
+        for batch in 0..trial.batches {
+            for row in 0..rows {
+                for col in 0..cols {
+                    elements[index(layout, batch, row, col)] = T::of(value(random, trial.values));
+                }
+            }
+        }
+    }
+    elements
 }
 
-fn value(random: &mut SmallRng, values: Values) -> f32 {
+fn value(random: &mut SmallRng, values: Values) -> f64 {
     match values {
         Values::Integers => random.random_range(-4i8..=4).into(),
         Values::Special if random.random_bool(0.002) => {
-            *[f32::NAN, f32::INFINITY, f32::NEG_INFINITY].choose(random).expect("there are some")
+            *[f64::NAN, f64::INFINITY, f64::NEG_INFINITY].choose(random).expect("there are some")
         }
         _ => StandardNormal.sample(random),
     }

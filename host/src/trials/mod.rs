@@ -1,50 +1,82 @@
 //! Random matrix products, through the interface that users call, against sums in f64.
 //!
-//! A [`Trial`] is drawn from its seed: element, sides from 1 to 300, orders, gaps between lines, batches, factors, bias, ReLU, kernel
-//! and parts of K, and what the matrices hold. Whatever must not be read is not a number, and D is poisoned before; what is around it has to
-//! stay. Each runs twice, for the same bits.
+//! A [`Trial`] is drawn from its seed: elements, sides from 1 to 300, orders, gaps between lines, batches, factors, bias, activation,
+//! kernel and parts of K, and what the matrices hold. Whatever must not be read is not a number, and D is poisoned before; what is around it
+//! has to stay. Each runs twice, for the same bits.
 
 mod draw;
+mod element;
 mod reference;
 
 use std::borrow::{Borrow, BorrowMut};
 
+use element::TrialElement;
 use half::{bf16, f16};
-use num_traits::FromPrimitive;
+use ptx_matrix_kernels::gemm::{Multiply, Output};
 
-use crate::gemm::{Choice, Gemm, GemmDevice, GemmElement, Layout, Operands};
+use crate::gemm::{Choice, Gemm, GemmDevice, GemmError, Layout, Operands};
 
 pub use draw::{Trial, Values};
 
+/// Draws and runs a trial of some elements.
+type Run<D> = fn(&D, u64, usize) -> Result<(), String>;
+
 /// Draws trial `seed` with sides up to `longest`, and runs it. What went wrong is told with what was tried.
 pub fn run<D: GemmDevice>(device: &D, seed: u64, longest: usize) -> Result<(), String> {
-    let trial = Trial::draw(seed, longest);
-    let outcome = if seed.is_multiple_of(2) { of::<D, bf16>(device, &trial) } else { of::<D, f16>(device, &trial) };
-    outcome.map_err(|reason| format!("seed {seed}: {reason}\n{trial:?}"))
+    let products: [Run<D>; 6] = [
+        of::<D, bf16, bf16>,
+        of::<D, f16, f16>,
+        of::<D, f32, f32>,
+        of::<D, f64, f64>,
+        of::<D, bf16, f32>,
+        of::<D, f16, f32>,
+    ];
+    products[(seed % products.len() as u64) as usize](device, seed, longest)
 }
 
 /// The product of a trial, as a user writes it down.
-fn gemm<T: GemmElement>(trial: &Trial) -> Gemm<T> {
-    let Trial { m, n, k, a, b, d, alpha, beta, batches, .. } = *trial;
+fn gemm<T: Multiply<O>, O: Output<Sum: TrialElement>>(trial: &Trial) -> Gemm<T, O> {
+    let Trial { m, n, k, a, b, d, batches, .. } = *trial;
+    let (alpha, beta) = (O::Sum::of(trial.alpha), O::Sum::of(trial.beta));
     let gemm = Gemm::new(m, n, k).a(a).b(b).d(d).alpha(alpha).beta(beta).batches(batches);
-    let gemm = gemm.workspace_up_to(if trial.may_split { usize::MAX } else { 0 });
-    if trial.relu { gemm.relu() } else { gemm }
+    let gemm = gemm.workspace_up_to(if trial.may_split { usize::MAX } else { 0 }).activation(trial.activation);
+    if trial.bias_of_rows { gemm.bias_of_rows() } else { gemm }
 }
 
-fn of<D: GemmDevice, T: GemmElement + FromPrimitive>(device: &D, trial: &Trial) -> Result<(), String> {
-    let mut gemm = gemm::<T>(trial);
+fn of<D: GemmDevice, T, O>(device: &D, seed: u64, longest: usize) -> Result<(), String>
+where
+    T: Multiply<O> + TrialElement,
+    O: Output<Sum: TrialElement> + TrialElement,
+{
+    let trial = Trial::draw::<T, O>(seed, longest);
+    let outcome = multiply::<D, T, O>(device, &trial);
+    outcome.map_err(|reason| format!("seed {seed}, {} into {}: {reason}\n{trial:?}", T::NAME, O::NAME))
+}
+
+fn multiply<D: GemmDevice, T, O>(device: &D, trial: &Trial) -> Result<(), String>
+where
+    T: Multiply<O> + TrialElement,
+    O: Output<Sum: TrialElement> + TrialElement,
+{
+    let mut gemm = gemm::<T, O>(trial);
     if let Some(index) = trial.choice {
         let choices: Vec<Choice> = gemm.choices(device);
+        if choices.is_empty() {
+            return Err("no kernel does it".to_owned());
+        }
         gemm = gemm.choose(choices[index % choices.len()].clone());
     }
     let plan = gemm.plan(device).map_err(|error| error.to_string())?;
     let of = plan.choice().map_or_else(|| "no kernel".to_owned(), |choice| choice.to_string());
-    let data = draw::Data::<T>::of(trial);
-    let run = |poison: f32| -> Result<Vec<T>, D::Error> {
-        let (a, b, c) = (device.upload(&data.a)?, device.upload(&data.b)?, device.upload(&data.c)?);
-        let bias = device.upload(&data.bias)?;
-        let mut d = device.upload(&data.poisoned)?;
-        let mut workspace = device.upload(&vec![poison; plan.workspace_len()])?;
+    let data = draw::Data::<T, O>::of(trial);
+    let run = |poison: O::Sum| -> Result<Vec<O>, String> {
+        let upload = || -> Result<_, D::Error> {
+            let bias = device.upload(&data.bias)?;
+            let workspace = device.upload(&vec![poison; plan.workspace_len()])?;
+            let (a, b, c) = (device.upload(&data.a)?, device.upload(&data.b)?, device.upload(&data.c)?);
+            Ok((a, b, c, bias, device.upload(&data.poisoned)?, workspace))
+        };
+        let (a, b, c, bias, mut d, mut workspace) = upload().map_err(|error| error.to_string())?;
         let mut operands =
             Operands::new(device, a.borrow(), b.borrow(), d.borrow_mut()).workspace(workspace.borrow_mut());
         if trial.beta != 0.0 || trial.nan_in_c {
@@ -53,16 +85,12 @@ fn of<D: GemmDevice, T: GemmElement + FromPrimitive>(device: &D, trial: &Trial) 
         if trial.bias {
             operands = operands.bias(bias.borrow());
         }
-        match plan.run(operands) {
-            Ok(_) => device.download(d.borrow()),
-            Err(crate::gemm::GemmError::Device(error)) => Err(error),
-            Err(crate::gemm::GemmError::Refused(refusal)) => panic!("a sound trial was refused: {refusal}\n{trial:?}"),
-        }
+        let in_words = |error: GemmError<D::Error>| format!("{of}: {error}");
+        plan.run(operands).map_err(in_words)?;
+        device.download(d.borrow()).map_err(|error| format!("{of}: {error}"))
     };
-    let in_words = |error: D::Error| format!("{of}: {error}");
-    let first = run(f32::NAN).map_err(in_words)?;
-    let second = run(1e9).map_err(in_words)?;
-    let bits = |d: &[T]| bytemuck::cast_slice::<T, u8>(d).to_vec();
+    let (first, second) = (run(O::Sum::POISON)?, run(O::Sum::of(1e9))?);
+    let bits = |d: &[O]| bytemuck::cast_slice::<O, u8>(d).to_vec();
     if bits(&first) != bits(&second) {
         return Err(format!("{of}: two runs differ"));
     }

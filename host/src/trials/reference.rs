@@ -1,21 +1,25 @@
 //! What D has to be, from sums in f64.
 
-use ptx_matrix::Rounded;
+use ptx_matrix_kernels::gemm::{Activation, Number, Output};
 use rayon::prelude::*;
 
 use super::draw::Data;
+use super::element::TrialElement;
 use super::{Trial, Values, index};
-use crate::gemm::GemmElement;
 
 /// Compares D, and what is around it.
 ///
-/// Integers have to be exact. Of other sums, each of the K products and at most as many additions is off by at most 2^-23 of what is added
-/// up to there (the tensor cores cut what does not fit, where rounding would be off by half of that), so that a sum is off by at
-/// most (K + 32) 2^-23 sum |a b|: 32 for the additions of parts. Factors and C then round a few times in f32, and D's own type once.
-pub(super) fn compare<T: GemmElement + num_traits::FromPrimitive>(
+/// Integers have to be exact. Of other sums, each of the K products and at most as many additions is off by at most u = 2^-23 of what is
+/// added up to there (the tensor cores cut what does not fit, where rounding would be off by half of that), so that a sum is off
+/// by at most (K + 32) u sum |a b|: 32 for the additions of parts. Of f64, whose sums are rounded, and the reference's too, it is as much with
+/// u = 2^-52. Factors and C then round a few times, and D's own type once.
+///
+/// An activation that has an exponential function changes by at most 1.2 times as much as its argument. Its exponent y is off by a few u y, and
+/// with it what is left of x, x e^-y, by less than a few u: 16 u for this and for the function itself.
+pub(super) fn compare<T: TrialElement, O: Output + TrialElement>(
     trial: &Trial,
-    data: &Data<T>,
-    d: &[T],
+    data: &Data<T, O>,
+    d: &[O],
 ) -> Result<(), String> {
     let Trial { m, n, batches, .. } = *trial;
     let mut is_of_d = vec![false; d.len()];
@@ -23,16 +27,15 @@ pub(super) fn compare<T: GemmElement + num_traits::FromPrimitive>(
         let (a, b) = factors(trial, data, batch);
         let wrong = (0..m).into_par_iter().find_map_first(|row| {
             (0..n).find_map(|col| {
-                let at = index(trial.d, batch, row, col);
                 let (expected, tolerance) = expect(trial, data, &a, &b, (batch, row, col));
-                let got = f64::from(d[at].widen());
+                let got = d[index(trial.d, batch, row, col)].number();
                 let right = if !expected.is_finite() {
                     got == expected || got.is_nan() && expected.is_nan()
-                } else if trial.values == Values::Integers {
-                    got == f64::from(T::from_f64(expected)?.widen())
+                } else if tolerance == 0.0 {
+                    got == O::of(expected).number()
                 } else {
-                    (got - expected).abs()
-                        <= tolerance + unit::<T>() * (expected.abs() + tolerance) + f64::from(SMALLEST)
+                    let (part, least) = O::ROUNDING;
+                    (got - expected).abs() <= tolerance + part * (expected.abs() + tolerance) + least
                 };
                 (!right).then(|| {
                     format!(
@@ -55,53 +58,76 @@ pub(super) fn compare<T: GemmElement + num_traits::FromPrimitive>(
     touched.map_or(Ok(()), |i| Err(format!("element {i} of the buffer is not D's, and was written")))
 }
 
-/// Half the least f16.
-const SMALLEST: f32 = 3e-8;
-
-/// What rounding to T is off by: half of a number's last bit.
-fn unit<T: Rounded>() -> f64 {
-    if T::NAME == "bf16" { 2f64.powi(-8) } else { 2f64.powi(-11) }
-}
-
 /// A's rows and B's columns, each without gaps.
-fn factors<T: GemmElement>(trial: &Trial, data: &Data<T>, batch: usize) -> (Vec<Vec<f64>>, Vec<Vec<f64>>) {
+fn factors<T: TrialElement, O>(trial: &Trial, data: &Data<T, O>, batch: usize) -> (Vec<Vec<f64>>, Vec<Vec<f64>>) {
     let Trial { m, n, k, .. } = *trial;
-    let number = |element: T| f64::from(element.widen());
-    let row = |row| (0..k).map(|i| number(data.a[index(trial.a, batch, row, i)])).collect();
-    let col = |col| (0..k).map(|i| number(data.b[index(trial.b, batch, i, col)])).collect();
+    let row = |row| (0..k).map(|i| data.a[index(trial.a, batch, row, i)].factor()).collect();
+    let col = |col| (0..k).map(|i| data.b[index(trial.b, batch, i, col)].factor()).collect();
     ((0..m).map(row).collect(), (0..n).map(col).collect())
 }
 
-/// An element, and how far off it may be before it is rounded to D's type.
-fn expect<T: GemmElement>(
+/// An element, and how far off it may be before it is rounded to D's type; nothing where it has to be exact.
+fn expect<T: TrialElement, O: Output + TrialElement>(
     trial: &Trial,
-    data: &Data<T>,
+    data: &Data<T, O>,
     a: &[Vec<f64>],
     b: &[Vec<f64>],
     (batch, row, col): (usize, usize, usize),
 ) -> (f64, f64) {
-    let (alpha, beta) = (f64::from(trial.alpha), f64::from(trial.beta));
-    let (mut value, mut size, mut of_sum) = (0.0, 0.0, 0.0);
-    if alpha != 0.0 {
-        let (mut sum, mut sizes) = (0.0, 0.0);
+    let (mut value, mut size, mut sizes) = (0.0, 0.0, 0.0);
+    if trial.alpha != 0.0 {
+        let mut sum = 0.0;
         for (a, b) in a[row].iter().zip(&b[col]) {
             sum += a * b;
             sizes += (a * b).abs();
         }
-        value = alpha * sum;
-        size = alpha.abs() * sizes;
-        of_sum = (trial.k + 32) as f64 * 2f64.powi(-23) * size;
+        value = trial.alpha * sum;
+        sizes *= trial.alpha.abs();
+        size = sizes;
     }
-    if beta != 0.0 {
-        let c = beta * f64::from(data.c[index(trial.d, batch, row, col)].widen());
+    if trial.beta != 0.0 {
+        let c = trial.beta * data.c[index(trial.d, batch, row, col)].number();
         value += c;
         size += c.abs();
     }
     if trial.bias {
-        let bias = f64::from(data.bias[col].widen());
+        let bias = data.bias[if trial.bias_of_rows { row } else { col }].number();
         value += bias;
         size += bias.abs();
     }
-    let value = if trial.relu && value < 0.0 { 0.0 } else { value };
-    (value, of_sum + 4.0 * 2f64.powi(-24) * size)
+    if !O::Sum::HAS_EXP {
+        // Up to here f64 had every integer.
+        let wrapped = f64::from(value as i64 as i32);
+        return (activate(trial.activation, wrapped), 0.0);
+    }
+    let last_bit = if size_of::<O::Sum>() == 8 { 2f64.powi(-52) } else { 2f64.powi(-23) };
+    let tolerance = last_bit * ((trial.k + 32) as f64 * sizes + 4.0 * size);
+    let activated = activate(trial.activation, value);
+    match trial.activation {
+        Activation::Identity | Activation::Relu if trial.values == Values::Integers => (activated, 0.0),
+        Activation::Identity | Activation::Relu => (activated, tolerance),
+        Activation::Gelu | Activation::Silu => (activated, 1.2 * tolerance + 16.0 * last_bit * (1.0 + activated.abs())),
+    }
+}
+
+fn activate(activation: Activation, x: f64) -> f64 {
+    // The limits, which the formulas have not.
+    if x == f64::NEG_INFINITY && activation != Activation::Identity {
+        return 0.0;
+    }
+    match activation {
+        Activation::Identity => x,
+        Activation::Relu => {
+            if x < 0.0 {
+                0.0
+            } else {
+                x
+            }
+        }
+        Activation::Gelu => {
+            let y = (8.0 / std::f64::consts::PI).sqrt() * (x + 0.044715 * x.powi(3));
+            x / (1.0 + (-y).exp())
+        }
+        Activation::Silu => x / (1.0 + (-x).exp()),
+    }
 }

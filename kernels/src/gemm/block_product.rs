@@ -1,72 +1,43 @@
 //! What a block does for a matrix product: its tile of D.
 //!
-//! The block goes along K in steps. Tiles of A and B come by `cp.async` into a ring of stages in shared memory, several steps
-//! ahead. Within a step, each warp goes along K in slices of 16: while it multiplies the fragments of one, it loads those of
-//! the next, and starts a part of the copies for the step that is furthest ahead.
+//! The block goes along K in steps. Tiles of A and B come from their [`Source`]s into a ring of stages in shared memory, several steps
+//! ahead. Within a step, each warp goes along K in slices, as long as an `mma` is: while it multiplies the fragments of one, it
+//! loads those of the next, and starts to bring a part of the tiles for the step that is furthest ahead.
 
-use ptx_matrix::target::AtLeast;
+use super::epilogue::{Epilogue, Number, Output};
+use super::product::{Lines, Product, Stage, Sum, Sums, TileA, TileB};
+use super::source::Source;
 use ptx_matrix::*;
 
-/// K of one `mma`, and of a slice.
-const SLICE: usize = 16;
-/// Columns of a pair of fragments of B, which one `ldmatrix` loads.
-const PAIR: usize = 16;
-/// Rows of a fragment of A.
-const TALL: usize = 16;
-
-type TileA<T, O, const M: usize, const K: usize> = SharedTile<T, M, K, Swizzle128, O>;
-type TileB<T, O, const K: usize, const N: usize> = SharedTile<T, K, N, Swizzle128, O>;
-/// The tiles of one step.
-pub type Stage<T, OA, OB, const M: usize, const N: usize, const K: usize> = (TileA<T, OA, M, K>, TileB<T, OB, K, N>);
+/// Fragments of B that are loaded together.
+const PAIR: usize = 2;
 
 /// What a warp multiplies in one slice: a column of fragments of A, and a row of pairs of fragments of B.
-type Factors<T, const I: usize, const J: usize> = ([FragmentA<M16N8K16, T>; I], [[FragmentB<M16N8K16, T>; 2]; J]);
+type Factors<P, const I: usize, const J: usize> = ([<P as Product>::A; I], [[<P as Product>::B; PAIR]; J]);
 
-/// D = f(alpha A x B + beta C + bias), where f is the identity or `relu`. The sums are of `f32`, rounded once.
-pub struct Problem<'k, T, OA, OB> {
-    /// M x K. Its lines start at multiples of 16 bytes.
-    pub a: GlobalMatrix<'k, T, OA>,
-    /// K x N. Its lines start at multiples of 16 bytes.
-    pub b: GlobalMatrix<'k, T, OB>,
-    /// M x N; none for `beta` = 0.
-    pub c: Option<GlobalMatrix<'k, T>>,
-    /// One for each column.
-    pub bias: Option<Global<'k, T>>,
+/// D = f(alpha A x B + beta C + bias), with sums that are rounded once.
+pub struct Problem<'k, P: Product, OA, OB> {
+    /// M x K.
+    pub a: GlobalMatrix<'k, P::Input, OA>,
+    /// K x N.
+    pub b: GlobalMatrix<'k, P::Input, OB>,
     /// M x N.
-    pub d: GlobalMatrixMut<'k, T>,
+    pub d: GlobalMatrixMut<'k, P::Output>,
     /// M x N, where the sums of A x B go as they are, instead of D's elements to D.
-    pub sums: Option<GlobalMatrixMut<'k, f32>>,
-    /// The factor of the product.
-    pub alpha: f32,
-    /// The factor of C.
-    pub beta: f32,
-    /// Whether what is negative becomes zero.
-    pub relu: bool,
-}
-
-impl<T: Rounded, OA, OB> Problem<'_, T, OA, OB> {
-    /// The element of D, from alpha times its sum.
-    #[inline(always)]
-    fn finish(&self, row: usize, col: usize, mut sum: f32) -> f32 {
-        if row < self.d.rows() && col < self.d.cols() {
-            if let Some(c) = self.c {
-                sum += self.beta * c.get(row, col).widen();
-            }
-            if let Some(bias) = self.bias {
-                sum += bias.get(col).widen();
-            }
-        }
-        // Written so that what is not a number stays so.
-        if self.relu && sum < 0.0 { 0.0 } else { sum }
-    }
+    pub sums: Option<GlobalMatrixMut<'k, Sum<P>>>,
+    /// What becomes of the sums.
+    pub epilogue: Epilogue<'k, P::Output>,
 }
 
 /// Computes the tile of D that is this block's.
 #[inline(always)]
 pub fn block_product<
-    T: Rounded<Width = Bits16>,
-    OA: Order,
-    OB: Order,
+    'k,
+    P: Product,
+    OA: Lines,
+    OB: Lines,
+    SA: Source<'k, TileA<P, OA, M, K>>,
+    SB: Source<'k, TileB<P, OB, K, N>>,
     const M: usize,
     const N: usize,
     const K: usize,
@@ -76,34 +47,26 @@ pub fn block_product<
     const WARP_N: usize,
     const I: usize,
     const J: usize,
-    const COPIES_A: usize,
-    const COPIES_B: usize,
     const WARPS: usize,
 >(
     block: &Block,
-    stages: SharedRing<Stage<T, OA, OB, M, N, K>, STAGES>,
-    problem: &Problem<T, OA, OB>,
-) where
-    Mma<M16N8K16, T, T, f32>: MmaForm<
-            A = FragmentA<M16N8K16, T>,
-            B = FragmentB<M16N8K16, T>,
-            C = Accumulator<M16N8K16, f32>,
-            Needs = AtLeast<80>,
-        >,
-{
+    stages: SharedRing<Stage<P, OA, OB, M, N, K>, STAGES>,
+    problem: &Problem<'k, P, OA, OB>,
+) {
+    let (tall, wide, long) = (P::Shape::M, PAIR * P::Shape::N, P::Shape::K);
     const {
         assert!(IN_FLIGHT as usize == STAGES - 2, "of the stages, one is multiplied and one must have landed");
-        assert!(WARP_M == I * TALL && WARP_N == J * PAIR, "a warp computes I x J fragments");
+        assert!(WARP_M == I * P::Shape::M && WARP_N == J * PAIR * P::Shape::N, "a warp computes I x J fragments");
         assert!(M * N == WARPS * WARP_M * WARP_N && N.is_multiple_of(WARP_N), "the warps compute the block's tile");
-        assert!(K.is_multiple_of(2 * SLICE), "slices alternate between two sets of fragments");
+        assert!(K.is_multiple_of(2 * P::Shape::K), "slices alternate between two sets of fragments");
     }
     let warp = block.warp();
     let (rows, cols, inner) = (problem.d.rows(), problem.d.cols(), problem.a.cols());
     let (tile_row, tile_col) =
         raster(block.index().x, (GROUP_ROWS / M) as u32, rows.div_ceil(M) as u32, cols.div_ceil(N) as u32);
     let (top, left) = (tile_row as usize * M, tile_col as usize * N);
-    let mut read_a = TileReader::<TileA<T, OA, M, K>, COPIES_A>::new(block, problem.a, (top, 0), Along::Cols);
-    let mut read_b = TileReader::<TileB<T, OB, K, N>, COPIES_B>::new(block, problem.b, (0, left), Along::Rows);
+    let mut read_a = SA::new(block, problem.a, (top, 0), Along::Cols);
+    let mut read_b = SB::new(block, problem.b, (0, left), Along::Rows);
 
     // All stages but one are filled before the first step. Where K ends within a step, that step comes first, so that all those
     // that the main loop copies are whole.
@@ -116,59 +79,61 @@ pub fn block_product<
     for step in 0..STAGES - 1 {
         if step < steps as usize {
             let (tile_a, tile_b) = stages.part(step);
-            read_a.copy(block, &tile_a);
-            read_b.copy(block, &tile_b);
+            read_a.fill(block, &tile_a);
+            read_b.fill(block, &tile_b);
             let next = if last_first && step == 0 { 1 - steps as isize } else { 1 };
             read_a.advance(next);
             read_b.advance(next);
         }
         // Also where there is nothing left: then the newest groups are empty, and the waits stay the same.
-        CpAsync::<16>::commit(warp);
+        SA::commit(warp);
     }
 
     // The warp's place in the block's tile.
     let (down, right) = (warp.index() / (N / WARP_N) * WARP_M, warp.index() % (N / WARP_N) * WARP_N);
-    let load = |stage: RingIndex<STAGES>, slice: usize| -> Factors<T, I, J> {
+    let load = |stage: RingIndex<STAGES>, slice: usize| -> Factors<P, I, J> {
         let (tile_a, tile_b) = stages.stage(stage);
-        (
-            FragmentA::load_run(warp, &tile_a, (down, slice * SLICE)),
-            FragmentB::load_pairs(warp, &tile_b, (slice * SLICE, right)),
-        )
+        (P::load_a(warp, &tile_a, (down, slice * long)), P::load_b(warp, &tile_b, (slice * long, right)))
     };
 
-    let mut sums: [[[Accumulator<M16N8K16, f32>; 2]; J]; I] = Zeroable::zeroed();
+    let mut sums: [[[Sums<P>; PAIR]; J]; I] = Zeroable::zeroed();
     let mut stage = RingIndex::FIRST;
-    CpAsync::<16>::wait::<IN_FLIGHT>(warp);
+    SA::wait::<IN_FLIGHT>(warp);
     block.sync();
     let mut fragments = load(stage, 0);
-    let slices = K / SLICE;
+    let slices = K / long;
     for step in 1..=steps {
         let free = stages.stage(stage.before());
         for slice in 0..slices {
             if slice == slices - 1 {
                 // What the others copied for the next step has landed too; and all have loaded the last of this one, whose stage is
                 // filled next.
-                CpAsync::<16>::wait::<IN_FLIGHT>(warp);
+                SA::wait::<IN_FLIGHT>(warp);
                 block.sync();
                 // After the last step there is none: then what is loaded once more is not used.
                 stage = if step < steps { stage.next() } else { stage };
             }
             let next = load(stage, (slice + 1) % slices);
             let (a, b) = &fragments;
+            let parts = slices - 1;
+            let mut held = None;
             for i in 0..I {
-                if i == I - 1 && slice < slices - 1 {
-                    read_a.copy_part(block, &free.0, slice, slices - 1);
-                    read_b.copy_part(block, &free.1, slice, slices - 1);
+                if i == I - 1 && slice < parts {
+                    let held_a = read_a.fetch(block, &free.0, slice, parts);
+                    held = Some((held_a, read_b.fetch(block, &free.1, slice, parts)));
                 }
                 // There and back again: the last fragment of B is the next row's first.
-                for j in 0..2 * J {
-                    let j = if i % 2 == 0 { j } else { 2 * J - 1 - j };
-                    let sum = &mut sums[i][j / 2][j % 2];
-                    Mma::<M16N8K16, T, T, f32>::accumulate(warp, sum, &a[i], &b[j / 2][j % 2]);
+                for j in 0..PAIR * J {
+                    let j = if i % 2 == 0 { j } else { PAIR * J - 1 - j };
+                    P::multiply(warp, &mut sums[i][j / PAIR][j % PAIR], &a[i], &b[j / PAIR][j % PAIR]);
                 }
             }
+            if let Some((held_a, held_b)) = &held {
+                read_a.put(block, &free.0, held_a, slice, parts);
+                read_b.put(block, &free.1, held_b, slice, parts);
+            }
             if slice == slices - 2 {
-                CpAsync::<16>::commit(warp);
+                SA::commit(warp);
                 read_a.advance(1);
                 read_b.advance(1);
             }
@@ -176,48 +141,43 @@ pub fn block_product<
         }
     }
 
-    CpAsync::<16>::wait::<0>(warp);
-    let (top, left) = (top + down, left + right);
+    SA::wait::<0>(warp);
     block.sync();
-    if let Some(to) = problem.sums {
-        let parts: SharedRing<SharedTile<f32, WARP_M, WARP_N, Swizzle128>, WARPS> = stages.reuse();
-        let part = parts.part(warp.index());
+    let at = (top + down, left + right);
+    let epilogue = &problem.epilogue;
+    if problem.sums.is_none() && epilogue.is_a_factor() {
+        // Each warp's results go through a part of the stages, so that they are stored by whole lines.
+        let results: SharedRing<SharedTile<P::Output, WARP_M, WARP_N, Swizzle128>, WARPS> = stages.reuse();
+        let result = results.part(warp.index());
         for (i, sums) in sums.iter().enumerate() {
             for (j, sum) in sums.as_flattened().iter().enumerate() {
-                sum.store(warp, &part, (i * TALL, j * PAIR / 2));
+                let sum = sum.map(warp, |_, _, sum| sum.times(epilogue.alpha));
+                P::Output::narrow_all(warp, &sum).store(warp, &result, (i * tall, j * (wide / PAIR)));
             }
         }
         warp.sync();
-        part.copy_to(warp, to, (top, left));
+        result.copy_to(warp, problem.d, at);
         return;
     }
-    // Each warp's results go through a part of the stages, so that they are stored by whole lines.
-    for sum in sums.as_flattened_mut().as_flattened_mut() {
-        *sum = sum.map(warp, |_, _, sum| problem.alpha * sum);
-    }
-    // What is rarely asked for is kept out of the way: asked for each element, it would take longer than the rest.
-    if problem.c.is_some() || problem.bias.is_some() || problem.relu {
-        for (i, sums) in sums.iter_mut().enumerate() {
-            for (j, pair) in sums.iter_mut().enumerate() {
-                for (half, sum) in pair.iter_mut().enumerate() {
-                    let (top, left) = (top + i * TALL, left + j * PAIR + half * PAIR / 2);
-                    *sum = sum.map(warp, |row, col, sum| problem.finish(top + row, left + col, sum));
-                }
-            }
-        }
-    }
-    let results: SharedRing<SharedTile<T, WARP_M, WARP_N, Swizzle128>, WARPS> = stages.reuse();
-    let result = results.part(warp.index());
+    // What is rarely asked for is kept out of the way: asked for each element in its register, it would take longer than the rest.
+    let parts: SharedRing<SharedTile<Sum<P>, WARP_M, WARP_N, Swizzle128>, WARPS> = stages.reuse();
+    let part = parts.part(warp.index());
     for (i, sums) in sums.iter().enumerate() {
-        for (j, pair) in sums.iter().enumerate() {
-            for (half, sum) in pair.iter().enumerate() {
-                let (down, right) = (i * TALL, j * PAIR + half * PAIR / 2);
-                sum.round::<T>(warp).store(warp, &result, (down, right));
-            }
+        for (j, sum) in sums.as_flattened().iter().enumerate() {
+            sum.store(warp, &part, (i * tall, j * (wide / PAIR)));
         }
     }
     warp.sync();
-    result.copy_to(warp, problem.d, (top, left));
+    if let Some(to) = problem.sums {
+        part.copy_to(warp, to, at);
+        return;
+    }
+    part.for_each(warp, |row, col, sum| {
+        let (row, col) = (at.0 + row, at.1 + col);
+        if row < rows && col < cols {
+            problem.d.set(row, col, epilogue.finish(row, col, sum));
+        }
+    });
 }
 
 /// Rows of D that blocks go down before they go right: about as many as those that run at the same time then go right, so that

@@ -1,84 +1,266 @@
 //! Matrix products of any size on `mma.sync`: D = f(alpha A x B + beta C + bias).
+//!
+//! [`table`](self) below lists the kernels. Each is a [`block_product`](block_product::block_product) of some kind of
+//! [`Product`](product::Product), with tiles from some [`Source`](source::Source), and an [`Epilogue`](epilogue::Epilogue).
 
+mod add_parts;
 mod block_product;
-pub mod split_k;
+mod epilogue;
+#[cfg(not(target_arch = "nvptx64"))]
+mod list;
+mod product;
+mod source;
 
-use block_product::block_product;
-pub use block_product::{Problem, Stage};
+use add_parts::*;
+use block_product::{Problem, block_product};
+use epilogue::Epilogue;
+pub use epilogue::{Activation, Number, Output};
+#[cfg(not(target_arch = "nvptx64"))]
+pub use list::{Buffers, Kernel, Multiply, Numbers};
+use product::*;
 use ptx_matrix::*;
 
-/// Blocks to launch for a product of `m` x `n` with a kernel whose blocks compute `tile.0` x `tile.1` each.
-pub const fn blocks(m: usize, n: usize, tile: (usize, usize)) -> u32 {
-    (m.div_ceil(tile.0) * n.div_ceil(tile.1)) as u32
+/// The kernels: a row each, grouped by the elements of A and B, and of C, D and the bias. A group says how many such elements the
+/// `mma.sync` of a multiprocessor multiply in a cycle.
+///
+/// A row is the kernel's name; the kind of its product; the orders of A and B; what a block computes, and how deep its steps are; the
+/// stages of its ring; what a warp computes; its threads; how many blocks share a multiprocessor; how its tiles come; the oldest
+/// GPU that has the instruction and the shared memory; and the part of a multiprocessor's tensor throughput that it reaches where
+/// nothing else is in the way, as measured on an H200.
+macro_rules! products {
+    ($($input:ident into $output:ident, $products:literal a cycle, parts added by $add:ident {$(
+        $(#[$built:meta])?
+        $kernel:ident $product:ty, $order_a:ident x $order_b:ident, $m:literal x $n:literal x $k:literal, $stages:literal stages,
+        warps of $warp_m:literal x $warp_n:literal, $threads:literal threads, $blocks:literal a multiprocessor, by $source:ident,
+        $target:literal, $rate:literal;
+    )*})*) => {
+        $($(
+            /// D = f(alpha A x B + beta C + bias); or, if there is room for `sums`, the sums of each `k_part` of K: those of M x N
+            /// row-major matrices, the products of a batch behind each other, for each part.
+            ///
+            /// Blocks (x, y, z) compute the tile x of the product y of a batch, from the part z of K. The matrices of the first product
+            /// start `skip_a`, `skip_b` and `skip_d` (C's too) elements into the slices, and those of the next `batch_a`, `batch_b`
+            /// and `batch_d` further on. See [`Epilogue`] for the others.
+            $(#[$built])?
+            #[kernel(threads = $threads, min_blocks = $blocks, target = $target)]
+            pub fn $kernel(
+                block: &Block,
+                #[shared] stages: SharedRing<Stage<$product, $order_a, $order_b, $m, $n, $k>, $stages>,
+                a: Global<$input>,
+                b: Global<$input>,
+                c: Global<$output>,
+                bias: Global<$output>,
+                d: GlobalMut<$output>,
+                sums: GlobalMut<Sum<$product>>,
+                m: u32,
+                n: u32,
+                k: u32,
+                k_part: u32,
+                batches: u32,
+                lda: u32,
+                ldb: u32,
+                ldd: u32,
+                skip_a: usize,
+                skip_b: usize,
+                skip_d: usize,
+                batch_a: usize,
+                batch_b: usize,
+                batch_d: usize,
+                alpha: Sum<$product>,
+                beta: Sum<$product>,
+                bias_of_rows: u32,
+                activation: u32,
+            ) {
+                let (batch, part) = (block.index().y as usize, block.index().z);
+                let before = part * k_part;
+                let (m, n, k) = (m as usize, n as usize, (k - before).min(k_part) as usize);
+                let (lda, ldb, ldd, before) = (lda as usize, ldb as usize, ldd as usize, before as usize);
+                let a = a.skip(skip_a + batch * batch_a + if $order_a::ROW_MAJOR { before } else { before * lda });
+                let b = b.skip(skip_b + batch * batch_b + if $order_b::ROW_MAJOR { before * ldb } else { before });
+                let before_d = skip_d + batch * batch_d;
+                let of_part = (part as usize * batches as usize + batch) * m * n;
+                let problem = Problem {
+                    a: GlobalMatrix::new(a, m, k, lda),
+                    b: GlobalMatrix::new(b, k, n, ldb),
+                    d: GlobalMatrixMut::new(d.skip(before_d), m, n, ldd),
+                    sums: (!sums.is_empty()).then(|| GlobalMatrixMut::new(sums.skip(of_part), m, n, n)),
+                    epilogue: Epilogue {
+                        c: (beta != Number::ZERO).then(|| GlobalMatrix::new(c.skip(before_d), m, n, ldd)),
+                        bias,
+                        bias_of_rows: bias_of_rows != 0,
+                        alpha,
+                        beta,
+                        activation: Activation::of(activation),
+                    },
+                };
+                type A = TileA<$product, $order_a, $m, $k>;
+                type B = TileB<$product, $order_b, $k, $n>;
+                type Shape = <$product as Product>::Shape;
+                const BYTES: [usize; 2] = [$m * $k * size_of::<$input>() / $threads, $k * $n * size_of::<$input>() / $threads];
+                block_product::<
+                    $product, $order_a, $order_b, source!($source A BYTES[0]), source!($source B BYTES[1]), $m, $n, $k, $stages,
+                    { $stages - 2 }, $warp_m, $warp_n, { $warp_m / Shape::M }, { $warp_n / (2 * Shape::N) }, { $threads / 32 },
+                >(block, stages, &problem);
+            }
+        )*)*
+
+        #[cfg(not(target_arch = "nvptx64"))]
+        mod lists {
+            use super::*;
+            use ptx_matrix::launch::Device;
+
+            $(impl Multiply<$output> for $input {
+                const PRODUCTS: f64 = $products;
+                const KERNELS: &'static [Kernel] = &[$(Kernel {
+                    name: stringify!($kernel),
+                    row_major: [$order_a::ROW_MAJOR, $order_b::ROW_MAJOR],
+                    tile: [$m, $n, $k],
+                    alignment: alignment!($source),
+                    rate: $rate,
+                    info: &$kernel::INFO,
+                }),*];
+
+                fn launch<D: Device>(
+                    device: &D,
+                    kernel: &Kernel,
+                    Buffers { a, b, c, bias, d, sums }: Buffers<'_, D, Self, $output>,
+                    numbers: &Numbers<<$output as Output>::Sum>,
+                ) -> Result<D::Report, D::Error> {
+                    let Numbers { sides: [m, n, k], k_part, parts, batches, alpha, beta, activation, .. } = *numbers;
+                    let [lda, ldb, ldd] = numbers.strides;
+                    let ([skip_a, skip_b, skip_d], [batch_a, batch_b, batch_d]) = (numbers.starts, numbers.batch_strides);
+                    let grid = (kernel.blocks(m, n), batches, parts);
+                    match kernel.name {
+                        $(stringify!($kernel) => $kernel::launch(
+                            device, grid, a, b, c, bias, d, sums, m, n, k, k_part, batches, lda, ldb, ldd, skip_a, skip_b, skip_d,
+                            batch_a, batch_b, batch_d, alpha, beta, numbers.bias_of_rows.into(), activation as u32,
+                        ),)*
+                        other => unreachable!("`{other}` is not in the list that kernels are chosen from"),
+                    }
+                }
+
+                fn add_parts<D: Device>(
+                    device: &D,
+                    Buffers { c, bias, d, sums, .. }: Buffers<'_, D, Self, $output>,
+                    numbers: &Numbers<<$output as Output>::Sum>,
+                ) -> Result<D::Report, D::Error> {
+                    let Numbers { sides: [m, n, _], parts, batches, alpha, beta, activation, .. } = *numbers;
+                    let grid = (m * n.div_ceil(ADDED_COLS as u32), batches);
+                    $add::launch(
+                        device, grid, sums, c, bias, d, m, n, parts, batches, numbers.strides[2], numbers.starts[2],
+                        numbers.batch_strides[2], alpha, beta, numbers.bias_of_rows.into(), activation as u32,
+                    )
+                }
+            })*
+        }
+    };
 }
 
-/// One row a kernel: its elements, the orders of A and B, what a block computes and how deep its steps are, the stages of its
-/// pipeline, what a warp computes, its threads, how many blocks share a
-/// multiprocessor, and the oldest GPU that has the shared memory.
-macro_rules! products {
-    ($($kernel:ident $element:ident $order_a:ident x $order_b:ident, $m:literal x $n:literal x $k:literal,
-       $stages:literal stages, warps of $warp_m:literal x $warp_n:literal, $threads:literal threads, $blocks:literal a multiprocessor,
-       $target:literal;)*) => {$(
-        /// D = f(alpha A x B + beta C + bias), see [`Problem`]. Blocks (x, y) compute the tile x of the product y of a batch: its
-        /// matrices start `skip_a`, `skip_b` and `skip_d` (C's too) elements into the slices, and those of the next product
-        /// `batch_a`, `batch_b` and `batch_d` further on.
-        #[kernel(threads = $threads, min_blocks = $blocks, target = $target)]
-        pub fn $kernel(
-            block: &Block,
-            #[shared] stages: SharedRing<Stage<$element, $order_a, $order_b, $m, $n, $k>, $stages>,
-            a: Global<$element>,
-            b: Global<$element>,
-            c: Global<$element>,
-            bias: Global<$element>,
-            d: GlobalMut<$element>,
-            m: u32,
-            n: u32,
-            k: u32,
-            lda: u32,
-            ldb: u32,
-            ldd: u32,
-            skip_a: usize,
-            skip_b: usize,
-            skip_d: usize,
-            batch_a: usize,
-            batch_b: usize,
-            batch_d: usize,
-            alpha: f32,
-            beta: f32,
-            relu: u32,
-        ) {
-            let batch = block.index().y as usize;
-            let (a, b) = (a.skip(skip_a + batch * batch_a), b.skip(skip_b + batch * batch_b));
-            let before_d = skip_d + batch * batch_d;
-            let problem = Problem {
-                a: GlobalMatrix::<_, $order_a>::new(a, m as usize, k as usize, lda as usize),
-                b: GlobalMatrix::<_, $order_b>::new(b, k as usize, n as usize, ldb as usize),
-                c: (beta != 0.0).then(|| GlobalMatrix::new(c.skip(before_d), m as usize, n as usize, ldd as usize)),
-                bias: (!bias.is_empty()).then_some(bias),
-                d: GlobalMatrixMut::new(d.skip(before_d), m as usize, n as usize, ldd as usize),
-                sums: None,
-                alpha,
-                beta,
-                relu: relu != 0,
-            };
-            block_product::<
-                _, _, _, $m, $n, $k, $stages, { $stages - 2 }, $warp_m, $warp_n, { $warp_m / 16 }, { $warp_n / 16 },
-                { $m * $k / 8 / $threads }, { $n * $k / 8 / $threads }, { $threads / 32 },
-            >(block, stages, &problem);
-        }
-    )*};
+/// How tiles come, and the type of what brings so many bytes for each thread.
+macro_rules! source {
+    // Lines start at multiples of 16 bytes, and are copied asynchronously.
+    (chunks $tile:ident $bytes:expr) => { TileReader<'_, $tile, { $bytes / 16 }> };
+    // The same through registers, on sm_75.
+    (registers $tile:ident $bytes:expr) => { PieceReader<'_, $tile, u128, { $bytes / 16 }> };
+}
+
+/// What the lines of A and B start at multiples of, in bytes.
+#[cfg(not(target_arch = "nvptx64"))]
+macro_rules! alignment {
+    (chunks) => {
+        16
+    };
+    (registers) => {
+        16
+    };
 }
 
 products! {
-    gemm_bf16_nn bf16 RowMajor x RowMajor, 128 x 256 x 64, 4 stages, warps of 64 x 64, 256 threads, 1 a multiprocessor, "sm_90";
-    gemm_bf16_nt bf16 RowMajor x ColMajor, 128 x 256 x 64, 4 stages, warps of 64 x 64, 256 threads, 1 a multiprocessor, "sm_90";
-    gemm_bf16_tn bf16 ColMajor x RowMajor, 128 x 256 x 64, 4 stages, warps of 64 x 64, 256 threads, 1 a multiprocessor, "sm_90";
-    gemm_bf16_tt bf16 ColMajor x ColMajor, 128 x 256 x 64, 4 stages, warps of 64 x 64, 256 threads, 1 a multiprocessor, "sm_90";
-    gemm_f16_nn f16 RowMajor x RowMajor, 128 x 256 x 64, 4 stages, warps of 64 x 64, 256 threads, 1 a multiprocessor, "sm_90";
-    gemm_f16_nt f16 RowMajor x ColMajor, 128 x 256 x 64, 4 stages, warps of 64 x 64, 256 threads, 1 a multiprocessor, "sm_90";
-    gemm_bf16_nt_128 bf16 RowMajor x ColMajor, 128 x 128 x 64, 3 stages, warps of 64 x 64, 128 threads, 2 a multiprocessor, "sm_80";
-    gemm_bf16_nn_64 bf16 RowMajor x RowMajor, 64 x 64 x 64, 3 stages, warps of 32 x 32, 128 threads, 3 a multiprocessor, "sm_80";
-    gemm_bf16_nt_64 bf16 RowMajor x ColMajor, 64 x 64 x 64, 3 stages, warps of 32 x 32, 128 threads, 3 a multiprocessor, "sm_80";
-    gemm_bf16_tn_64 bf16 ColMajor x RowMajor, 64 x 64 x 64, 3 stages, warps of 32 x 32, 128 threads, 3 a multiprocessor, "sm_80";
-    gemm_f16_tt_64 f16 ColMajor x ColMajor, 64 x 64 x 64, 3 stages, warps of 32 x 32, 128 threads, 3 a multiprocessor, "sm_80";
+    bf16 into bf16, 1024.0 a cycle, parts added by add_parts_bf16 {
+        gemm_bf16_nn Half<bf16>, RowMajor x RowMajor, 128 x 256 x 64, 4 stages, warps of 64 x 64, 256 threads, 1 a multiprocessor, by chunks, "sm_90", 0.9;
+        gemm_bf16_nt Half<bf16>, RowMajor x ColMajor, 128 x 256 x 64, 4 stages, warps of 64 x 64, 256 threads, 1 a multiprocessor, by chunks, "sm_90", 0.9;
+        gemm_bf16_tn Half<bf16>, ColMajor x RowMajor, 128 x 256 x 64, 4 stages, warps of 64 x 64, 256 threads, 1 a multiprocessor, by chunks, "sm_90", 0.9;
+        gemm_bf16_tt Half<bf16>, ColMajor x ColMajor, 128 x 256 x 64, 4 stages, warps of 64 x 64, 256 threads, 1 a multiprocessor, by chunks, "sm_90", 0.9;
+        gemm_bf16_nt_128x128 Half<bf16>, RowMajor x ColMajor, 128 x 128 x 64, 3 stages, warps of 64 x 64, 128 threads, 2 a multiprocessor, by chunks, "sm_80", 0.8;
+        gemm_bf16_nn_16x64 Half<bf16>, RowMajor x RowMajor, 16 x 64 x 64, 8 stages, warps of 16 x 16, 128 threads, 2 a multiprocessor, by chunks, "sm_80", 0.25;
+        gemm_bf16_nn_16x128 Half<bf16>, RowMajor x RowMajor, 16 x 128 x 64, 4 stages, warps of 16 x 32, 128 threads, 3 a multiprocessor, by chunks, "sm_80", 0.25;
+        gemm_bf16_nt_16x64 Half<bf16>, RowMajor x ColMajor, 16 x 64 x 64, 8 stages, warps of 16 x 16, 128 threads, 2 a multiprocessor, by chunks, "sm_80", 0.25;
+        gemm_bf16_nt_16x128 Half<bf16>, RowMajor x ColMajor, 16 x 128 x 64, 4 stages, warps of 16 x 32, 128 threads, 3 a multiprocessor, by chunks, "sm_80", 0.25;
+        gemm_bf16_nn_64x128 Half<bf16>, RowMajor x RowMajor, 64 x 128 x 64, 4 stages, warps of 32 x 32, 256 threads, 2 a multiprocessor, by chunks, "sm_80", 0.7;
+        gemm_bf16_nt_64x128 Half<bf16>, RowMajor x ColMajor, 64 x 128 x 64, 4 stages, warps of 32 x 32, 256 threads, 2 a multiprocessor, by chunks, "sm_80", 0.7;
+        gemm_bf16_nn_64x64 Half<bf16>, RowMajor x RowMajor, 64 x 64 x 64, 3 stages, warps of 32 x 32, 128 threads, 4 a multiprocessor, by chunks, "sm_80", 0.5;
+        gemm_bf16_nt_64x64 Half<bf16>, RowMajor x ColMajor, 64 x 64 x 64, 3 stages, warps of 32 x 32, 128 threads, 4 a multiprocessor, by chunks, "sm_80", 0.5;
+        gemm_bf16_tn_64x64 Half<bf16>, ColMajor x RowMajor, 64 x 64 x 64, 3 stages, warps of 32 x 32, 128 threads, 4 a multiprocessor, by chunks, "sm_80", 0.5;
+        gemm_bf16_tt_64x64 Half<bf16>, ColMajor x ColMajor, 64 x 64 x 64, 3 stages, warps of 32 x 32, 128 threads, 4 a multiprocessor, by chunks, "sm_80", 0.5;
+    }
+    f16 into f16, 1024.0 a cycle, parts added by add_parts_f16 {
+        gemm_f16_nn Half<f16>, RowMajor x RowMajor, 128 x 256 x 64, 4 stages, warps of 64 x 64, 256 threads, 1 a multiprocessor, by chunks, "sm_90", 0.9;
+        gemm_f16_nt Half<f16>, RowMajor x ColMajor, 128 x 256 x 64, 4 stages, warps of 64 x 64, 256 threads, 1 a multiprocessor, by chunks, "sm_90", 0.9;
+        gemm_f16_nn_16x64 Half<f16>, RowMajor x RowMajor, 16 x 64 x 64, 8 stages, warps of 16 x 16, 128 threads, 2 a multiprocessor, by chunks, "sm_80", 0.25;
+        gemm_f16_nn_16x128 Half<f16>, RowMajor x RowMajor, 16 x 128 x 64, 4 stages, warps of 16 x 32, 128 threads, 3 a multiprocessor, by chunks, "sm_80", 0.25;
+        gemm_f16_nt_16x64 Half<f16>, RowMajor x ColMajor, 16 x 64 x 64, 8 stages, warps of 16 x 16, 128 threads, 2 a multiprocessor, by chunks, "sm_80", 0.25;
+        gemm_f16_nt_16x128 Half<f16>, RowMajor x ColMajor, 16 x 128 x 64, 4 stages, warps of 16 x 32, 128 threads, 3 a multiprocessor, by chunks, "sm_80", 0.25;
+        gemm_f16_nn_64x128 Half<f16>, RowMajor x RowMajor, 64 x 128 x 64, 4 stages, warps of 32 x 32, 256 threads, 2 a multiprocessor, by chunks, "sm_80", 0.7;
+        gemm_f16_nt_64x128 Half<f16>, RowMajor x ColMajor, 64 x 128 x 64, 4 stages, warps of 32 x 32, 256 threads, 2 a multiprocessor, by chunks, "sm_80", 0.7;
+        gemm_f16_nn_64x64 Half<f16>, RowMajor x RowMajor, 64 x 64 x 64, 3 stages, warps of 32 x 32, 128 threads, 4 a multiprocessor, by chunks, "sm_80", 0.5;
+        gemm_f16_nt_64x64 Half<f16>, RowMajor x ColMajor, 64 x 64 x 64, 3 stages, warps of 32 x 32, 128 threads, 4 a multiprocessor, by chunks, "sm_80", 0.5;
+        gemm_f16_tn_64x64 Half<f16>, ColMajor x RowMajor, 64 x 64 x 64, 3 stages, warps of 32 x 32, 128 threads, 4 a multiprocessor, by chunks, "sm_80", 0.5;
+        gemm_f16_tt_64x64 Half<f16>, ColMajor x ColMajor, 64 x 64 x 64, 3 stages, warps of 32 x 32, 128 threads, 4 a multiprocessor, by chunks, "sm_80", 0.5;
+        #[cfg(any(not(target_arch = "nvptx64"), not(target_feature = "sm_80")))]
+        gemm_f16_nn_on_sm_75 HalfOnTuring, RowMajor x RowMajor, 64 x 64 x 32, 2 stages, warps of 32 x 32, 128 threads, 3 a multiprocessor, by registers, "sm_75", 0.2;
+        #[cfg(any(not(target_arch = "nvptx64"), not(target_feature = "sm_80")))]
+        gemm_f16_nt_on_sm_75 HalfOnTuring, RowMajor x ColMajor, 64 x 64 x 32, 2 stages, warps of 32 x 32, 128 threads, 3 a multiprocessor, by registers, "sm_75", 0.2;
+        #[cfg(any(not(target_arch = "nvptx64"), not(target_feature = "sm_80")))]
+        gemm_f16_tn_on_sm_75 HalfOnTuring, ColMajor x RowMajor, 64 x 64 x 32, 2 stages, warps of 32 x 32, 128 threads, 3 a multiprocessor, by registers, "sm_75", 0.2;
+        #[cfg(any(not(target_arch = "nvptx64"), not(target_feature = "sm_80")))]
+        gemm_f16_tt_on_sm_75 HalfOnTuring, ColMajor x ColMajor, 64 x 64 x 32, 2 stages, warps of 32 x 32, 128 threads, 3 a multiprocessor, by registers, "sm_75", 0.2;
+    }
+    bf16 into f32, 1024.0 a cycle, parts added by add_parts_f32 {
+        gemm_bf16_f32_nn Half<bf16, f32>, RowMajor x RowMajor, 128 x 256 x 64, 4 stages, warps of 64 x 64, 256 threads, 1 a multiprocessor, by chunks, "sm_90", 0.9;
+        gemm_bf16_f32_nt Half<bf16, f32>, RowMajor x ColMajor, 128 x 256 x 64, 4 stages, warps of 64 x 64, 256 threads, 1 a multiprocessor, by chunks, "sm_90", 0.9;
+        gemm_bf16_f32_nn_64x64 Half<bf16, f32>, RowMajor x RowMajor, 64 x 64 x 64, 3 stages, warps of 32 x 32, 128 threads, 4 a multiprocessor, by chunks, "sm_80", 0.5;
+        gemm_bf16_f32_nt_64x64 Half<bf16, f32>, RowMajor x ColMajor, 64 x 64 x 64, 3 stages, warps of 32 x 32, 128 threads, 4 a multiprocessor, by chunks, "sm_80", 0.5;
+        gemm_bf16_f32_tn_64x64 Half<bf16, f32>, ColMajor x RowMajor, 64 x 64 x 64, 3 stages, warps of 32 x 32, 128 threads, 4 a multiprocessor, by chunks, "sm_80", 0.5;
+        gemm_bf16_f32_tt_64x64 Half<bf16, f32>, ColMajor x ColMajor, 64 x 64 x 64, 3 stages, warps of 32 x 32, 128 threads, 4 a multiprocessor, by chunks, "sm_80", 0.5;
+    }
+    f16 into f32, 1024.0 a cycle, parts added by add_parts_f32 {
+        gemm_f16_f32_nn Half<f16, f32>, RowMajor x RowMajor, 128 x 256 x 64, 4 stages, warps of 64 x 64, 256 threads, 1 a multiprocessor, by chunks, "sm_90", 0.9;
+        gemm_f16_f32_nt Half<f16, f32>, RowMajor x ColMajor, 128 x 256 x 64, 4 stages, warps of 64 x 64, 256 threads, 1 a multiprocessor, by chunks, "sm_90", 0.9;
+        gemm_f16_f32_nn_64x64 Half<f16, f32>, RowMajor x RowMajor, 64 x 64 x 64, 3 stages, warps of 32 x 32, 128 threads, 4 a multiprocessor, by chunks, "sm_80", 0.5;
+        gemm_f16_f32_nt_64x64 Half<f16, f32>, RowMajor x ColMajor, 64 x 64 x 64, 3 stages, warps of 32 x 32, 128 threads, 4 a multiprocessor, by chunks, "sm_80", 0.5;
+        gemm_f16_f32_tn_64x64 Half<f16, f32>, ColMajor x RowMajor, 64 x 64 x 64, 3 stages, warps of 32 x 32, 128 threads, 4 a multiprocessor, by chunks, "sm_80", 0.5;
+        gemm_f16_f32_tt_64x64 Half<f16, f32>, ColMajor x ColMajor, 64 x 64 x 64, 3 stages, warps of 32 x 32, 128 threads, 4 a multiprocessor, by chunks, "sm_80", 0.5;
+    }
+    f32 into f32, 512.0 a cycle, parts added by add_parts_f32 {
+        gemm_tf32_nt Tf32, RowMajor x ColMajor, 128 x 256 x 32, 4 stages, warps of 64 x 64, 256 threads, 1 a multiprocessor, by chunks, "sm_90", 0.9;
+        gemm_tf32_nn Tf32, RowMajor x RowMajor, 128 x 128 x 32, 4 stages, warps of 64 x 32, 256 threads, 1 a multiprocessor, by chunks, "sm_90", 0.7;
+        gemm_tf32_nn_64x64 Tf32, RowMajor x RowMajor, 64 x 64 x 32, 3 stages, warps of 32 x 32, 128 threads, 3 a multiprocessor, by chunks, "sm_80", 0.5;
+        gemm_tf32_nt_64x64 Tf32, RowMajor x ColMajor, 64 x 64 x 32, 3 stages, warps of 32 x 32, 128 threads, 3 a multiprocessor, by chunks, "sm_80", 0.5;
+        gemm_tf32_tn_64x64 Tf32, ColMajor x RowMajor, 64 x 64 x 32, 3 stages, warps of 32 x 32, 128 threads, 3 a multiprocessor, by chunks, "sm_80", 0.5;
+        gemm_tf32_tt_64x64 Tf32, ColMajor x ColMajor, 64 x 64 x 32, 3 stages, warps of 32 x 32, 128 threads, 3 a multiprocessor, by chunks, "sm_80", 0.5;
+    }
+    f64 into f64, 128.0 a cycle, parts added by add_parts_f64 {
+        gemm_f64_nn Double, RowMajor x RowMajor, 128 x 64 x 16, 4 stages, warps of 32 x 32, 256 threads, 1 a multiprocessor, by chunks, "sm_90", 0.9;
+        gemm_f64_nt Double, RowMajor x ColMajor, 128 x 64 x 16, 4 stages, warps of 32 x 32, 256 threads, 1 a multiprocessor, by chunks, "sm_90", 0.9;
+        gemm_f64_tn Double, ColMajor x RowMajor, 128 x 64 x 16, 4 stages, warps of 32 x 32, 256 threads, 1 a multiprocessor, by chunks, "sm_90", 0.9;
+        gemm_f64_tt Double, ColMajor x ColMajor, 128 x 64 x 16, 4 stages, warps of 32 x 32, 256 threads, 1 a multiprocessor, by chunks, "sm_90", 0.9;
+        gemm_f64_nn_64x64 DoubleOnAmpere, RowMajor x RowMajor, 64 x 64 x 16, 3 stages, warps of 32 x 32, 128 threads, 3 a multiprocessor, by chunks, "sm_80", 0.5;
+        gemm_f64_nt_64x64 DoubleOnAmpere, RowMajor x ColMajor, 64 x 64 x 16, 3 stages, warps of 32 x 32, 128 threads, 3 a multiprocessor, by chunks, "sm_80", 0.5;
+        gemm_f64_tn_64x64 DoubleOnAmpere, ColMajor x RowMajor, 64 x 64 x 16, 3 stages, warps of 32 x 32, 128 threads, 3 a multiprocessor, by chunks, "sm_80", 0.5;
+        gemm_f64_tt_64x64 DoubleOnAmpere, ColMajor x ColMajor, 64 x 64 x 16, 3 stages, warps of 32 x 32, 128 threads, 3 a multiprocessor, by chunks, "sm_80", 0.5;
+    }
+    i8 into i32, 2048.0 a cycle, parts added by add_parts_s32 {
+        gemm_s8_nt Byte, RowMajor x ColMajor, 128 x 256 x 128, 4 stages, warps of 64 x 64, 256 threads, 1 a multiprocessor, by chunks, "sm_90", 0.9;
+        gemm_s8_nt_64x64 Byte, RowMajor x ColMajor, 64 x 64 x 128, 3 stages, warps of 32 x 32, 128 threads, 3 a multiprocessor, by chunks, "sm_80", 0.5;
+    }
+    F8E4M3 into bf16, 1024.0 a cycle, parts added by add_parts_bf16 {
+        gemm_e4m3_bf16_nt Eighth<bf16>, RowMajor x ColMajor, 128 x 64 x 128, 4 stages, warps of 32 x 32, 256 threads, 1 a multiprocessor, by chunks, "sm_90", 0.9;
+        gemm_e4m3_bf16_nt_64x64 Eighth<bf16>, RowMajor x ColMajor, 64 x 64 x 128, 3 stages, warps of 32 x 32, 128 threads, 3 a multiprocessor, by chunks, "sm_89", 0.5;
+    }
+    F8E4M3 into f16, 1024.0 a cycle, parts added by add_parts_f16 {
+        gemm_e4m3_f16_nt_64x64 Eighth<f16>, RowMajor x ColMajor, 64 x 64 x 128, 3 stages, warps of 32 x 32, 128 threads, 3 a multiprocessor, by chunks, "sm_89", 0.5;
+    }
+    F8E4M3 into f32, 1024.0 a cycle, parts added by add_parts_f32 {
+        gemm_e4m3_f32_nt_64x64 Eighth<f32>, RowMajor x ColMajor, 64 x 64 x 128, 3 stages, warps of 32 x 32, 128 threads, 3 a multiprocessor, by chunks, "sm_89", 0.5;
+    }
 }

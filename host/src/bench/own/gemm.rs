@@ -4,10 +4,12 @@ use std::any::Any;
 use std::cell::RefCell;
 
 use anyhow::{Context, Result};
+use clap::ValueEnum;
 use half::{bf16, f16};
+use ptx_matrix::F8E4M3;
 
 use crate::bench::{Contestant, Operands, Problem, Shape, Type};
-use crate::gemm::{self, Choice, Gemm, GemmElement, Layout, Order, Plan};
+use crate::gemm::{self, Choice, Gemm, Kernel, Layout, Multiply, Order, Output, Plan};
 use crate::{DeviceBuffer, GpuDevice, Stream};
 
 /// In how many parts K is cut, among what can be asked for by name.
@@ -26,8 +28,39 @@ pub(super) struct Product<'a> {
     planned: RefCell<Option<Planned>>,
 }
 
-/// The problem that ran last, its plan, a `Plan` of the problem's elements, and the workspace.
-type Planned = (Problem, Box<dyn Any>, DeviceBuffer<f32>);
+/// The problem that ran last, its plan, a `Plan` of the problem's elements, and the workspace, of as many bytes.
+type Planned = (Problem, Box<dyn Any>, DeviceBuffer<u8>);
+
+/// Calls `$call::<T, O>` with the elements of a type.
+macro_rules! by_type {
+    ($type:expr, $($call:ident).+ ($($argument:expr),*)) => {
+        match $type {
+            Type::Bf16 => $($call).+::<bf16, bf16>($($argument),*),
+            Type::Bf16F32 => $($call).+::<bf16, f32>($($argument),*),
+            Type::F16 => $($call).+::<f16, f16>($($argument),*),
+            Type::F16F32 => $($call).+::<f16, f32>($($argument),*),
+            Type::Tf32 => $($call).+::<f32, f32>($($argument),*),
+            Type::F64 => $($call).+::<f64, f64>($($argument),*),
+            Type::S8 => $($call).+::<i8, i32>($($argument),*),
+            Type::E4m3 => $($call).+::<F8E4M3, bf16>($($argument),*),
+            Type::E4m3F16 => $($call).+::<F8E4M3, f16>($($argument),*),
+            Type::E4m3F32 => $($call).+::<F8E4M3, f32>($($argument),*),
+        }
+    };
+}
+
+fn kernels<T: Multiply<O>, O: Output>() -> &'static [Kernel] {
+    T::KERNELS
+}
+
+fn element<T: Multiply<O>, O: Output>() -> String {
+    Gemm::<T, O>::name()
+}
+
+/// What [`Tuned`](crate::gemm::Tuned) calls a type.
+pub(super) fn name(ty: Type) -> String {
+    by_type!(ty, element())
+}
 
 impl<'a> Product<'a> {
     /// By what the rule chooses, and by each kernel.
@@ -36,15 +69,13 @@ impl<'a> Product<'a> {
             let config = choice.as_ref().map_or_else(|| BY_RULE.to_owned(), Choice::to_string);
             Self { device, choice, config, planned: RefCell::default() }
         };
-        let kernels = <bf16 as GemmElement>::KERNELS.iter().chain(<f16 as GemmElement>::KERNELS);
-        let choices = kernels.flat_map(|kernel| {
-            let parts = PARTS.into_iter().filter(|&parts| parts == 1 || kernel.splits);
-            parts.map(|parts| Some(Choice { kernel: kernel.name.to_owned(), parts }))
-        });
+        let kernels = Type::value_variants().iter().flat_map(|&ty| by_type!(ty, kernels()));
+        let choices =
+            kernels.flat_map(|kernel| PARTS.map(|parts| Some(Choice { kernel: kernel.name.to_owned(), parts })));
         [None].into_iter().chain(choices).map(with).collect()
     }
 
-    fn gemm<T: GemmElement>(&self, problem: &Problem) -> Gemm<T> {
+    fn gemm<T: Multiply<O>, O: Output>(&self, problem: &Problem) -> Gemm<T, O> {
         let Shape { m, n, k } = problem.shape;
         let layout = |order, rows, cols| match order {
             Order::RowMajor => Layout::row_major(cols),
@@ -58,18 +89,27 @@ impl<'a> Product<'a> {
         }
     }
 
-    fn run_as<T: GemmElement>(&self, stream: &Stream, problem: &Problem, operands: &mut Operands) -> Result<()> {
+    fn can<T: Multiply<O>, O: Output>(&self, problem: &Problem) -> bool {
+        self.gemm::<T, O>(problem).plan(self.device).is_ok()
+    }
+
+    fn run_as<T: Multiply<O>, O: Output>(
+        &self,
+        stream: &Stream,
+        problem: &Problem,
+        operands: &mut Operands,
+    ) -> Result<()> {
         let queue = self.device.in_stream(stream);
         let mut planned = self.planned.borrow_mut();
         if planned.as_ref().is_none_or(|(of, ..)| of != problem) {
-            let plan = self.gemm::<T>(problem).plan(&queue)?;
-            let workspace = stream.uninitialized(plan.workspace_len())?;
+            let plan = self.gemm::<T, O>(problem).plan(&queue)?;
+            let workspace = stream.uninitialized(plan.workspace_len() * size_of::<O::Sum>())?;
             *planned = Some((*problem, Box::new(plan), workspace));
         }
         let (_, plan, workspace) = planned.as_mut().expect("it was planned above");
-        let plan: &Plan<T> = plan.downcast_ref().context("a plan of another type")?;
+        let plan: &Plan<T, O> = plan.downcast_ref().context("a plan of another type")?;
         let (a, b, d) = (operands.a.cast_ref(), operands.b.cast_ref(), operands.d.cast_mut());
-        plan.run(gemm::Operands::new(&queue, a, b, d).workspace(workspace))?;
+        plan.run(gemm::Operands::new(&queue, a, b, d).workspace(workspace.cast_mut()))?;
         Ok(())
     }
 }
@@ -88,18 +128,10 @@ impl Contestant for Product<'_> {
     }
 
     fn supports(&self, problem: &Problem) -> bool {
-        match problem.ty {
-            Type::Bf16 => self.gemm::<bf16>(problem).plan(self.device).is_ok(),
-            Type::F16 => self.gemm::<f16>(problem).plan(self.device).is_ok(),
-            _ => false,
-        }
+        by_type!(problem.ty, self.can(problem))
     }
 
     fn run(&self, stream: &Stream, problem: &Problem, operands: &mut Operands) -> Result<()> {
-        if problem.ty == Type::Bf16 {
-            self.run_as::<bf16>(stream, problem, operands)
-        } else {
-            self.run_as::<f16>(stream, problem, operands)
-        }
+        by_type!(problem.ty, self.run_as(stream, problem, operands))
     }
 }

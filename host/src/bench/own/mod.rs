@@ -27,7 +27,7 @@ pub fn fastest(problem: &Problem, measured: &[Measured]) -> Option<TunedProduct>
     let (_, choice) = named.min_by(|one, other| one.0.total_cmp(&other.0))?;
     let Shape { m, n, k } = problem.shape;
     Some(TunedProduct {
-        element: problem.ty.to_string(),
+        element: gemm::name(problem.ty),
         a: problem.layout.a(),
         b: problem.layout.b(),
         m,

@@ -1,0 +1,271 @@
+//! What becomes of the sums: D = f(alpha A x B + beta C + bias).
+
+use ptx_matrix::*;
+
+/// What products are summed in, and what factors and activations are computed in: `f32`, `f64`, or `i32`, which wraps around.
+pub trait Number: Element + PartialEq + core::fmt::Debug + core::fmt::Display {
+    /// Whether it has the activations with an exponential function.
+    const HAS_EXP: bool;
+    /// Zero.
+    const ZERO: Self;
+    /// One.
+    const ONE: Self;
+
+    /// `self + factor x other`.
+    fn plus(self, factor: Self, other: Self) -> Self;
+    /// `self x factor`.
+    fn times(self, factor: Self) -> Self;
+    /// `activation(self)`. What is not a number stays so.
+    fn activate(self, activation: Activation) -> Self;
+}
+
+/// What is done last with each element.
+///
+/// | | f(x) |
+/// | --- | --- |
+/// | `Identity` | x |
+/// | `Relu` | the larger of x and 0 |
+/// | `Gelu` | x / (1 + exp(-2 sqrt(2 / pi) (x + 0.044715 x^3))), which is GELU in the form with tanh |
+/// | `Silu` | x / (1 + exp(-x)) |
+///
+/// Integers have `Identity` and `Relu` only.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(u32)]
+pub enum Activation {
+    /// Nothing.
+    #[default]
+    Identity = 0,
+    /// What is negative becomes zero.
+    Relu = 1,
+    /// GELU, in the form with tanh.
+    Gelu = 2,
+    /// SiLU, also called swish.
+    Silu = 3,
+}
+
+impl Activation {
+    /// The activation of a kernel's parameter.
+    #[inline(always)]
+    pub const fn of(number: u32) -> Self {
+        match number {
+            1 => Self::Relu,
+            2 => Self::Gelu,
+            3 => Self::Silu,
+            _ => Self::Identity,
+        }
+    }
+}
+
+impl Number for i32 {
+    const HAS_EXP: bool = false;
+    const ZERO: Self = 0;
+    const ONE: Self = 1;
+
+    #[inline(always)]
+    fn plus(self, factor: i32, other: i32) -> i32 {
+        self.wrapping_add(factor.wrapping_mul(other))
+    }
+
+    #[inline(always)]
+    fn times(self, factor: i32) -> i32 {
+        self.wrapping_mul(factor)
+    }
+
+    #[inline(always)]
+    fn activate(self, activation: Activation) -> i32 {
+        if activation == Activation::Relu && self < 0 { 0 } else { self }
+    }
+}
+
+/// One row a type: its exponential function.
+macro_rules! floats {
+    ($($float:ident $exp:ident;)*) => {$(
+        impl Number for $float {
+            const HAS_EXP: bool = true;
+            const ZERO: Self = 0.0;
+            const ONE: Self = 1.0;
+
+            #[inline(always)]
+            fn plus(self, factor: $float, other: $float) -> $float {
+                self + factor * other
+            }
+
+            #[inline(always)]
+            fn times(self, factor: $float) -> $float {
+                self * factor
+            }
+
+            #[inline(always)]
+            fn activate(self, activation: Activation) -> $float {
+                let exponent = match activation {
+                    Activation::Identity => return self,
+                    // Written so that what is not a number stays so.
+                    Activation::Relu => return if self < 0.0 { 0.0 } else { self },
+                    Activation::Gelu => {
+                        #[allow(clippy::excessive_precision, reason = "for f64 too")]
+                        const TWO_ROOTS: $float = 1.595_769_121_605_731;
+                        TWO_ROOTS * (self + 0.044715 * self * self * self)
+                    }
+                    Activation::Silu => self,
+                };
+                let sum = 1.0 + $exp(-exponent);
+                // Far below zero the quotient would be minus infinity by infinity.
+                if sum == $float::INFINITY { -0.0 } else { self / sum }
+            }
+        }
+    )*};
+}
+floats! {
+    f32 exp_f32;
+    f64 exp_f64;
+}
+
+/// e^x, to a few units in the last place: 2^n times a polynomial on [-ln 2 / 2, ln 2 / 2]. A library's function would be called, and
+/// a call costs the registers that the sums are in; and what is computed with `add` and `mul` has the same bits on the simulator.
+macro_rules! exponentials {
+    ($($name:ident $float:ident $bits:ident $int:ident, $mantissa:literal, $bias:literal, $least:literal to $most:literal,
+       $ln2_high:literal + $ln2_low:literal, [$($coefficient:expr),*];)*) => {$(
+        #[inline(always)]
+        fn $name(x: $float) -> $float {
+            if x > $most {
+                return $float::INFINITY;
+            }
+            if x < $least {
+                return 0.0;
+            }
+            // To the nearest integer, by what is cut off when this is added.
+            const ROUND: $float = 1.5 * (1u64 << $mantissa) as $float;
+            let n = x * core::$float::consts::LOG2_E + ROUND - ROUND;
+            let rest = (x - n * $ln2_high) - n * $ln2_low;
+            let mut sum = 0.0;
+            $(sum = sum * rest + $coefficient;)*
+            sum * $float::from_bits(((n as $int + $bias) as $bits) << $mantissa)
+        }
+    )*};
+}
+exponentials! {
+    exp_f32 f32 u32 i32, 23, 127, -87.0 to 88.0, 0.693_359_4 + -2.121_944_4e-4,
+        [1.0 / 5040.0, 1.0 / 720.0, 1.0 / 120.0, 1.0 / 24.0, 1.0 / 6.0, 0.5, 1.0, 1.0];
+    exp_f64 f64 u64 i64, 52, 1023, -708.0 to 709.0, 0.693_147_180_369_123_8 + 1.908_214_929_270_587_7e-10,
+        [1.0 / 6_227_020_800.0, 1.0 / 479_001_600.0, 1.0 / 39_916_800.0, 1.0 / 3_628_800.0, 1.0 / 362_880.0, 1.0 / 40320.0,
+         1.0 / 5040.0, 1.0 / 720.0, 1.0 / 120.0, 1.0 / 24.0, 1.0 / 6.0, 0.5, 1.0, 1.0];
+}
+
+/// Elements of C, D and the bias.
+pub trait Output: Element {
+    /// What products are summed in.
+    type Sum: Number;
+
+    /// The same number.
+    fn widen(self) -> Self::Sum;
+    /// The nearest one.
+    fn narrow(sum: Self::Sum) -> Self;
+    /// The same for a fragment.
+    fn narrow_all<S>(warp: Warp<'_>, sums: &Accumulator<S, Self::Sum>) -> Accumulator<S, Self>
+    where
+        S: FragmentShape<RoleC, Self::Width> + FragmentShape<RoleC, <Self::Sum as Element>::Width>;
+}
+
+/// A number is a sum as it is.
+macro_rules! sums {
+    ($($number:ident)*) => {$(
+        impl Output for $number {
+            type Sum = $number;
+
+            #[inline(always)]
+            fn widen(self) -> $number {
+                self
+            }
+
+            #[inline(always)]
+            fn narrow(sum: $number) -> $number {
+                sum
+            }
+
+            #[inline(always)]
+            fn narrow_all<S>(_: Warp<'_>, sums: &Accumulator<S, $number>) -> Accumulator<S, $number>
+            where
+                S: FragmentShape<RoleC, Self::Width>,
+            {
+                *sums
+            }
+        }
+    )*};
+}
+sums!(f32 f64 i32);
+
+/// 16 bits are rounded from an `f32`.
+macro_rules! rounded {
+    ($($(#[$built:meta])? $element:ident;)*) => {$(
+        $(#[$built])?
+        impl Output for $element {
+            type Sum = f32;
+
+            #[inline(always)]
+            fn widen(self) -> f32 {
+                Rounded::widen(self)
+            }
+
+            #[inline(always)]
+            fn narrow(sum: f32) -> $element {
+                Rounded::round(sum)
+            }
+
+            #[inline(always)]
+            fn narrow_all<S>(warp: Warp<'_>, sums: &Accumulator<S, f32>) -> Accumulator<S, $element>
+            where
+                S: FragmentShape<RoleC, Bits16> + FragmentShape<RoleC, Bits32>,
+            {
+                sums.round(warp)
+            }
+        }
+    )*};
+}
+rounded! {
+    f16;
+    #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
+    bf16;
+}
+
+/// What becomes of the sums of a product.
+pub struct Epilogue<'k, D: Output> {
+    /// M x N; none for `beta` = 0.
+    pub c: Option<GlobalMatrix<'k, D>>,
+    /// One for each column, or row; without elements, none is added.
+    pub bias: Global<'k, D>,
+    /// Whether the bias has one for each row.
+    pub bias_of_rows: bool,
+    /// The factor of the product.
+    pub alpha: D::Sum,
+    /// The factor of C.
+    pub beta: D::Sum,
+    /// What is done last.
+    pub activation: Activation,
+}
+
+impl<D: Output> Epilogue<'_, D> {
+    /// Whether D is alpha times the sums.
+    #[inline(always)]
+    pub fn is_a_factor(&self) -> bool {
+        self.c.is_none() && self.bias.is_empty() && self.activation == Activation::Identity
+    }
+
+    /// The element of D, of the sum of its products.
+    #[inline(always)]
+    pub fn finish(&self, row: usize, col: usize, sum: D::Sum) -> D {
+        self.finish_scaled(row, col, sum.times(self.alpha))
+    }
+
+    /// The same, of what alpha has been multiplied with.
+    #[inline(always)]
+    pub fn finish_scaled(&self, row: usize, col: usize, mut sum: D::Sum) -> D {
+        if let Some(c) = self.c {
+            sum = sum.plus(self.beta, c.get(row, col).widen());
+        }
+        if !self.bias.is_empty() {
+            let index = if self.bias_of_rows { row } else { col };
+            sum = sum.plus(D::Sum::ONE, self.bias.get(index).widen());
+        }
+        D::narrow(sum.activate(self.activation))
+    }
+}

@@ -1,0 +1,102 @@
+//! What a host knows of the kernels, and how it launches one.
+
+use super::epilogue::{Activation, Output};
+use ptx_matrix::Element;
+use ptx_matrix::launch::{Device, KernelInfo};
+
+/// A kernel that multiplies matrices into a row-major D.
+#[derive(Clone, Copy, Debug)]
+pub struct Kernel {
+    /// Its name.
+    pub name: &'static str,
+    /// Whether A, and whether B, is row-major.
+    pub row_major: [bool; 2],
+    /// Rows and columns of D that a block computes, and the K of its steps.
+    pub tile: [usize; 3],
+    /// The lines of A and B start at multiples of so many bytes.
+    pub alignment: usize,
+    /// How much of a multiprocessor's tensor throughput it reaches where nothing else is in the way.
+    pub rate: f64,
+    /// Its threads and its shared memory.
+    pub info: &'static KernelInfo,
+}
+
+impl PartialEq for Kernel {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Kernel {
+    /// Whether it takes A and B of these orders.
+    pub const fn takes(&self, row_major_a: bool, row_major_b: bool) -> bool {
+        self.row_major[0] == row_major_a && self.row_major[1] == row_major_b
+    }
+
+    /// Blocks that compute a product of `m` x `n`.
+    pub const fn blocks(&self, m: u32, n: u32) -> u32 {
+        m.div_ceil(self.tile[0] as u32) * n.div_ceil(self.tile[1] as u32)
+    }
+}
+
+/// What a launch is given beside buffers. Sides, distances and places are in elements.
+#[derive(Clone, Copy, Debug)]
+pub struct Numbers<S> {
+    /// M, N and K.
+    pub sides: [u32; 3],
+    /// The K of each part but the last: whole steps.
+    pub k_part: u32,
+    /// The parts of K.
+    pub parts: u32,
+    /// The products.
+    pub batches: u32,
+    /// Leading dimensions of A, B and D.
+    pub strides: [u32; 3],
+    /// Where A, B and D start in their buffers.
+    pub starts: [usize; 3],
+    /// From one product's A, B and D to the next one's.
+    pub batch_strides: [usize; 3],
+    /// The factor of the product.
+    pub alpha: S,
+    /// The factor of C.
+    pub beta: S,
+    /// Whether the bias has an element for each row; else for each column.
+    pub bias_of_rows: bool,
+    /// What is done last.
+    pub activation: Activation,
+}
+
+/// The buffers of a launch; those without elements are not used. With `sums`, the parts' sums go there.
+#[allow(missing_debug_implementations, reason = "buffers of any device")]
+#[allow(missing_docs, reason = "as the kernels' parameters")]
+pub struct Buffers<'a, D: Device, I: Element, O: Output> {
+    pub a: &'a D::Buffer<I>,
+    pub b: &'a D::Buffer<I>,
+    pub c: &'a D::Buffer<O>,
+    pub bias: &'a D::Buffer<O>,
+    pub d: &'a mut D::Buffer<O>,
+    pub sums: &'a mut D::Buffer<O::Sum>,
+}
+
+/// An element of A and B that kernels multiply into elements `O` of D.
+pub trait Multiply<O: Output>: Element {
+    /// Multiplications that a multiprocessor's `mma.sync` does in a cycle.
+    const PRODUCTS: f64;
+    /// The kernels that do.
+    const KERNELS: &'static [Kernel];
+
+    /// Launches a kernel of [`KERNELS`](Self::KERNELS).
+    fn launch<D: Device>(
+        device: &D,
+        kernel: &Kernel,
+        buffers: Buffers<'_, D, Self, O>,
+        numbers: &Numbers<O::Sum>,
+    ) -> Result<D::Report, D::Error>;
+
+    /// Launches the kernel that adds the parts of K; without parts, what is left of a product without A and B.
+    fn add_parts<D: Device>(
+        device: &D,
+        buffers: Buffers<'_, D, Self, O>,
+        numbers: &Numbers<O::Sum>,
+    ) -> Result<D::Report, D::Error>;
+}

@@ -1,0 +1,157 @@
+//! What is multiplied, and by which instruction.
+
+use super::epilogue::Output;
+use core::marker::PhantomData;
+use ptx_matrix::target::{BuildTarget, Supports};
+use ptx_matrix::*;
+
+/// A kind of product: the elements of its matrices, and the `mma` that computes it.
+pub trait Product: 'static {
+    /// Elements of A and B, as they lie in memory.
+    type Input: Element;
+    /// Elements of C, D and the bias; they say what is summed in.
+    type Output: Output;
+    /// The shape of the `mma`.
+    type Shape: FragmentShape<RoleC, Width<Sum<Self>>> + FragmentShape<RoleC, Width<Self::Output>>;
+    /// A fragment of A.
+    type A: Copy;
+    /// A fragment of B.
+    type B: Copy;
+    /// The swizzle of tiles whose lines are along K, and of those whose lines are across.
+    type Along: Swizzle;
+    /// See [`Along`](Self::Along).
+    type Across: Swizzle;
+
+    /// Loads fragments of A that lie below each other.
+    fn load_a<const N: usize, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>(
+        warp: Warp<'_>,
+        tile: &SharedTile<Self::Input, ROWS, COLS, S, O>,
+        at: (usize, usize),
+    ) -> [Self::A; N];
+
+    /// Loads pairs of fragments of B that lie beside each other.
+    fn load_b<const N: usize, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>(
+        warp: Warp<'_>,
+        tile: &SharedTile<Self::Input, ROWS, COLS, S, O>,
+        at: (usize, usize),
+    ) -> [[Self::B; 2]; N];
+
+    /// `sum += a x b`.
+    fn multiply(warp: Warp<'_>, sum: &mut Sums<Self>, a: &Self::A, b: &Self::B);
+}
+
+/// What a product is summed in.
+pub type Sum<P> = <<P as Product>::Output as Output>::Sum;
+/// A fragment of sums.
+pub type Sums<P> = Accumulator<<P as Product>::Shape, Sum<P>>;
+type Width<T> = <T as Element>::Width;
+
+/// Elements `I` in memory, which `mma` of shape `S` takes for `E`, into `D`.
+pub struct Of<S, I, E, D>(PhantomData<(S, I, E, D)>);
+
+impl<S, I, E, D> Product for Of<S, I, E, D>
+where
+    I: Element,
+    E: Element<Width = I::Width>,
+    D: Output,
+    S: FragmentShape<RoleA, I::Width>
+        + FragmentShape<RoleB, I::Width>
+        + FragmentShape<RoleC, Width<D::Sum>>
+        + FragmentShape<RoleC, Width<D>>,
+    I::Width: Swizzled,
+    Mma<S, E, E, D::Sum>: MmaForm<A = FragmentA<S, E>, B = FragmentB<S, E>, C = Accumulator<S, D::Sum>>,
+    BuildTarget: Supports<<Mma<S, E, E, D::Sum> as MmaForm>::Needs>,
+    Self: 'static,
+{
+    type Input = I;
+    type Output = D;
+    type Shape = S;
+    type A = FragmentA<S, E>;
+    type B = FragmentB<S, E>;
+    type Along = <I::Width as Swizzled>::Along;
+    type Across = <I::Width as Swizzled>::Across;
+
+    #[inline(always)]
+    fn load_a<const N: usize, const ROWS: usize, const COLS: usize, W: Swizzle, O: Order>(
+        warp: Warp<'_>,
+        tile: &SharedTile<I, ROWS, COLS, W, O>,
+        at: (usize, usize),
+    ) -> [Self::A; N] {
+        FragmentA::<S, I>::load_run(warp, tile, at).map(|a| FragmentA::from_registers(a.registers()))
+    }
+
+    #[inline(always)]
+    fn load_b<const N: usize, const ROWS: usize, const COLS: usize, W: Swizzle, O: Order>(
+        warp: Warp<'_>,
+        tile: &SharedTile<I, ROWS, COLS, W, O>,
+        at: (usize, usize),
+    ) -> [[Self::B; 2]; N] {
+        let pairs = FragmentB::<S, I>::load_pairs(warp, tile, at);
+        pairs.map(|pair| pair.map(|b| FragmentB::from_registers(b.registers())))
+    }
+
+    #[inline(always)]
+    fn multiply(warp: Warp<'_>, sum: &mut Sums<Self>, a: &Self::A, b: &Self::B) {
+        Mma::<S, E, E, D::Sum>::accumulate(warp, sum, a, b);
+    }
+}
+
+/// The swizzles that let a warp load fragments of elements of this width without bank conflicts: rows of 16 bytes for `ldmatrix`, or,
+/// where it does not make such fragments, elements of four lines.
+pub trait Swizzled {
+    /// Of tiles whose lines are along K.
+    type Along: Swizzle;
+    /// Of tiles whose lines are across.
+    type Across: Swizzle;
+}
+
+macro_rules! swizzled {
+    ($($width:ident $along:ident $across:ident;)*) => {$(
+        impl Swizzled for $width {
+            type Along = $along;
+            type Across = $across;
+        }
+    )*};
+}
+swizzled! {
+    Bits8 Swizzle128 SwizzleBytes;
+    Bits16 Swizzle128 Swizzle128;
+    Bits32 Swizzle128 SwizzleWords;
+    Bits64 SwizzleWords SwizzleWords;
+}
+
+/// 16-bit elements, summed in f32.
+pub type Half<T, D = T> = Of<M16N8K16, T, T, D>;
+/// f16 where there is no longer `mma` than of K = 8.
+pub type HalfOnTuring = Of<M16N8K8, f16, f16, f16>;
+/// f32 in memory, of which the tensor cores take what tf32 has, and cut off the rest.
+pub type Tf32 = Of<M16N8K8, f32, tf32, f32>;
+/// f64 where there is only the small `mma`.
+pub type DoubleOnAmpere = Of<M8N8K4, f64, f64, f64>;
+/// f64.
+pub type Double = Of<M16N8K8, f64, f64, f64>;
+/// Signed bytes, summed in s32, which wraps around.
+pub type Byte = Of<M16N8K32, i8, i8, i32>;
+/// e4m3, summed in f32.
+pub type Eighth<D> = Of<M16N8K32, F8E4M3, F8E4M3, D>;
+
+/// Which of two swizzles a factor's tiles have: lines are rows, or columns.
+pub trait Lines: Order {
+    /// One of them.
+    type Swizzle<Rows: Swizzle, Cols: Swizzle>: Swizzle;
+}
+impl Lines for RowMajor {
+    type Swizzle<Rows: Swizzle, Cols: Swizzle> = Rows;
+}
+impl Lines for ColMajor {
+    type Swizzle<Rows: Swizzle, Cols: Swizzle> = Cols;
+}
+
+/// The block's tile of A in one step.
+pub type TileA<P, O, const M: usize, const K: usize> =
+    SharedTile<<P as Product>::Input, M, K, <O as Lines>::Swizzle<<P as Product>::Along, <P as Product>::Across>, O>;
+/// The block's tile of B in one step.
+pub type TileB<P, O, const K: usize, const N: usize> =
+    SharedTile<<P as Product>::Input, K, N, <O as Lines>::Swizzle<<P as Product>::Across, <P as Product>::Along>, O>;
+/// The tiles of one step.
+pub type Stage<P, OA, OB, const M: usize, const N: usize, const K: usize> = (TileA<P, OA, M, K>, TileB<P, OB, K, N>);

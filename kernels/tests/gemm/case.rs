@@ -1,0 +1,226 @@
+//! A product, and what comes of it.
+
+use ptx_matrix::sim::Simulator;
+use ptx_matrix::{Element, F8E4M3, bf16, f16};
+use ptx_matrix_kernels::gemm::{Activation, Buffers, Kernel, Multiply, Number, Numbers, Output};
+
+/// Elements that are made of small integers, and become numbers again.
+pub trait Integral: Element {
+    /// What must not be read: not a number, where there is such a thing.
+    const POISON: Self;
+
+    fn of(integer: i32) -> Self;
+    fn number(self) -> f64;
+}
+
+macro_rules! integral {
+    ($($element:ident $poison:expr, $of:expr, $number:expr;)*) => {$(
+        impl Integral for $element {
+            const POISON: Self = $poison;
+
+            fn of(integer: i32) -> Self {
+                let of: fn(i32) -> Self = $of;
+                of(integer)
+            }
+
+            fn number(self) -> f64 {
+                let number: fn(Self) -> f64 = $number;
+                number(self)
+            }
+        }
+    )*};
+}
+integral! {
+    bf16 bf16::NAN, |i| bf16::from_f32(i as f32), |x| x.to_f64();
+    f16 f16::NAN, |i| f16::from_f32(i as f32), |x| x.to_f64();
+    f32 f32::NAN, |i| i as f32, f64::from;
+    f64 f64::NAN, f64::from, |x| x;
+    i8 99, |i| i as i8, f64::from;
+    i32 -99_999, |i| i, f64::from;
+    F8E4M3 F8E4M3::from_bits(0x7f), |i| F8E4M3::from_f32(i as f32), |x| x.to_f32().into();
+}
+
+/// What is multiplied.
+#[derive(Clone, Copy)]
+pub struct Case {
+    /// M, N and K.
+    pub size: (usize, usize, usize),
+    /// What lies between lines beyond what aligns them.
+    pub padding: usize,
+    /// What lies before the matrices.
+    pub start: usize,
+    pub alpha: i32,
+    pub beta: i32,
+    pub bias: bool,
+    pub bias_of_rows: bool,
+    pub activation: Activation,
+    pub batches: usize,
+    pub schedules: u64,
+}
+
+pub const PLAIN: Case = Case {
+    size: (64, 64, 64),
+    padding: 0,
+    start: 0,
+    alpha: 1,
+    beta: 0,
+    bias: false,
+    bias_of_rows: false,
+    activation: Activation::Identity,
+    batches: 1,
+    schedules: 1,
+};
+
+/// A matrix in its buffer.
+struct Matrix<T> {
+    elements: Vec<T>,
+    stride: usize,
+    batch: usize,
+    row_major: bool,
+    start: usize,
+}
+
+impl<T: Integral> Matrix<T> {
+    /// Lines are rounded up to the alignment, and padded; what is between them must not be read.
+    fn new((rows, cols): (usize, usize), row_major: bool, align: usize, case: &Case, seed: usize) -> Self {
+        let (lines, length) = if row_major { (rows, cols) } else { (cols, rows) };
+        let stride = length.next_multiple_of(align) + case.padding;
+        let batch = lines * stride + case.padding;
+        let start = case.start;
+        let value = |line: usize, along: usize| ((line * 31 + along * 17 + line * along * 7 + seed) % 9) as i32 - 4;
+        let elements = (0..start + case.batches * batch).map(|i| {
+            let Some(i) = i.checked_sub(start) else { return T::POISON };
+            let (line, along) = (i % batch / stride, i % batch % stride);
+            if line < lines && along < length { T::of(value(line, along)) } else { T::POISON }
+        });
+        Matrix { elements: elements.collect(), stride, batch, row_major, start }
+    }
+
+    fn index(&self, batch: usize, row: usize, col: usize) -> usize {
+        let (line, along) = if self.row_major { (row, col) } else { (col, row) };
+        self.start + batch * self.batch + line * self.stride + along
+    }
+
+    fn at(&self, batch: usize, row: usize, col: usize) -> f64 {
+        self.elements[self.index(batch, row, col)].number()
+    }
+}
+
+/// Multiplies by a kernel, with the orders that it takes, in parts of K.
+pub fn check<T: Multiply<O> + Integral, O: Output + Integral>(kernel: &Kernel, case: Case, parts: usize)
+where
+    O::Sum: Integral,
+{
+    let orders = [true, false].map(|a| [true, false].map(|b| (a, b)));
+    for &(a, b) in orders.as_flattened() {
+        if kernel.takes(a, b) {
+            check_orders::<T, O>(kernel, case, parts, (a, b));
+        }
+    }
+}
+
+fn check_orders<T: Multiply<O> + Integral, O: Output + Integral>(
+    kernel: &Kernel,
+    case: Case,
+    parts: usize,
+    (row_a, row_b): (bool, bool),
+) where
+    O::Sum: Integral,
+{
+    let Case { size: (m, n, k), batches, alpha, beta, .. } = case;
+    let align = kernel.alignment / size_of::<T>();
+    let a = Matrix::<T>::new((m, k), row_a, align, &case, 1);
+    let b = Matrix::<T>::new((k, n), row_b, align, &case, 5);
+    let c = Matrix::<O>::new((m, n), true, 1, &case, 7);
+    let bias_len = if case.bias_of_rows { m } else { n };
+    let bias: Vec<O> = if case.bias { (0..bias_len).map(|i| O::of((i % 5) as i32)).collect() } else { Vec::new() };
+    let mut d = vec![O::of(99); c.elements.len()];
+    let k_part = k.div_ceil(parts).next_multiple_of(kernel.tile[2]);
+    assert_eq!(k.div_ceil(k_part), parts, "no part is empty");
+    let mut sums = vec![O::Sum::POISON; if parts > 1 { parts * batches * m * n } else { 0 }];
+    let numbers = Numbers {
+        sides: [m, n, k].map(|side| side as u32),
+        k_part: k_part as u32,
+        parts: parts as u32,
+        batches: batches as u32,
+        strides: [a.stride, b.stride, c.stride].map(|stride| stride as u32),
+        starts: [a.start, b.start, c.start],
+        batch_strides: [a.batch, b.batch, c.batch],
+        alpha: O::Sum::of(alpha),
+        beta: O::Sum::of(beta),
+        bias_of_rows: case.bias_of_rows,
+        activation: case.activation,
+    };
+    let device = Simulator::new(0).schedules(case.schedules).strict();
+    let mut run = |add: bool| {
+        let c = if beta == 0 { &[] } else { &c.elements[..] };
+        let (a, b) = (&a.elements[..], &b.elements[..]);
+        let buffers = Buffers { a, b, c, bias: &bias[..], d: &mut d[..], sums: &mut sums[..] };
+        let done =
+            if add { T::add_parts(&device, buffers, &numbers) } else { T::launch(&device, kernel, buffers, &numbers) };
+        done.unwrap_or_else(|error| panic!("{}: {m}x{n}x{k}: {error}", kernel.name));
+    };
+    run(false);
+    if parts > 1 {
+        run(true);
+    }
+    let mut touched = vec![false; d.len()];
+    for batch in 0..batches {
+        for row in 0..m {
+            for col in 0..n {
+                let sum: f64 = (0..k).map(|i| a.at(batch, row, i) * b.at(batch, i, col)).sum();
+                let mut expected = f64::from(alpha) * sum;
+                if beta != 0 {
+                    expected += f64::from(beta) * c.at(batch, row, col);
+                }
+                if case.bias {
+                    expected += bias[if case.bias_of_rows { row } else { col }].number();
+                }
+                let expected = O::Sum::of(expected as i32).activate(case.activation);
+                let index = c.index(batch, row, col);
+                touched[index] = true;
+                let (got, expected) = (d[index].number(), O::narrow(expected).number());
+                assert_eq!(got, expected, "{}: {m}x{n}x{k}, product {batch}, ({row}, {col})", kernel.name);
+            }
+        }
+    }
+    for (index, element) in d.iter().enumerate().filter(|(index, _)| !touched[*index]) {
+        assert_eq!(element.number(), 99.0, "{}: element {index} is not D's", kernel.name);
+    }
+}
+
+/// Calls a macro with the elements of A and B, and those of D, of every product.
+macro_rules! each_product {
+    ($call:ident $($argument:tt)*) => {
+        $call!(bf16 bf16 $($argument)*);
+        $call!(f16 f16 $($argument)*);
+        $call!(bf16 f32 $($argument)*);
+        $call!(f16 f32 $($argument)*);
+        $call!(f32 f32 $($argument)*);
+        $call!(f64 f64 $($argument)*);
+        $call!(i8 i32 $($argument)*);
+        $call!(F8E4M3 bf16 $($argument)*);
+        $call!(F8E4M3 f16 $($argument)*);
+        $call!(F8E4M3 f32 $($argument)*);
+    };
+}
+pub(crate) use each_product;
+
+/// Checks a case with every kernel of a product that a condition selects.
+macro_rules! check_kernels {
+    ($input:ident $output:ident, $selects:expr, $case:expr) => {
+        check_kernels!($input $output, $selects, $case, 1)
+    };
+    ($input:ident $output:ident, $selects:expr, $case:expr, $parts:expr) => {
+        let selects: fn(&&Kernel) -> bool = $selects;
+        for kernel in <$input as Multiply<$output>>::KERNELS.iter().filter(selects) {
+            check::<$input, $output>(kernel, $case, $parts);
+        }
+    };
+}
+pub(crate) use check_kernels;
+
+/// Whether a kernel's tiles are small: large ones take the simulator long.
+pub fn is_small(kernel: &&Kernel) -> bool {
+    kernel.tile[0] * kernel.tile[1] <= 64 * 64
+}

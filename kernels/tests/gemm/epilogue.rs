@@ -1,0 +1,67 @@
+//! What is done with the product.
+
+use super::case::{Case, PLAIN, check, check_kernels, each_product, is_small};
+use ptx_matrix::sim::Simulator;
+use ptx_matrix::{F8E4M3, bf16, f16};
+use ptx_matrix_kernels::gemm::{Activation, Buffers, Kernel, Multiply, Number, Numbers};
+
+#[test]
+fn factors_c_bias_and_relu() {
+    let case = Case { size: (65, 40, 40), alpha: 2, beta: -3, bias: true, activation: Activation::Relu, ..PLAIN };
+    each_product!(check_kernels, is_small, case);
+    let case = Case { bias_of_rows: true, activation: Activation::Identity, ..case };
+    each_product!(check_kernels, |kernel| kernel.name.contains("nt_64x64"), case);
+    each_product!(check_kernels, |kernel| !is_small(kernel), Case { size: (70, 66, 40), ..case });
+}
+
+#[test]
+fn activations_are_what_they_are_called() {
+    let near = |x: f64, activation, expected: f64, what| {
+        let wide = x.activate(activation);
+        assert!((wide - expected).abs() <= 1e-15 * (1.0 + expected.abs()), "{what}({x}) is {wide}, not {expected}");
+        let narrow = (x as f32).activate(activation);
+        let off = (f64::from(narrow) - expected).abs();
+        assert!(off <= 4e-7 * (1e-3 + expected.abs()), "{what}({x}) is {narrow}, not {expected}");
+    };
+    for i in -400..400 {
+        let x = f64::from(i) / 16.0;
+        near(x, Activation::Silu, x / (1.0 + (-x).exp()), "silu");
+        let inner = (2.0 / std::f64::consts::PI).sqrt() * (x + 0.044715 * x * x * x);
+        // 1 + tanh y, without cancellation.
+        near(x, Activation::Gelu, x / (1.0 + (-2.0 * inner).exp()), "gelu");
+        near(x, Activation::Relu, x.max(0.0), "relu");
+    }
+    for activation in [Activation::Relu, Activation::Gelu, Activation::Silu] {
+        assert!(f32::NAN.activate(activation).is_nan() && f64::NAN.activate(activation).is_nan());
+        assert_eq!(f32::INFINITY.activate(activation), f32::INFINITY);
+        assert_eq!(f64::NEG_INFINITY.activate(activation), 0.0);
+        assert_eq!((-1000.0f32).activate(activation), 0.0);
+        assert_eq!(0.0f32.activate(activation), 0.0);
+    }
+}
+
+/// A kernel has the same bits as the function.
+#[test]
+fn a_kernel_activates() {
+    let kernel = <f32 as Multiply<f32>>::KERNELS.iter().find(|kernel| kernel.name == "gemm_tf32_nn_64x64").unwrap();
+    let (a, b) = (vec![1.0f32; 8], [vec![0.5f32; 4], vec![-0.25; 4]].concat());
+    for activation in [Activation::Gelu, Activation::Silu] {
+        let mut d = [0.0; 8];
+        let numbers = Numbers {
+            sides: [1, 8, 1],
+            k_part: 32,
+            parts: 1,
+            batches: 1,
+            strides: [8, 8, 8],
+            starts: [0; 3],
+            batch_strides: [0; 3],
+            alpha: 3.0,
+            beta: 0.0,
+            bias_of_rows: false,
+            activation,
+        };
+        let buffers = Buffers { a: &a[..], b: &b[..], c: &[][..], bias: &[][..], d: &mut d[..], sums: &mut [][..] };
+        <f32 as Multiply<f32>>::launch(&Simulator::new(0).strict(), kernel, buffers, &numbers).unwrap();
+        assert_eq!((d[0], d[7]), (1.5f32.activate(activation), (-0.75f32).activate(activation)));
+    }
+}

@@ -1,0 +1,18 @@
+//! Products that are cut along K.
+
+use super::case::{Case, PLAIN, check, check_kernels, each_product, is_small};
+use ptx_matrix::{F8E4M3, bf16, f16};
+use ptx_matrix_kernels::gemm::{Activation, Kernel, Multiply};
+
+#[test]
+fn parts_are_added() {
+    let case = Case { size: (17, 40, 300), ..PLAIN };
+    each_product!(check_kernels, is_small, case, 2);
+    let case = Case { alpha: -2, beta: 1, bias: true, activation: Activation::Relu, batches: 2, ..case };
+    each_product!(check_kernels, |kernel| kernel.name.contains("nt_64x64"), case, 2);
+}
+
+#[test]
+fn large_tiles_too() {
+    check_kernels!(bf16 bf16, |kernel| kernel.name == "gemm_bf16_nt", Case { size: (130, 40, 300), ..PLAIN }, 3);
+}
