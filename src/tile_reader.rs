@@ -67,12 +67,12 @@ pub enum Along {
 pub struct TileReader<'k, Tile: ReadTile, const COPIES: usize> {
     matrix: GlobalMatrix<'k, Tile::Element, Tile::Order>,
     along: Along,
-    /// Where the next tile starts along the way: its row or column, modulo 2^64, as `start` is an address modulo 2^64. So the two
-    /// cannot part, however far one goes.
-    at: usize,
+    /// Where the next tile starts along the way: its row or column, modulo 2^32.
+    at: u32,
     /// Where the matrix ends along the way.
-    end: usize,
-    /// The first element of the lines of the next tile, or of the last lines that the matrix has.
+    end: u32,
+    /// The first element, along the way, of the lines of the tiles, or of the last lines that the matrix has. What is read is counted
+    /// from here by `at`: so the two cannot part, however far one goes.
     start: Source<Tile::Element>,
     /// Where each copy of a tile reads from, in elements from there.
     from: PerLane<[u32; COPIES]>,
@@ -164,6 +164,25 @@ impl<T> Copy for Source<T> {}
 unsafe impl<T> LaneCapture for Source<T> {}
 
 impl<T> Source<T> {
+    /// The address `count` times `pitch` elements further on, which is computed where it is asked for: the compiler would rather carry
+    /// it along in two registers, and what it grows by in another two.
+    #[inline(always)]
+    fn further(self, count: u32, pitch: u32) -> Self {
+        #[cfg(target_arch = "nvptx64")]
+        return {
+            let address: u64;
+            // SAFETY: it computes a number; a line has less than 2^32 bytes, as checked when the reader was made.
+            unsafe {
+                core::arch::asm!("mad.wide.u32 {address}, {count}, {bytes}, {start};", address = lateout(reg64) address,
+                    count = in(reg32) count, bytes = in(reg32) pitch * size_of::<T>() as u32, start = in(reg64) self.0,
+                    options(nomem, nostack));
+            }
+            Source(core::ptr::with_exposed_provenance(address as usize))
+        };
+        #[cfg(not(target_arch = "nvptx64"))]
+        Source(self.0.wrapping_add(count as usize * pitch as usize))
+    }
+
     /// The address of an element further on.
     #[inline(always)]
     pub(crate) fn element(self, index: u32) -> *const T {
@@ -259,7 +278,7 @@ impl<'k, Tile: ReadTile, const COPIES: usize> TileReader<'k, Tile, COPIES> {
         let last_line = if across { lines.saturating_sub(1) } else { usize::MAX };
         let last = if across { usize::MAX } else { length.saturating_sub(1) / Self::PER_CHUNK * Self::PER_CHUNK };
         let (first_line, first) = (first_line.min(last_line), first.min(last));
-        let start = Source(start.wrapping_add(first_line.wrapping_mul(matrix.stride()).wrapping_add(first)));
+        let start = Source(start.wrapping_add(if across { first_line * matrix.stride() } else { first }));
         let count = threads.count();
         let from = threads.each_thread(|_, rank| {
             core::array::from_fn(|copy| {
@@ -278,7 +297,7 @@ impl<'k, Tile: ReadTile, const COPIES: usize> TileReader<'k, Tile, COPIES> {
         let (at, end) = if along == Along::Rows { (at.0, matrix.rows()) } else { (at.1, matrix.cols()) };
         // A matrix without lines has no last one to read in the place of others.
         let end = if lines == 0 || length == 0 { 0 } else { end };
-        TileReader { matrix, along, at, end, start, from, to, _tile: PhantomData }
+        TileReader { matrix, along, at: at as u32, end: end as u32, start, from, to, _tile: PhantomData }
     }
 
     /// The line, and where in it, of a thread's copy.
@@ -290,12 +309,20 @@ impl<'k, Tile: ReadTile, const COPIES: usize> TileReader<'k, Tile, COPIES> {
     /// Goes on by so many tiles, or back.
     #[inline(always)]
     pub fn advance(&mut self, tiles: isize) {
-        let along_rows = self.along == Along::Rows;
-        let size = if along_rows { Tile::SIZE.0 } else { Tile::SIZE.1 };
-        let elements = tiles.wrapping_mul(size as isize);
-        self.at = self.at.wrapping_add_signed(elements);
-        let pitch = if along_rows == Tile::Order::ROW_MAJOR { self.matrix.stride() } else { 1 };
-        self.start = Source(self.start.0.wrapping_offset(elements.wrapping_mul(pitch as isize)));
+        self.at = self.at.wrapping_add((tiles as u32).wrapping_mul(self.size()));
+    }
+
+    /// The side of a tile along the way.
+    #[inline(always)]
+    fn size(&self) -> u32 {
+        (if self.along == Along::Rows { Tile::SIZE.0 } else { Tile::SIZE.1 }) as u32
+    }
+
+    /// The first element of the next tile.
+    #[inline(always)]
+    fn next(&self) -> Source<Tile::Element> {
+        let across_lines = (self.along == Along::Rows) == Tile::Order::ROW_MAJOR;
+        self.start.further(self.at, if across_lines { self.matrix.stride() as u32 } else { 1 })
     }
 
     /// Starts to copy the next tile. See [`CpAsync`](crate::CpAsync) for when it may be read.
@@ -307,8 +334,8 @@ impl<'k, Tile: ReadTile, const COPIES: usize> TileReader<'k, Tile, COPIES> {
     {
         let (site, count) = (Site::here(), threads.count());
         // Elements of the tile, along the way, that the matrix has.
-        let there = self.end.saturating_sub(self.at);
-        let (reader, tile) = (self, *to);
+        let there = self.end.saturating_sub(self.at) as usize;
+        let (reader, tile, next) = (self, *to, self.next());
         threads.each_thread(|lane, rank| {
             for copy in 0..COPIES {
                 let (line, along) = Self::chunk(count, rank, copy);
@@ -318,7 +345,7 @@ impl<'k, Tile: ReadTile, const COPIES: usize> TileReader<'k, Tile, COPIES> {
                     there.saturating_sub(along).min(Self::PER_CHUNK)
                 };
                 // SAFETY: as many elements as the matrix has.
-                unsafe { reader.start(lane, tile, (rank, copy, count), Some(some), site) };
+                unsafe { reader.start(lane, tile, next, (rank, copy, count), Some(some), site) };
             }
         });
     }
@@ -332,16 +359,15 @@ impl<'k, Tile: ReadTile, const COPIES: usize> TileReader<'k, Tile, COPIES> {
         Self: BuiltFor<AtLeast<80>>,
     {
         let (site, count) = (Site::here(), threads.count());
-        let size = if self.along == Along::Rows { Tile::SIZE.0 } else { Tile::SIZE.1 };
-        if self.end < size || self.at > self.end - size {
+        if self.end < self.size() || self.at > self.end - self.size() {
             return;
         }
-        let (reader, tile) = (self, *to);
+        let (reader, tile, next) = (self, *to, self.next());
         threads.each_thread(|lane, rank| {
             for copy in 0..COPIES {
                 if copy * parts / COPIES == part {
                     // SAFETY: the tile is in the matrix along the way; across it, the address was moved into it.
-                    unsafe { reader.start(lane, tile, (rank, copy, count), None, site) };
+                    unsafe { reader.start(lane, tile, next, (rank, copy, count), None, site) };
                 }
             }
         });
@@ -356,6 +382,7 @@ impl<'k, Tile: ReadTile, const COPIES: usize> TileReader<'k, Tile, COPIES> {
         &self,
         lane: Lane<'_>,
         tile: Tile,
+        next: Source<Tile::Element>,
         (rank, copy, threads): (usize, usize, usize),
         some: Option<usize>,
         site: Site,
@@ -366,7 +393,7 @@ impl<'k, Tile: ReadTile, const COPIES: usize> TileReader<'k, Tile, COPIES> {
             (true, BEYOND) => (0, Some(0)),
             (true, _) => (index, Some(some.unwrap_or(Self::PER_CHUNK))),
         };
-        let from = self.start.element(index);
+        let from = next.element(index);
         // The lines of one copy and the next lie so far apart that the swizzle repeats.
         let lines = copy * (threads / Self::PER_LINE);
         let pass = if Tile::Order::ROW_MAJOR { Tile::offset_of(lines, 0) } else { Tile::offset_of(0, lines) };

@@ -102,7 +102,7 @@ pub fn block_product<
     block.sync();
     let mut fragments = load(stage, 0);
     let slices = K / long;
-    for step in 1..=steps {
+    for step in 0..steps {
         let free = stages.stage(stage.before());
         for slice in 0..slices {
             if slice == slices - 1 {
@@ -111,14 +111,18 @@ pub fn block_product<
                 SA::wait::<IN_FLIGHT>(warp);
                 block.sync();
                 // After the last step there is none: then what is loaded once more is not used.
-                stage = if step < steps { stage.next() } else { stage };
+                stage = if step + 1 < steps { stage.next() } else { stage };
             }
-            let next = load(stage, (slice + 1) % slices);
+            let mut next = fragments;
             let (a, b) = &fragments;
             let parts = slices - 1;
             let mut held = None;
             for i in 0..I {
-                if i == I - 1 && slice < parts {
+                // Behind the first of many rows, so that not all warps of a multiprocessor wait for their loads when they have met.
+                if i == I / 4 {
+                    next = load(stage, (slice + 1) % slices);
+                }
+                if i == I / 2 && slice < parts {
                     let held_a = read_a.fetch(block, &free.0, slice, parts);
                     held = Some((held_a, read_b.fetch(block, &free.1, slice, parts)));
                 }
