@@ -1,6 +1,8 @@
 #![doc = include_str!("../README.md")]
 #![no_std]
-#![feature(auto_traits, macro_metavar_expr_concat, negative_impls)]
+#![feature(auto_traits, macro_metavar_expr_concat, negative_impls, trivial_bounds)]
+// What an older GPU has not, a build for it leaves unusable: the bound of a method that says so is false there, and known to be.
+#![allow(trivial_bounds)]
 // The builder switches on `abi_ptx` and `asm_experimental_arch` for every crate, so that kernels need not.
 #![cfg_attr(target_arch = "nvptx64", feature(stdarch_nvptx))]
 #![warn(missing_docs)]
@@ -20,6 +22,7 @@ mod global_matrix;
 mod lane;
 mod ldmatrix;
 mod matrix;
+mod mbarrier;
 mod mma;
 mod movmatrix;
 mod piece_reader;
@@ -51,6 +54,7 @@ pub use lane::{LANES, Lane, LaneCapture, PerLane};
 pub use launch::Grid;
 pub use ldmatrix::LdMatrix;
 pub use matrix::{B16, Count, CountOf, CountRegisters, NoTrans, Trans, Transposition, X1, X2, X4};
+pub use mbarrier::{Arrival, Barrier, BarrierMemory, BarrierRing, Phase, Turn};
 pub use mma::{MMA_FORMS, Mma, MmaForm};
 pub use movmatrix::MovMatrix;
 pub use piece_reader::{AsyncPiece, Fetched, Piece, PieceReader};

@@ -3,6 +3,7 @@
 use crate::lane::{LANES, Lane, LaneCapture, PerLane};
 use crate::launch::Grid;
 use crate::sealed::Sealed;
+use crate::target::{AtLeast, BuiltFor};
 #[cfg(not(target_arch = "nvptx64"))]
 use crate::{sim, site::Site};
 #[cfg(not(target_arch = "nvptx64"))]
@@ -158,6 +159,32 @@ impl<'b> Warp<'b> {
             let values = values.array_mut().each_mut().map(|value| Cell::new(Some(value)));
             sim::run_lanes(self.block.simulated, &|id| {
                 change(Lane::simulated(id), values[id].take().expect("each lane runs once"));
+            });
+        }
+    }
+
+    /// Runs the lane closure in one lane, which the hardware elects, the same each time (`elect.sync`, PTX ISA 9.7.14.14): what one
+    /// thread is to do for all. Needs sm_90.
+    ///
+    /// What the other lanes did before, that lane need not see: put a [`sync`](Self::sync) before it where that matters.
+    #[inline(always)]
+    #[track_caller]
+    pub fn elect(self, work: impl Fn(Lane<'_>) + LaneCapture)
+    where
+        Self: BuiltFor<AtLeast<90>>,
+    {
+        #[cfg(target_arch = "nvptx64")]
+        // SAFETY: warp scope is not under lane-dependent control flow.
+        if unsafe { crate::raw::elect_sync() } {
+            work(Lane::current());
+        }
+        #[cfg(not(target_arch = "nvptx64"))]
+        {
+            sim::note_collective(Site::here(), "elect.sync");
+            self.each(|lane| {
+                if lane.id() == 0 {
+                    work(lane);
+                }
             });
         }
     }

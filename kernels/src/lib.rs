@@ -6,6 +6,7 @@
 // A build for an older GPU leaves kernels out, and with them what only they use.
 #![cfg_attr(target_arch = "nvptx64", allow(unused))]
 
+pub mod barriers;
 pub mod ceiling;
 pub mod copies;
 pub mod fragments;

@@ -28,7 +28,7 @@ mod warps;
 #[doc = include_str!("../../docs/SIMULATOR.md")]
 pub mod guide {}
 
-pub use findings::{Agent, Finding, Memory, Misuse, Place, SimError};
+pub use findings::{Agent, Awaited, BarrierMisuse, Finding, Memory, Misuse, Place, SimError, WaitingWarp};
 pub use memory::{SHARED_BASE, mark_unwritten};
 pub use record::{BytesMoved, Executed, Profile, SharedSite, Trace, TraceEvent};
 pub use simulator::{CheckedRun, Report, Simulator};
@@ -40,4 +40,4 @@ pub(crate) use memory::{
     store_matrices, store_shared, transpose_matrix, wait_for_copies, write_global,
 };
 pub(crate) use record::{Traffic, note_collective, note_element};
-pub(crate) use warps::{fail, note_access, run_lanes};
+pub(crate) use warps::{fail, mbarrier, note_access, run_lanes};

@@ -91,6 +91,16 @@ pub(crate) fn sync_warp() {
     });
 }
 
+/// `elect.sync`: the lowest lane.
+#[track_caller]
+pub(crate) fn elect() -> bool {
+    let elected = collective(Site::here(), "elect.sync", (), |_, site, _| {
+        note_collective(site, "elect.sync");
+        PerLane::from_array(std::array::from_fn(|lane| u8::from(lane == 0)))
+    });
+    elected != 0
+}
+
 /// `trap`.
 #[track_caller]
 pub(crate) fn trap() -> ! {

@@ -1,14 +1,14 @@
 //! `sync`s that not all warps of a block reach are reported, and end the run.
 
 use crate::{assert_at, line_of};
-use ptx_matrix::sim::{Misuse, Place, SimError, Simulator};
+use ptx_matrix::sim::{Misuse, SimError, Simulator};
 use ptx_matrix::*;
 
 /// The warps that wait, each with its line, and the warps that have ended.
 #[track_caller]
 fn deadlock(error: &SimError) -> (Vec<(usize, u32)>, Vec<usize>) {
     let Misuse::Deadlock { waiting, ended } = &error.misuse else { panic!("{error}") };
-    (waiting.iter().map(|(warp, Place { line, .. })| (*warp, *line)).collect(), ended.clone())
+    (waiting.iter().map(|waiting| (waiting.warp, waiting.place.line)).collect(), ended.clone())
 }
 
 #[kernel(threads = 128)]

@@ -11,6 +11,7 @@ mod findings;
 mod global;
 mod global_unwritten;
 mod launch;
+mod mbarrier;
 mod message;
 mod nested;
 mod operands;

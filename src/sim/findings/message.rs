@@ -1,10 +1,11 @@
 //! What the misuses are called in reports, and how each is mended.
 
 use super::error::Finding;
-use super::misuse::{Agent, Misuse};
+use super::misuse::{Agent, Awaited, BarrierMisuse, Misuse, WaitingWarp};
 use crate::sim::warps::divergence::{WaitingLanes, lanes};
 use std::fmt;
 use std::string::String;
+use std::vec::Vec;
 
 impl fmt::Display for Misuse {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -54,11 +55,12 @@ impl fmt::Display for Misuse {
             }
             Misuse::Deadlock { waiting, .. } => {
                 let waits = if waiting.len() == 1 { "waits" } else { "wait" };
-                write!(
-                    f,
-                    "deadlock: {} {waits} at a `sync` that not all warps reach",
-                    warps(waiting.iter().map(|w| w.0))
-                )
+                let only_sync = waiting.iter().all(|waiting| waiting.awaited == Awaited::Sync);
+                let what = if only_sync { "at a `sync` that not all warps reach" } else { "for what does not happen" };
+                write!(f, "deadlock: {} {waits} {what}", warps(waiting.iter().map(|waiting| waiting.warp)))
+            }
+            Misuse::Barrier { address, misuse } => {
+                write!(f, "the mbarrier at shared address {address:#x} {}", barrier(*misuse))
             }
             Misuse::SharedMisaligned { access, address, bytes } => {
                 write!(f, "misaligned: {access} of {bytes} bytes at shared address {address:#x}")
@@ -137,15 +139,60 @@ impl Misuse {
             }
             Misuse::Endless { .. } => "if it does end, give the simulator more patience".into(),
             Misuse::Polling { .. } => "what another warp or lane writes is seen behind a `sync`: wait there".into(),
+            Misuse::Deadlock { waiting, .. } if waiting.iter().any(|waiting| waiting.awaited != Awaited::Sync) => {
+                "a phase is over when as many have arrived as the barrier was initialised for, and all bytes have come that it expects"
+                    .into()
+            }
+            Misuse::Barrier { misuse, .. } => barrier_help(*misuse).into(),
             Misuse::Deadlock { .. } => "every warp of a block must come to `sync` equally often".into(),
             _ => return None,
         })
     }
 }
 
+/// What is wrong with an mbarrier.
+fn barrier(misuse: BarrierMisuse) -> String {
+    match misuse {
+        BarrierMisuse::Uninitialised => "is used, and nothing has initialised it".into(),
+        BarrierMisuse::InitialisedAgain => "is initialised, and is one already".into(),
+        BarrierMisuse::Count { count } => std::format!("cannot count {count} arrivals"),
+        BarrierMisuse::TooManyArrivals { of } => {
+            std::format!("is come to more often in a phase than the {of} times it is for")
+        }
+        BarrierMisuse::TooManyBytes { bytes } => std::format!("cannot wait for {bytes} bytes"),
+        BarrierMisuse::UnexpectedBytes { bytes } => {
+            std::format!("is told of {bytes} bytes more than its phase expects")
+        }
+        BarrierMisuse::PhaseMissed { behind } => {
+            let phases = if behind == 1 { "phase" } else { "phases" };
+            std::format!("is waited for too late: it is {behind} {phases} further")
+        }
+    }
+}
+
+/// What would be right.
+fn barrier_help(misuse: BarrierMisuse) -> &'static str {
+    match misuse {
+        BarrierMisuse::Uninitialised => {
+            "one thread initialises it, once, and the block waits at a `sync` before others use it"
+        }
+        BarrierMisuse::InitialisedAgain => "initialise it once, or end it by `mbarrier.inval` before",
+        BarrierMisuse::Count { .. } => "from 1 to 1048575",
+        BarrierMisuse::TooManyArrivals { .. } => "whoever has arrived waits for the phase before arriving again",
+        BarrierMisuse::TooManyBytes { .. } => "at most 1048575 in a phase",
+        BarrierMisuse::UnexpectedBytes { .. } => "expect as many bytes as the copies of the phase bring",
+        BarrierMisuse::PhaseMissed { .. } => {
+            "a phase must not end before all have waited for the one before: let them arrive at another barrier, and wait for that"
+        }
+    }
+}
+
 /// "warp 0" or "warps 0, 2".
-fn warps(mut indices: impl ExactSizeIterator<Item = usize>) -> String {
+fn warps(indices: impl Iterator<Item = usize>) -> String {
+    let mut indices: Vec<usize> = indices.collect();
+    indices.dedup();
     let plural = if indices.len() == 1 { "warp" } else { "warps" };
+    let mut indices = indices.into_iter();
     let first = indices.next().unwrap_or_default();
     indices.fold(std::format!("{plural} {first}"), |list, index| std::format!("{list}, {index}"))
 }
@@ -174,8 +221,14 @@ impl fmt::Display for Finding {
             write!(f, "\n   = the copy is started at {place}")?;
         }
         if let Misuse::Deadlock { waiting, ended } = &self.misuse {
-            for (warp, place) in waiting {
+            for WaitingWarp { warp, place, awaited } in waiting {
                 write!(f, "\n   = warp {warp} waits at {place}")?;
+                if let Awaited::Barrier { address, phase, arrivals, bytes } = awaited {
+                    write!(
+                        f,
+                        ", for the mbarrier at {address:#x}, whose phase {phase} lacks {arrivals} arrivals and {bytes} bytes"
+                    )?;
+                }
             }
             if !ended.is_empty() {
                 let have = if ended.len() == 1 { "has" } else { "have" };

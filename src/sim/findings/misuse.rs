@@ -1,6 +1,7 @@
 //! What can be wrong with a kernel.
 
 use crate::Grid;
+use crate::sim::memory::order::is_asynchronous;
 use crate::sim::memory::race::{Access, Lanes};
 use crate::sim::warps::divergence::WaitingLanes;
 use core::panic::Location;
@@ -68,12 +69,15 @@ pub enum Agent {
     WarpOfBlock(usize),
     /// Another block.
     OtherBlock(Grid),
+    /// An asynchronous copy.
+    Asynchronous,
 }
 
 impl Agent {
     /// Who made the earlier of two accesses in a block, seen from the later one.
     pub(in crate::sim) fn in_block(later: Access, earlier: Access) -> Self {
         match earlier.by {
+            _ if is_asynchronous(earlier.agent) => Agent::Asynchronous,
             _ if earlier.agent != later.agent => Agent::WarpOfBlock(earlier.agent),
             Lanes::One(lane) => Agent::LaneOfWarp(lane),
             Lanes::Each | Lanes::Together(_) => Agent::SameWarp,
@@ -87,9 +91,73 @@ impl fmt::Display for Agent {
             Agent::LaneOfWarp(lane) => write!(f, "lane {lane} of the same warp"),
             Agent::SameWarp => write!(f, "the same warp, all lanes together,"),
             Agent::WarpOfBlock(warp) => write!(f, "warp {warp}"),
+            Agent::Asynchronous => f.write_str("an asynchronous copy"),
             Agent::OtherBlock(block) => write!(f, "block {block}"),
         }
     }
+}
+
+/// A warp that waits for what does not happen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WaitingWarp {
+    /// The warp.
+    pub warp: usize,
+    /// Where it waits.
+    pub place: Place,
+    /// For what.
+    pub awaited: Awaited,
+}
+
+/// What a warp waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Awaited {
+    /// All warps of the block at a `sync`.
+    Sync,
+    /// A phase of an mbarrier.
+    Barrier {
+        /// The barrier's address.
+        address: u32,
+        /// The phase that is not over, from 0.
+        phase: u32,
+        /// Arrivals that it lacks.
+        arrivals: u32,
+        /// Bytes that it lacks; if negative, it has been told of more than it was to expect.
+        bytes: i64,
+    },
+}
+
+/// What is wrong with the use of an mbarrier.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BarrierMisuse {
+    /// Nothing has initialised it.
+    Uninitialised,
+    /// It is initialised while it is one already.
+    InitialisedAgain,
+    /// So many arrivals: no barrier counts them.
+    Count {
+        /// The number.
+        count: u32,
+    },
+    /// More arrive in a phase than it has.
+    TooManyArrivals {
+        /// The arrivals of a phase.
+        of: u32,
+    },
+    /// A phase is to wait for more bytes than a barrier counts.
+    TooManyBytes {
+        /// The bytes.
+        bytes: i64,
+    },
+    /// More bytes have come than the phase was to expect.
+    UnexpectedBytes {
+        /// How many more.
+        bytes: i64,
+    },
+    /// A phase is waited for when later ones are over too: a GPU, which knows only whether its number is odd, might wait for ever.
+    PhaseMissed {
+        /// How many later ones.
+        behind: u32,
+    },
 }
 
 /// What a kernel did that no GPU would do as meant.
@@ -203,12 +271,19 @@ pub enum Misuse {
         /// Bytes that are copied.
         bytes: usize,
     },
-    /// Warps wait for others that do not come.
+    /// Warps wait for what does not happen.
     Deadlock {
         /// The warps that wait, and where.
-        waiting: Vec<(usize, Place)>,
+        waiting: Vec<WaitingWarp>,
         /// The warps that have ended.
         ended: Vec<usize>,
+    },
+    /// An mbarrier is used as it must not be.
+    Barrier {
+        /// Its address.
+        address: u32,
+        /// What is wrong.
+        misuse: BarrierMisuse,
     },
     /// An address in shared memory, given to a raw instruction, that is no multiple of what it accesses.
     SharedMisaligned {

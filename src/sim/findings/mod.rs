@@ -5,7 +5,7 @@ mod message;
 mod misuse;
 
 pub use error::{Finding, SimError};
-pub use misuse::{Agent, Memory, Misuse, Place};
+pub use misuse::{Agent, Awaited, BarrierMisuse, Memory, Misuse, Place, WaitingWarp};
 
 use crate::Grid;
 use crate::sim::memory::race::Access;

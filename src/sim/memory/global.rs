@@ -7,6 +7,7 @@
 use crate::Grid;
 use crate::sim::findings::Found;
 use crate::sim::findings::{Agent, Finding, Memory, Misuse};
+use crate::sim::memory::order::Order;
 use crate::sim::memory::race::{Access, History, Lanes};
 use crate::sim::memory::unwritten;
 use crate::sim::record::Traffic;
@@ -90,6 +91,8 @@ impl LaunchAccesses {
         finding: impl Fn(Misuse, Access) -> Finding,
     ) {
         let agent = self.blocks.len();
+        // Nothing orders blocks.
+        let none = Order::default();
         self.blocks.push(block);
         // In an order that does not change from run to run.
         let mut accesses: Vec<_> = accesses.0.into_iter().collect();
@@ -100,14 +103,14 @@ impl LaunchAccesses {
         for (address, Accessed { element, history, value }) in accesses {
             let known = self.elements.entry(address).or_default();
             // What threads of one block do to each other is known already: here it counts as done by one.
-            let as_a_block = |by: Access| Access { agent, by: Lanes::Each, epoch: 0, warp_epoch: 0, ..by };
+            let as_a_block = |by: Access| Access { agent, by: Lanes::Each, epoch: 0, warp_epoch: 0, tick: 0, ..by };
             // Reads first: the block's own write takes the place of the one that they race with.
             let read_races: Vec<_> = history
                 .reads()
-                .filter_map(|read| Some((("read", "write"), read, known.read(as_a_block(read))?)))
+                .filter_map(|read| Some((("read", "write"), read, known.read(as_a_block(read), &none)?)))
                 .collect();
             let write_race = history.last_write().and_then(|write| {
-                let (earlier, wrote) = known.write(as_a_block(write), true)?;
+                let (earlier, wrote) = known.write(as_a_block(write), true, &none)?;
                 Some((("write", if wrote { "write" } else { "read" }), write, earlier))
             });
             for ((access, other_access), by, earlier) in write_race.into_iter().chain(read_races) {
@@ -141,7 +144,7 @@ pub(in crate::sim) fn read_by_copy(site: Site, address: usize, element: ElementO
         let by = block.access(site);
         let mut global = block.global.borrow_mut();
         let accessed = global.accessed(address, element);
-        if let Some(earlier) = accessed.history.read(by) {
+        if let Some(earlier) = accessed.history.read(by, &block.order) {
             block.findings.note(by, race(("read", "write"), element.into(), by, earlier));
         }
         match &accessed.value {
@@ -175,7 +178,7 @@ pub(crate) fn write_global(site: Site, address: usize, element: ElementOf, befor
         let mut global = block.global.borrow_mut();
         let accessed = global.accessed(address, element);
         let changes = bytes != accessed.value.as_ref().map_or(before, Value::bytes);
-        if let Some((earlier, wrote)) = accessed.history.write(by, changes) {
+        if let Some((earlier, wrote)) = accessed.history.write(by, changes, &block.order) {
             let accesses = ("write", if wrote { "write" } else { "read" });
             block.findings.note(by, race(accesses, element.into(), by, earlier));
         }

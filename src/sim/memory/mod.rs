@@ -3,6 +3,7 @@
 pub(in crate::sim) mod copies;
 pub(in crate::sim) mod global;
 pub(in crate::sim) mod matrix;
+pub(in crate::sim) mod order;
 pub(in crate::sim) mod race;
 pub(in crate::sim) mod shared;
 pub(in crate::sim) mod slices;

@@ -1,9 +1,12 @@
 //! Who accessed a piece of memory last, and whether an access races with that.
 //!
 //! Two accesses race if different threads make them, one of them writes, and nothing orders them. Within a block, `block.sync`
-//! orders what is before it with what is behind, and within a warp `warp.sync` does; between blocks nothing does.
+//! orders what is before it with what is behind, and within a warp `warp.sync` does; mbarriers order as [`Order`] knows;
+//! between blocks nothing does.
 
+use crate::sim::memory::order::Order;
 use core::panic::Location;
+use std::vec::Vec;
 
 /// An access: by whom, after how many barriers, at which line.
 #[derive(Clone, Copy)]
@@ -15,6 +18,8 @@ pub(in crate::sim) struct Access {
     pub(in crate::sim) epoch: u32,
     /// Barriers that the warp has passed by itself.
     pub(in crate::sim) warp_epoch: u32,
+    /// The warp's tick: see [`Order`].
+    pub(in crate::sim) tick: u32,
     pub(in crate::sim) location: &'static Location<'static>,
 }
 
@@ -39,9 +44,9 @@ impl Access {
     }
 
     /// Whether the two accesses happen in this order (or one after the other, by one thread) whatever the schedule is.
-    fn is_before(&self, later: &Access) -> bool {
+    fn is_before(&self, later: &Access, order: &Order) -> bool {
         if self.agent != later.agent {
-            return self.epoch < later.epoch;
+            return self.epoch < later.epoch || order.knows(later, self);
         }
         let synced = self.epoch < later.epoch || self.warp_epoch < later.warp_epoch;
         let same_thread = match (self.by, later.by) {
@@ -49,30 +54,32 @@ impl Access {
             (Lanes::Each, Lanes::Each) => true,
             _ => false,
         };
-        synced || same_thread
+        synced || same_thread || order.knows(later, self)
     }
 
     /// Whether this write is what a later read sees, or before it: the lane that reads has written it too.
-    fn is_seen_by(&self, read: &Access) -> bool {
+    pub(in crate::sim) fn is_seen_by(&self, read: &Access, order: &Order) -> bool {
         let own = self.agent == read.agent && matches!((self.by, read.by), (Lanes::Each, Lanes::One(_)));
-        own || self.is_before(read)
+        own || self.is_before(read, order)
     }
 
     /// Whether it is a later write that stays: where each lane makes it, it is the last of each.
-    fn is_overwritten_by(&self, write: &Access) -> bool {
+    fn is_overwritten_by(&self, write: &Access, order: &Order) -> bool {
         let last = self.agent == write.agent && matches!((self.by, write.by), (Lanes::One(_), Lanes::Each));
-        last || self.is_before(write)
+        last || self.is_before(write, order)
     }
 }
 
 /// What is known of the accesses to one byte or element.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Default)]
 pub(in crate::sim) struct History {
     /// The last write.
     write: Option<Access>,
     /// Reads: the last of some warp, one by another lane of that warp, one by another warp. Of any thread that writes, one
-    /// of them is another's; more would show no more races.
+    /// of them is another's; where only `sync`s order warps, more would show no more races.
     reads: [Option<Access>; 3],
+    /// The other reads, where a warp may be ordered with one that reads and not with another.
+    further: Vec<Access>,
 }
 
 impl History {
@@ -84,14 +91,14 @@ impl History {
         self.write
     }
 
-    pub(in crate::sim) fn reads(&self) -> impl Iterator<Item = Access> {
-        self.reads.into_iter().flatten()
+    pub(in crate::sim) fn reads(&self) -> impl Iterator<Item = Access> + '_ {
+        self.reads.into_iter().flatten().chain(self.further.iter().copied())
     }
 
     /// Notes a write; returns an earlier access that it races with, and whether that was a write. `changes` tells whether the
     /// value is another than before: lanes of one warp that write the same value leave nothing to chance.
-    pub(in crate::sim) fn write(&mut self, access: Access, changes: bool) -> Option<(Access, bool)> {
-        let unordered = self.write.filter(|earlier| !earlier.is_overwritten_by(&access));
+    pub(in crate::sim) fn write(&mut self, access: Access, changes: bool, order: &Order) -> Option<(Access, bool)> {
+        let unordered = self.write.filter(|earlier| !earlier.is_overwritten_by(&access, order));
         let raced_write = unordered.filter(|earlier| changes || earlier.agent != access.agent);
         let by = match (unordered, access.by) {
             // Several lanes have written it: what one of them does next is not ordered with the others.
@@ -100,25 +107,32 @@ impl History {
         };
         self.write = Some(Access { by, ..access });
         // What another warp reads, it reads before or after: the schedule must not decide whether that is found.
-        let raced_read =
-            self.reads().find(|earlier| (changes || earlier.agent != access.agent) && !earlier.is_before(&access));
+        let raced_read = self
+            .reads()
+            .find(|earlier| (changes || earlier.agent != access.agent) && !earlier.is_before(&access, order));
+        self.further.retain(|earlier| !earlier.is_before(&access, order));
         raced_write.map(|earlier| (earlier, true)).or(raced_read.map(|earlier| (earlier, false)))
     }
 
     /// Notes a read; returns an earlier write that it races with.
-    pub(in crate::sim) fn read(&mut self, access: Access) -> Option<Access> {
+    pub(in crate::sim) fn read(&mut self, access: Access, order: &Order) -> Option<Access> {
         let [last, lane, warp] = &mut self.reads;
         let slot = match last {
-            Some(known) if !known.is_before(&access) => {
+            Some(known) if !known.is_before(&access, order) => {
                 let other = if known.agent == access.agent { lane } else { warp };
-                other.is_none_or(|known| known.is_before(&access)).then_some(other)
+                other.is_none_or(|known| known.is_before(&access, order)).then_some(other)
             }
             _ => Some(last),
         };
-        if let Some(slot) = slot {
-            *slot = Some(access);
+        match slot {
+            Some(slot) => *slot = Some(access),
+            None if order.is_partial() => {
+                self.further.retain(|known| !known.is_before(&access, order));
+                self.further.push(access);
+            }
+            None => {}
         }
-        self.write.filter(|earlier| !earlier.is_seen_by(&access))
+        self.write.filter(|earlier| !earlier.is_seen_by(&access, order))
     }
 }
 
@@ -126,9 +140,20 @@ impl History {
 mod tests {
     use super::*;
 
+    impl History {
+        /// Where there are no mbarriers.
+        fn written(&mut self, access: Access, changes: bool) -> Option<(Access, bool)> {
+            self.write(access, changes, &Order::default())
+        }
+
+        fn was_read(&mut self, access: Access) -> Option<Access> {
+            self.read(access, &Order::default())
+        }
+    }
+
     #[track_caller]
     fn access(agent: usize, epoch: u32) -> Access {
-        Access { agent, by: Lanes::One(0), epoch, warp_epoch: 0, location: Location::caller() }
+        Access { agent, by: Lanes::One(0), epoch, warp_epoch: 0, tick: 0, location: Location::caller() }
     }
 
     fn by(by: Lanes, warp_epoch: u32) -> Access {
@@ -138,21 +163,21 @@ mod tests {
     #[test]
     fn writes_of_different_warps_race_unless_a_barrier_is_between() {
         let mut history = History::default();
-        assert!(history.write(access(0, 0), true).is_none());
-        assert!(history.write(access(0, 0), true).is_none(), "a thread does not race with itself");
-        assert!(history.write(access(1, 1), true).is_none(), "ordered by the barrier");
-        assert!(history.write(access(0, 1), true).is_some_and(|(_, write)| write));
-        assert!(history.write(access(1, 1), false).is_some(), "also where it is the same value");
+        assert!(history.written(access(0, 0), true).is_none());
+        assert!(history.written(access(0, 0), true).is_none(), "a thread does not race with itself");
+        assert!(history.written(access(1, 1), true).is_none(), "ordered by the barrier");
+        assert!(history.written(access(0, 1), true).is_some_and(|(_, write)| write));
+        assert!(history.written(access(1, 1), false).is_some(), "also where it is the same value");
     }
 
     #[test]
     fn a_read_races_with_a_write_before_and_behind_it() {
         let mut history = History::default();
-        history.write(access(0, 0), true);
-        assert!(history.read(access(1, 0)).is_some());
-        assert!(history.read(access(1, 1)).is_none());
-        assert!(history.write(access(1, 1), true).is_none());
-        assert!(history.write(access(0, 1), true).is_some());
+        history.written(access(0, 0), true);
+        assert!(history.was_read(access(1, 0)).is_some());
+        assert!(history.was_read(access(1, 1)).is_none());
+        assert!(history.written(access(1, 1), true).is_none());
+        assert!(history.written(access(0, 1), true).is_some());
     }
 
     #[test]
@@ -168,9 +193,9 @@ mod tests {
             (Each, Together(3), true),
         ] {
             let mut history = History::default();
-            history.write(by(writer, 0), true);
-            assert_eq!(history.clone().read(by(reader, 0)).is_some(), races, "{writer:?}, {reader:?}");
-            assert!(history.read(by(reader, 1)).is_none(), "{writer:?}, sync, {reader:?}");
+            history.written(by(writer, 0), true);
+            assert_eq!(history.clone().was_read(by(reader, 0)).is_some(), races, "{writer:?}, {reader:?}");
+            assert!(history.was_read(by(reader, 1)).is_none(), "{writer:?}, sync, {reader:?}");
         }
     }
 
@@ -178,42 +203,42 @@ mod tests {
     fn what_each_lane_writes_is_each_lanes_write() {
         use Lanes::{Each, One};
         let mut history = History::default();
-        history.write(by(Each, 0), true);
-        assert!(history.clone().write(by(One(3), 0), true).is_some(), "another lane's may come after it");
-        assert!(history.clone().write(by(Each, 0), true).is_none(), "the last of each lane stays");
-        history.write(by(One(3), 1), true);
-        assert!(history.write(by(Each, 1), true).is_none(), "likewise");
-        history.read(by(One(3), 2));
-        assert!(history.write(by(Each, 2), true).is_some(), "another lane's may come before the read");
+        history.written(by(Each, 0), true);
+        assert!(history.clone().written(by(One(3), 0), true).is_some(), "another lane's may come after it");
+        assert!(history.clone().written(by(Each, 0), true).is_none(), "the last of each lane stays");
+        history.written(by(One(3), 1), true);
+        assert!(history.written(by(Each, 1), true).is_none(), "likewise");
+        history.was_read(by(One(3), 2));
+        assert!(history.written(by(Each, 2), true).is_some(), "another lane's may come before the read");
     }
 
     #[test]
     fn lanes_of_a_warp_may_write_the_same_value() {
         let mut history = History::default();
-        history.write(by(Lanes::One(0), 0), true);
-        assert!(history.write(by(Lanes::One(1), 0), false).is_none());
-        assert!(history.clone().write(by(Lanes::One(2), 0), true).is_some());
-        assert!(history.write(by(Lanes::One(1), 0), true).is_some(), "that of lane 0 may come after it");
+        history.written(by(Lanes::One(0), 0), true);
+        assert!(history.written(by(Lanes::One(1), 0), false).is_none());
+        assert!(history.clone().written(by(Lanes::One(2), 0), true).is_some());
+        assert!(history.written(by(Lanes::One(1), 0), true).is_some(), "that of lane 0 may come after it");
     }
 
     #[test]
     fn a_write_of_the_same_value_races_with_a_read_of_another_warp_only() {
         let mut history = History::default();
-        history.read(access(0, 0));
-        assert!(history.clone().write(by(Lanes::One(1), 0), false).is_none());
-        assert!(history.write(access(1, 0), false).is_some_and(|(_, write)| !write));
+        history.was_read(access(0, 0));
+        assert!(history.clone().written(by(Lanes::One(1), 0), false).is_none());
+        assert!(history.written(access(1, 0), false).is_some_and(|(_, write)| !write));
     }
 
     #[test]
     fn a_reader_that_is_not_the_writer_is_remembered_whatever_the_order() {
         for readers in [[0, 1, 2], [2, 1, 0], [1, 0, 1], [0, 0, 1], [1, 0, 0]] {
             let mut history = History::default();
-            history.read(access(3, 0));
+            history.was_read(access(3, 0));
             for agent in readers {
-                history.read(access(agent, 1));
+                history.was_read(access(agent, 1));
             }
             for writer in 0..2 {
-                let raced = history.clone().write(access(writer, 1), true);
+                let raced = history.clone().written(access(writer, 1), true);
                 assert!(raced.is_some_and(|(_, write)| !write), "{readers:?}");
             }
         }
@@ -222,17 +247,17 @@ mod tests {
     #[test]
     fn a_warp_that_syncs_does_not_hide_the_reads_of_another() {
         let mut history = History::default();
-        history.read(by(Lanes::One(0), 0));
-        history.read(by(Lanes::One(1), 0));
-        history.read(access(1, 0));
-        assert!(history.write(by(Lanes::One(2), 1), true).is_some_and(|(read, _)| read.agent == 1));
+        history.was_read(by(Lanes::One(0), 0));
+        history.was_read(by(Lanes::One(1), 0));
+        history.was_read(access(1, 0));
+        assert!(history.written(by(Lanes::One(2), 1), true).is_some_and(|(read, _)| read.agent == 1));
     }
 
     #[test]
     fn reads_alone_do_not_race() {
         let mut history = History::default();
-        assert!(history.read(access(0, 0)).is_none());
-        assert!(history.read(access(1, 0)).is_none());
-        assert!(history.write(access(0, 1), true).is_none());
+        assert!(history.was_read(access(0, 0)).is_none());
+        assert!(history.was_read(access(1, 0)).is_none());
+        assert!(history.written(access(0, 1), true).is_none());
     }
 }

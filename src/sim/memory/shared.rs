@@ -2,10 +2,12 @@
 
 use crate::sim::findings::Findings;
 use crate::sim::findings::{Agent, Memory, Misuse};
+use crate::sim::memory::order::Order;
 use crate::sim::memory::race::{Access, History};
 use crate::sim::record::Traffic;
 use crate::sim::record::note_element;
 use crate::sim::warps::context::{fail, with_block};
+use crate::sim::warps::mbarrier;
 use crate::sim::warps::polling::{note_access, note_read};
 use crate::site::Site;
 use std::cell::RefCell;
@@ -24,16 +26,18 @@ pub(in crate::sim) struct SharedMemory {
     /// Who copies to each byte, while a copy to it is in flight.
     copying: RefCell<Vec<Option<Access>>>,
     findings: Rc<Findings>,
+    order: Rc<Order>,
 }
 
 impl SharedMemory {
-    pub(in crate::sim) fn new(size: usize, findings: Rc<Findings>) -> Self {
+    pub(in crate::sim) fn new(size: usize, findings: Rc<Findings>, order: Rc<Order>) -> Self {
         // What was never written is not zero on a GPU either.
         SharedMemory {
             bytes: RefCell::new(vec![0xa5; size]),
             history: RefCell::new(vec![History::default(); size]),
             copying: RefCell::new(vec![None; size]),
             findings,
+            order,
         }
     }
 
@@ -70,7 +74,7 @@ impl SharedMemory {
         let bytes = self.bytes.borrow();
         let mut histories = self.history.borrow_mut();
         for (offset, (&before, history)) in bytes[range.clone()].iter().zip(&mut histories[range]).enumerate() {
-            let raced = history.write(by, changes(offset, before));
+            let raced = history.write(by, changes(offset, before), &self.order);
             if let Some((earlier, wrote)) = raced.filter(|_| report) {
                 let other_access = if wrote { "write" } else { "read" };
                 self.findings.note(by, race("write", address + offset as u32, other_access, by, earlier));
@@ -106,13 +110,38 @@ impl SharedMemory {
         self.bytes.borrow_mut()[range].copy_from_slice(from);
     }
 
+    /// An mbarrier is made, or ended: for others, its eight bytes are written.
+    pub(in crate::sim) fn make_barrier(&self, by: Access, address: u32) -> Result<(), Misuse> {
+        let range = self.barrier(address)?;
+        let free = self.check_in_flight("write", by, address, range.clone());
+        self.note_write(by, address, range, free, |_, _| true);
+        Ok(())
+    }
+
+    /// An mbarrier is used: whoever does must come behind whoever made it.
+    pub(in crate::sim) fn use_barrier(&self, by: Access, address: u32) -> Result<(), Misuse> {
+        for (byte, history) in (address..).zip(&mut self.history.borrow_mut()[self.barrier(address)?]) {
+            if let Some(earlier) = history.last_write().filter(|write| !write.is_seen_by(&by, &self.order)) {
+                self.findings.note(by, race("read", byte, "write", by, earlier));
+            }
+        }
+        Ok(())
+    }
+
+    fn barrier(&self, address: u32) -> Result<Range<usize>, Misuse> {
+        if !(address as usize).is_multiple_of(mbarrier::BYTES) {
+            return Err(Misuse::SharedMisaligned { access: "mbarrier", address, bytes: mbarrier::BYTES });
+        }
+        self.range("mbarrier", address, mbarrier::BYTES)
+    }
+
     pub(in crate::sim) fn load(&self, by: Access, address: u32, into: &mut [u8]) -> Result<(), Misuse> {
         let range = self.range("read", address, into.len())?;
         let free = self.check_in_flight("read", by, address, range.clone());
         let mut unwritten = false;
         for (byte, history) in (address..).zip(&mut self.history.borrow_mut()[range.clone()]) {
             unwritten |= !history.is_written();
-            if let Some(earlier) = history.read(by).filter(|_| free) {
+            if let Some(earlier) = history.read(by, &self.order).filter(|_| free) {
                 self.findings.note(by, race("read", byte, "write", by, earlier));
             }
         }

@@ -3,15 +3,17 @@
 use crate::lane::LANES;
 use crate::launch::Launch;
 use crate::sim::arithmetic::operands::MmaResults;
+use crate::sim::findings::{Awaited, Misuse, Place, WaitingWarp};
 use crate::sim::findings::{Findings, Found};
-use crate::sim::findings::{Misuse, Place};
 use crate::sim::memory::copies::WarpCopies;
 use crate::sim::memory::global::GlobalAccesses;
+use crate::sim::memory::order::Order;
 use crate::sim::memory::race::{Access, Lanes};
 use crate::sim::memory::shared::SharedMemory;
 use crate::sim::memory::slices::Slices;
 use crate::sim::record::{Recorder, note_sync};
 use crate::sim::warps::context::{Failure, current_lane, in_block, take_panic, unwind};
+use crate::sim::warps::mbarrier::{Barriers, PhaseWait};
 use crate::sim::warps::polling::begin_turn;
 use crate::site::Site;
 use crate::{Block, Grid};
@@ -40,6 +42,8 @@ pub(in crate::sim) struct BlockState {
     pub(in crate::sim) results: RefCell<MmaResults>,
     pub(in crate::sim) slices: RefCell<Slices>,
     pub(in crate::sim) findings: Rc<Findings>,
+    pub(in crate::sim) order: Rc<Order>,
+    pub(in crate::sim) barriers: RefCell<Barriers>,
     /// If the launch is recorded.
     pub(in crate::sim) recorder: Option<RefCell<Recorder>>,
     /// The warp that is running.
@@ -68,20 +72,29 @@ impl BlockState {
     pub(in crate::sim) fn access_by(&self, by: Lanes, site: Site) -> Access {
         let agent = self.running.get();
         let warp_epoch = self.warp_epochs.borrow()[agent];
-        Access { agent, by, epoch: self.epoch.get(), warp_epoch, location: site.location }
+        let tick = self.order.tick(agent);
+        Access { agent, by, epoch: self.epoch.get(), warp_epoch, tick, location: site.location }
     }
 
     /// The lanes of the running warp wait for each other.
     pub(in crate::sim) fn sync_warp(&self) {
         self.warp_epochs.borrow_mut()[self.running.get()] += 1;
+        self.order.sync_warp(self.running.get());
     }
 }
 
 /// A warp that is being simulated; it yields where it waits.
 type WarpCoroutine = Coroutine<(), Waiting, ()>;
 
-/// Where a warp waits.
-type Waiting = &'static Location<'static>;
+/// What a warp waits for.
+pub(in crate::sim) enum Waiting {
+    /// All warps, at a `sync` here.
+    Sync(&'static Location<'static>),
+    /// One of these phases.
+    Phases(Vec<PhaseWait>),
+    /// Its next turn.
+    Turn,
+}
 
 /// A warp of a block that is being simulated.
 #[derive(Clone, Copy)]
@@ -120,15 +133,30 @@ impl WarpOfBlock<'_> {
             return;
         }
         note_sync(site);
-        self.yielder.suspend(site.location);
+        self.yielder.suspend(Waiting::Sync(site.location));
+    }
+
+    /// Lets others go on, until what it waits for has happened.
+    pub(in crate::sim) fn suspend(self, waiting: Waiting) {
+        self.yielder.suspend(waiting);
     }
 }
 
 /// How far a warp is.
 enum Progress {
-    Ready,
     Waiting(Waiting),
     Ended,
+}
+
+impl Progress {
+    /// Whether the warp can go on.
+    fn is_ready(&self, barriers: &Barriers) -> bool {
+        match self {
+            Progress::Waiting(Waiting::Turn) => true,
+            Progress::Waiting(Waiting::Phases(waits)) => waits.iter().any(|wait| barriers.is_settled(wait)),
+            Progress::Waiting(Waiting::Sync(_)) | Progress::Ended => false,
+        }
+    }
 }
 
 /// What is known of a block that has run.
@@ -148,9 +176,12 @@ pub(in crate::sim) fn run(
 ) -> Ran {
     let threads = launch.kernel.threads as usize;
     let findings = Rc::new(Findings::new(launch.kernel.name, index, seed));
+    let order = Rc::new(Order::new(threads / LANES));
     let state = Rc::new(BlockState {
-        shared: SharedMemory::new(launch.kernel.shared_bytes as usize, findings.clone()),
+        shared: SharedMemory::new(launch.kernel.shared_bytes as usize, findings.clone(), order.clone()),
         findings,
+        order,
+        barriers: RefCell::default(),
         global: RefCell::default(),
         results: RefCell::default(),
         slices: RefCell::default(),
@@ -221,9 +252,10 @@ fn take_turns(
     mut random: fastrand::Rng,
     patience: u64,
 ) -> Result<(), Box<Stopped>> {
-    let mut progress: Vec<_> = warps.iter().map(|_| Progress::Ready).collect();
+    let mut progress: Vec<_> = warps.iter().map(|_| Progress::Waiting(Waiting::Turn)).collect();
     loop {
-        let ready: Vec<usize> = (0..warps.len()).filter(|&warp| matches!(progress[warp], Progress::Ready)).collect();
+        let is_ready = |&warp: &usize| progress[warp].is_ready(&state.barriers.borrow());
+        let ready: Vec<usize> = (0..warps.len()).filter(is_ready).collect();
         if let Some(&warp) = random.choice(&ready) {
             state.running.set(warp);
             begin_turn(patience);
@@ -231,7 +263,7 @@ fn take_turns(
                 catch_unwind(AssertUnwindSafe(|| warps[warp].resume(()))).map_err(|payload| (payload, current_lane()))
             });
             progress[warp] = match resumed {
-                Ok(CoroutineResult::Yield(location)) => Progress::Waiting(location),
+                Ok(CoroutineResult::Yield(waiting)) => Progress::Waiting(waiting),
                 Ok(CoroutineResult::Return(())) => Progress::Ended,
                 Err((payload, lane)) => {
                     return Err(Box::new(match payload.downcast::<Failure>() {
@@ -250,27 +282,39 @@ fn take_turns(
                 }
             };
         } else {
-            let mut waiting: Vec<(usize, Place)> = Vec::new();
-            let mut ended = Vec::new();
-            for (warp, progress) in progress.iter().enumerate() {
-                match progress {
-                    Progress::Waiting(location) => waiting.push((warp, (*location).into())),
-                    _ => ended.push(warp),
-                }
-            }
-            if waiting.is_empty() {
+            if progress.iter().all(|progress| matches!(progress, Progress::Ended)) {
                 return Ok(());
             }
-            if !ended.is_empty() {
-                let place = waiting.first().map(|(_, place)| place.clone());
-                let misuse = Misuse::Deadlock { waiting, ended };
-                return Err(Box::new(Stopped { misuse, place, warp: None, lane: None }));
+            if !progress.iter().all(|progress| matches!(progress, Progress::Waiting(Waiting::Sync(_)))) {
+                return Err(Box::new(deadlock(&progress, &state.barriers.borrow())));
             }
             state.epoch.update(|epoch| epoch + 1);
             if let Some(recorder) = &state.recorder {
                 recorder.borrow_mut().pass_barrier();
             }
-            progress.fill_with(|| Progress::Ready);
+            state.order.sync_block();
+            progress.fill_with(|| Progress::Waiting(Waiting::Turn));
         }
     }
+}
+
+/// No warp can go on, and not all have ended.
+fn deadlock(progress: &[Progress], barriers: &Barriers) -> Stopped {
+    let (mut waiting, mut ended) = (Vec::new(), Vec::new());
+    for (warp, progress) in progress.iter().enumerate() {
+        match progress {
+            Progress::Waiting(Waiting::Sync(location)) => {
+                waiting.push(WaitingWarp { warp, place: (*location).into(), awaited: Awaited::Sync });
+            }
+            Progress::Waiting(Waiting::Phases(waits)) => waiting.extend(waits.iter().map(|wait| {
+                let barrier = barriers.get(wait.address);
+                let (phase, arrivals, bytes) = barrier.map_or((0, 0, 0), |barrier| barrier.missing());
+                let awaited = Awaited::Barrier { address: wait.address, phase, arrivals, bytes };
+                WaitingWarp { warp, place: wait.location.into(), awaited }
+            })),
+            Progress::Waiting(Waiting::Turn) | Progress::Ended => ended.push(warp),
+        }
+    }
+    let place = waiting.first().map(|waiting: &WaitingWarp| waiting.place.clone());
+    Stopped { misuse: Misuse::Deadlock { waiting, ended }, place, warp: None, lane: None }
 }

@@ -8,9 +8,10 @@ use crate::PerLane;
 use crate::lane::LANES;
 use crate::sim::findings::Misuse;
 use crate::sim::record::note_end_of_closure;
-use crate::sim::warps::block::WarpOfBlock;
-use crate::sim::warps::context::{current_lane, fail, fail_in_lane, set_lane};
+use crate::sim::warps::block::{Waiting, WarpOfBlock};
+use crate::sim::warps::context::{current_lane, fail, fail_in_lane, set_lane, with_block};
 use crate::sim::warps::divergence::{self, CollectiveAt};
+use crate::sim::warps::mbarrier::PhaseWait;
 use crate::sim::warps::polling::forget_reads;
 use crate::site::Site;
 use corosensei::stack::DefaultStack;
@@ -35,7 +36,17 @@ pub(in crate::sim) type Registers = Box<dyn Any>;
 type Execute = Box<dyn FnOnce(WarpOfBlock<'_>, Site, Vec<Registers>) -> Vec<Registers>>;
 
 /// Runs lanes, one after the other, until one waits; it is resumed with that lane's results.
-type Runner = Coroutine<Registers, Arrival, ()>;
+type Runner = Coroutine<Registers, Pause, ()>;
+
+/// Why a lane does not go on.
+pub(in crate::sim) enum Pause {
+    /// It has come to a collective.
+    Collective(Arrival),
+    /// It waits for a phase of an mbarrier.
+    Phase(PhaseWait),
+    /// It lets others go on.
+    Turn,
+}
 
 /// A lane has come to a collective.
 pub(in crate::sim) struct Arrival {
@@ -53,7 +64,7 @@ std::thread_local! {
 }
 
 /// What a lane waits by, if one is running.
-pub(in crate::sim) type LaneYielder = *const Yielder<Registers, Arrival>;
+pub(in crate::sim) type LaneYielder = *const Yielder<Registers, Pause>;
 
 /// What the running lane waits by.
 pub(in crate::sim) fn yielder() -> LaneYielder {
@@ -79,7 +90,15 @@ pub(crate) fn run_lanes(warp: WarpOfBlock<'_>, body: &dyn Fn(usize)) {
         if waiting.is_empty() {
             return;
         }
-        let (runners, arrivals): (Vec<_>, Vec<_>) = waiting.into_iter().unzip();
+        if waiting.iter().any(|(_, pause)| !matches!(pause, Pause::Collective(_))) {
+            waiting = wait_in_lanes(warp, waiting, outside);
+            continue;
+        }
+        let collective = |(runner, pause)| match pause {
+            Pause::Collective(arrival) => Some((runner, arrival)),
+            Pause::Phase(_) | Pause::Turn => None,
+        };
+        let (runners, arrivals): (Vec<_>, Vec<_>) = waiting.into_iter().filter_map(collective).unzip();
         let lanes = runners.into_iter().zip(meet(warp, arrivals));
         waiting = lanes.filter_map(|(runner, results)| resume(runner, outside, results)).collect();
     }
@@ -91,7 +110,7 @@ fn runner(next: &Cell<usize>, body: &dyn Fn(usize)) -> Runner {
     let stack = stack.unwrap_or_else(|| DefaultStack::new(STACK_BYTES).expect("address space for the stacks of lanes"));
     // SAFETY: `run_lanes` keeps or drops its runners while `next` and `body` are there.
     unsafe {
-        Coroutine::with_stack_unchecked(stack, move |yielder: &Yielder<Registers, Arrival>, _| {
+        Coroutine::with_stack_unchecked(stack, move |yielder: &Yielder<Registers, Pause>, _| {
             while next.get() < LANES {
                 let lane = next.replace(next.get() + 1);
                 enter(lane, yielder);
@@ -102,18 +121,33 @@ fn runner(next: &Cell<usize>, body: &dyn Fn(usize)) -> Runner {
 }
 
 /// From now on this lane runs.
-fn enter(lane: usize, yielder: &Yielder<Registers, Arrival>) {
+fn enter(lane: usize, yielder: &Yielder<Registers, Pause>) {
     set_lane(Some(lane));
     YIELDER.set(yielder);
     forget_reads();
 }
 
+/// Waits with the lanes that wait by themselves, and lets those go on that can.
+fn wait_in_lanes(warp: WarpOfBlock<'_>, paused: Vec<(Runner, Pause)>, outside: Option<usize>) -> Vec<(Runner, Pause)> {
+    let phases = paused.iter().filter_map(|(_, pause)| if let Pause::Phase(wait) = pause { Some(*wait) } else { None });
+    let has_turn = paused.iter().any(|(_, pause)| matches!(pause, Pause::Turn));
+    warp.suspend(if has_turn { Waiting::Turn } else { Waiting::Phases(phases.collect()) });
+    let goes_on = |pause: &Pause| match pause {
+        Pause::Collective(_) => false,
+        Pause::Phase(wait) => with_block(|block| block.barriers.borrow().is_settled(wait)),
+        Pause::Turn => true,
+    };
+    let step =
+        |(runner, pause)| if goes_on(&pause) { resume(runner, outside, Box::new(())) } else { Some((runner, pause)) };
+    paused.into_iter().filter_map(step).collect()
+}
+
 /// Lets a runner run until a lane waits, if one does.
-fn resume(mut runner: Runner, outside: Option<usize>, results: Registers) -> Option<(Runner, Arrival)> {
+fn resume(mut runner: Runner, outside: Option<usize>, results: Registers) -> Option<(Runner, Pause)> {
     let resumed = runner.resume(results);
     set_lane(outside);
     match resumed {
-        CoroutineResult::Yield(arrival) => Some((runner, arrival)),
+        CoroutineResult::Yield(pause) => Some((runner, pause)),
         CoroutineResult::Return(()) => {
             STACKS.with_borrow_mut(|stacks| {
                 if stacks.len() < STACKS_KEPT {
@@ -157,7 +191,16 @@ pub(in crate::sim) fn collective<I: 'static, O: bytemuck::Zeroable + Copy + 'sta
     let yielder = YIELDER.get();
     // SAFETY: a lane is running, in the runner whose yielder it is, as `enter` said when the lane began or went on.
     let yielder = unsafe { &*yielder };
-    let results = yielder.suspend(arrival);
+    let results = yielder.suspend(Pause::Collective(arrival));
     enter(lane, yielder);
     *results.downcast().expect("the results of the form")
+}
+
+/// The running lane does not go on before its warp's next turn, or before the phase that it waits for is over.
+pub(in crate::sim) fn pause(site: Site, form: &'static str, wait: Option<PhaseWait>) {
+    let Some(lane) = current_lane() else { fail(site, Misuse::RawAtWarpScope { form }) };
+    // SAFETY: as in `collective`.
+    let yielder = unsafe { &*YIELDER.get() };
+    yielder.suspend(wait.map_or(Pause::Turn, Pause::Phase));
+    enter(lane, yielder);
 }

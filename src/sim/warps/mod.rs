@@ -4,6 +4,7 @@ pub(in crate::sim) mod block;
 pub(in crate::sim) mod context;
 pub(in crate::sim) mod divergence;
 pub(in crate::sim) mod lanes;
+pub(crate) mod mbarrier;
 pub(in crate::sim) mod polling;
 
 pub use block::WarpOfBlock;

@@ -1,5 +1,6 @@
 //! What is checked: one file a family.
 
+mod barriers;
 mod copies;
 mod fragments;
 mod matrices;
@@ -38,7 +39,14 @@ pub type RunOn<D> = Box<dyn Fn(&D, &Buffers) -> Result<Vec<u8>, <D as Device>::E
 
 /// All checks.
 pub fn all<D: Device + 'static>() -> Vec<Check<D>> {
-    let families = [matrices::checks(), multiply::checks(), fragments::checks(), copies::checks(), products::checks()];
+    let families = [
+        matrices::checks(),
+        multiply::checks(),
+        fragments::checks(),
+        copies::checks(),
+        barriers::checks(),
+        products::checks(),
+    ];
     families.into_iter().flatten().collect()
 }
 

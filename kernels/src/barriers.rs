@@ -1,0 +1,126 @@
+//! `mbarrier`: every form, as a script says, and rows handed over through stages.
+
+use ptx_matrix::*;
+
+/// What a step of a script does; its operand is a count or a number of bytes.
+#[repr(u32)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step {
+    /// [`Barrier::arrive`].
+    Arrive,
+    /// [`Barrier::arrive_times`].
+    ArriveTimes,
+    /// [`Barrier::arrive_expecting`].
+    ArriveExpecting,
+    /// [`Barrier::leave`].
+    Leave,
+    /// [`Barrier::leave_times`].
+    LeaveTimes,
+    /// [`Barrier::leave_expecting`].
+    LeaveExpecting,
+    /// [`Barrier::expect`].
+    Expect,
+    /// [`Barrier::complete`].
+    Complete,
+}
+
+impl Step {
+    /// All of them, in order.
+    pub const ALL: [Self; 8] = [
+        Self::Arrive,
+        Self::ArriveTimes,
+        Self::ArriveExpecting,
+        Self::Leave,
+        Self::LeaveTimes,
+        Self::LeaveExpecting,
+        Self::Expect,
+        Self::Complete,
+    ];
+}
+
+/// What a script's output has for a step that arrives nowhere.
+pub const NO_ARRIVAL: u32 = u32::MAX;
+
+/// One lane does to a barrier for `count` what the script says: pairs of a [`Step`] and its operand. For each step it
+/// writes the arrivals that the phase needed before it, and whether the last even phase is over (bit 0), and the last odd one (bit 1).
+#[kernel(threads = 32, target = "sm_90")]
+pub fn barrier_script(
+    block: &Block,
+    #[shared] memory: BarrierMemory,
+    script: Global<u32>,
+    count: u32,
+    out: GlobalMut<u32>,
+) {
+    let barrier = memory.init(block, count);
+    block.warp().elect(|lane| {
+        for step in 0..script.len() / 2 {
+            let (code, operand) = (script.get(step * 2), script.get(step * 2 + 1));
+            let pending = match code {
+                0 => barrier.arrive(lane).pending(),
+                1 => barrier.arrive_times(lane, operand).pending(),
+                2 => barrier.arrive_expecting(lane, operand).pending(),
+                3 => barrier.leave(lane).pending(),
+                4 => barrier.leave_times(lane, operand).pending(),
+                5 => barrier.leave_expecting(lane, operand).pending(),
+                6 => {
+                    barrier.expect(lane, operand);
+                    NO_ARRIVAL
+                }
+                _ => {
+                    barrier.complete(lane, operand);
+                    NO_ARRIVAL
+                }
+            };
+            out.set(step * 2, pending);
+            // SAFETY: a barrier.
+            let over = [0, 1].map(|parity| unsafe {
+                u32::from(raw::mbarrier_test_wait_parity_shared_cta_b64(barrier.address(), parity))
+            });
+            out.set(step * 2 + 1, over[0] | over[1] << 1);
+        }
+    });
+}
+
+/// Rows on their way.
+const STAGES: usize = 3;
+
+/// One warp reads a matrix of 64 columns row by row; three warps wait for each row, and each writes one of its own: the row
+/// times the warp's number.
+#[kernel(threads = 128, target = "sm_90")]
+pub fn barrier_stages(
+    block: &Block,
+    #[shared] rows: SharedRing<SharedTile<u32, 1, 64>, STAGES>,
+    #[shared] full: SharedRing<BarrierMemory, STAGES>,
+    #[shared] empty: SharedRing<BarrierMemory, STAGES>,
+    #[shared] all: BarrierMemory,
+    a: Global<u32>,
+    out: GlobalMut<u32>,
+) {
+    let (full, empty, all) = (full.init(block, 32), empty.init(block, 96), all.init(block, 128));
+    let (warp, number) = (block.warp(), block.warp().index());
+    let count = a.len() / 64;
+    let mut turn = Turn::FIRST;
+    for row in 0..count {
+        let (stage, full, empty) = (rows.stage(turn.index()), full.stage(turn.index()), empty.stage(turn.index()));
+        if number == 0 {
+            empty.wait(warp, turn.phase_before());
+            warp.each(|lane| {
+                for col in [lane.id(), lane.id() + 32] {
+                    stage.set((0, col), a.get(row * 64 + col));
+                }
+                full.arrive(lane);
+            });
+        } else {
+            full.wait(warp, turn.phase());
+            let first = (row * 3 + number - 1) * 64;
+            // Other lanes' elements, so that an order that is missing shows.
+            stage.for_each(warp, |_, col, value| out.set(first + (col ^ 33), value * number as u32));
+            warp.each(|lane| empty.arrive(lane));
+        }
+        turn = turn.next();
+    }
+    // A barrier of all threads: the kernel ends when all have come.
+    let arrivals = warp.each(|lane| all.arrive(lane));
+    all.wait_behind(warp, &arrivals);
+    all.invalidate(block);
+}

@@ -1,0 +1,425 @@
+//! Barriers in shared memory that some threads arrive at and others wait for (`mbarrier`, PTX ISA 9.7.13.15).
+
+use crate::raw;
+use crate::shared::{RingIndex, SharedLayout, SharedRing};
+use crate::target::{AtLeast, BuiltFor};
+use crate::{Block, Lane, PerLane, Warp};
+#[cfg(not(target_arch = "nvptx64"))]
+use crate::{sim::mbarrier as sim, site::Site};
+
+/// Shared memory for a [`Barrier`]: eight bytes, a part of a kernel's `#[shared]` memory.
+///
+/// `SharedRing<BarrierMemory, N>` is memory for a [`BarrierRing`].
+pub struct BarrierMemory {
+    address: u32,
+}
+
+// SAFETY: an mbarrier is eight bytes, aligned to eight.
+unsafe impl SharedLayout for BarrierMemory {
+    const BYTES: usize = 8;
+    const ALIGN: usize = 8;
+
+    #[inline(always)]
+    unsafe fn at(address: u32) -> Self {
+        BarrierMemory { address }
+    }
+}
+
+impl BarrierMemory {
+    /// Makes it a barrier whose phases need `count` arrivals each (from 1 to 2^20 - 1), and waits until all warps see it
+    /// (`mbarrier.init`, `fence.mbarrier_init`, `fence.proxy.async`, `bar.sync`).
+    ///
+    /// All warps of the block come here, once.
+    #[inline(always)]
+    #[track_caller]
+    pub fn init(self, block: &Block<'_>, count: u32) -> Barrier
+    where
+        Self: BuiltFor<AtLeast<90>>,
+    {
+        let address = self.address;
+        init(block, |_| address, 1, count);
+        Barrier { address }
+    }
+}
+
+impl<const N: usize> SharedRing<BarrierMemory, N> {
+    /// Makes it `N` barriers whose phases need `count` arrivals each: as [`BarrierMemory::init`].
+    #[inline(always)]
+    #[track_caller]
+    pub fn init(self, block: &Block<'_>, count: u32) -> BarrierRing<N>
+    where
+        BarrierMemory: BuiltFor<AtLeast<90>>,
+    {
+        init(block, |index| self.part(index).address, N, count);
+        BarrierRing { memory: self }
+    }
+}
+
+#[inline(always)]
+#[track_caller]
+fn init(block: &Block<'_>, address: impl Fn(usize) -> u32 + crate::LaneCapture, barriers: usize, count: u32) {
+    let warp = block.warp();
+    if warp.index() == 0 {
+        #[cfg(not(target_arch = "nvptx64"))]
+        let site = Site::here();
+        warp.each(|lane| {
+            if lane.id() == 0 {
+                for index in 0..barriers {
+                    #[cfg(target_arch = "nvptx64")]
+                    // SAFETY: memory of the kernel's, for a barrier.
+                    unsafe {
+                        raw::mbarrier_init_shared_cta_b64(address(index), count);
+                    }
+                    #[cfg(not(target_arch = "nvptx64"))]
+                    sim::init(site, "mbarrier.init.shared::cta.b64", address(index), count);
+                }
+                raw::fence_mbarrier_init_release_cluster();
+                raw::fence_proxy_async_shared_cta();
+            }
+        });
+    }
+    block.sync();
+}
+
+/// A barrier in shared memory that goes from phase to phase.
+///
+/// A phase is over when as many have arrived in it as the barrier was made for, and all bytes have come that it was told to
+/// expect; then the next begins. Who arrives does not wait, and who waits need not arrive. What a lane did before it arrived, those
+/// see who have waited for the phase: the lane's own doings, and those of others that it knows of, by a [`Warp::sync`] say.
+///
+/// A warp keeps the [`Phase`] that it waits for next; [`wait`](Self::wait) returns the one behind it. The simulator reports a
+/// deadlock with what each phase lacks, arrivals and bytes that no phase is for, a phase that ends before all have
+/// waited for the one before, and accesses that no arrival orders. Needs sm_90.
+///
+/// ```
+/// use ptx_matrix::*;
+///
+/// /// Warp 0 hands numbers to warp 1, one round of 32 after the other, through one row.
+/// #[kernel(threads = 64, target = "sm_90")]
+/// fn hand_over(
+///     block: &Block,
+///     #[shared] row: SharedTile<u32, 1, 32>,
+///     #[shared] (full, empty): (BarrierMemory, BarrierMemory),
+///     a: Global<u32>,
+///     d: GlobalMut<u32>,
+/// ) {
+///     let (full, empty) = (full.init(block, 32), empty.init(block, 1));
+///     let warp = block.warp();
+///     let rounds = a.len() / 32;
+///     if warp.index() == 0 {
+///         let mut phase = Phase::BEFORE_FIRST; // of `empty`: at first it is.
+///         for round in 0..rounds {
+///             phase = empty.wait(warp, phase);
+///             warp.each(|lane| {
+///                 row.set((0, lane.id()), a.get(round * 32 + lane.id()));
+///                 full.arrive(lane);
+///             });
+///         }
+///     } else {
+///         let mut phase = Phase::FIRST;
+///         for round in 0..rounds {
+///             phase = full.wait(warp, phase);
+///             warp.each(|lane| d.set(round * 32 + lane.id(), row.get(lane, (0, 31 - lane.id()))));
+///             warp.sync();
+///             warp.elect(|lane| {
+///                 empty.arrive(lane);
+///             });
+///         }
+///     }
+/// }
+///
+/// let a: Vec<u32> = (0..128).collect();
+/// let mut d = [0; 128];
+/// hand_over::simulate(1, &a, &mut d).check();
+/// assert_eq!((d[0], d[127]), (31, 96));
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Barrier {
+    address: u32,
+}
+
+/// What [`Barrier::arrive`] returns: the phase that was arrived in, as the hardware names it.
+#[derive(Debug, Clone, Copy)]
+pub struct Arrival {
+    state: u64,
+}
+
+impl Arrival {
+    /// Arrivals that the phase still needed before this one (`mbarrier.pending_count`).
+    #[inline(always)]
+    pub fn pending(self) -> u32 {
+        raw::mbarrier_pending_count_b64(self.state)
+    }
+}
+
+/// The number of a barrier's phase, from 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Phase(u32);
+
+impl Phase {
+    /// The first.
+    pub const FIRST: Self = Phase(0);
+
+    /// The one before the first, which is over from the beginning: for who waits for memory to be free that is free at first.
+    pub const BEFORE_FIRST: Self = Phase(u32::MAX);
+
+    /// The phase behind this one.
+    #[inline(always)]
+    #[must_use]
+    pub const fn next(self) -> Self {
+        Phase(self.0.wrapping_add(1))
+    }
+
+    /// Whether its number is odd, by which alone the hardware knows it.
+    #[inline(always)]
+    pub const fn parity(self) -> u32 {
+        self.0 & 1
+    }
+}
+
+/// One arrival: its function, the raw one, its operands.
+macro_rules! arrivals {
+    ($($(#[$doc:meta])* $name:ident($($operand:ident)*) $raw:ident;)*) => {$(
+        $(#[$doc])*
+        #[inline(always)]
+        #[track_caller]
+        pub fn $name(self, lane: Lane<'_>, $($operand: u32)*) -> Arrival
+        where
+            Self: BuiltFor<AtLeast<90>>,
+        {
+            let _ = lane;
+            // SAFETY: a barrier, which `init` has made.
+            Arrival { state: unsafe { raw::$raw(self.address, $($operand)*) } }
+        }
+    )*};
+}
+
+impl Barrier {
+    arrivals! {
+        /// One arrival (`mbarrier.arrive`).
+        arrive() mbarrier_arrive_shared_cta_b64;
+        /// As many at once, at least one.
+        arrive_times(count) mbarrier_arrive_shared_cta_b64_count;
+        /// The phase waits for so many bytes more, and one has arrived (`mbarrier.arrive.expect_tx`).
+        arrive_expecting(bytes) mbarrier_arrive_expect_tx_shared_cta_b64;
+        /// One arrival, and from the next phase on one fewer is needed (`mbarrier.arrive_drop`).
+        leave() mbarrier_arrive_drop_shared_cta_b64;
+        /// As many at once, at least one.
+        leave_times(count) mbarrier_arrive_drop_shared_cta_b64_count;
+        /// The phase waits for so many bytes more, one has arrived, and later phases need one fewer.
+        leave_expecting(bytes) mbarrier_arrive_drop_expect_tx_shared_cta_b64;
+    }
+
+    /// The phase waits for so many bytes more (`mbarrier.expect_tx`). At most 2^20 - 1 in a phase.
+    #[inline(always)]
+    #[track_caller]
+    pub fn expect(self, lane: Lane<'_>, bytes: u32)
+    where
+        Self: BuiltFor<AtLeast<90>>,
+    {
+        let _ = lane;
+        // SAFETY: a barrier, which `init` has made.
+        unsafe { raw::mbarrier_expect_tx_relaxed_cta_shared_cta_b64(self.address, bytes) }
+    }
+
+    /// So many bytes have come (`mbarrier.complete_tx`): as a copy does when it has landed.
+    #[inline(always)]
+    #[track_caller]
+    pub fn complete(self, lane: Lane<'_>, bytes: u32)
+    where
+        Self: BuiltFor<AtLeast<90>>,
+    {
+        let _ = lane;
+        // SAFETY: a barrier, which `init` has made.
+        unsafe { raw::mbarrier_complete_tx_relaxed_cta_shared_cta_b64(self.address, bytes) }
+    }
+
+    /// The warp waits until a phase is over (`mbarrier.try_wait.parity`, until it is). Returns the next phase.
+    ///
+    /// It is the current phase, or the one before: a barrier knows two phases apart, and no more.
+    #[inline(always)]
+    #[track_caller]
+    pub fn wait(self, warp: Warp<'_>, phase: Phase) -> Phase
+    where
+        Self: BuiltFor<AtLeast<90>>,
+    {
+        #[cfg(target_arch = "nvptx64")]
+        {
+            let _ = warp;
+            // SAFETY: a barrier, which `init` has made.
+            while !unsafe { raw::mbarrier_try_wait_parity_shared_cta_b64(self.address, phase.parity()) } {}
+        }
+        #[cfg(not(target_arch = "nvptx64"))]
+        {
+            let form = "mbarrier.try_wait.parity.shared::cta.b64";
+            sim::wait(warp.block().simulated, Site::here(), form, self.address, sim::Phase::Number(phase.0));
+        }
+        phase.next()
+    }
+
+    /// Each lane waits until the phase is over that it arrived in (`mbarrier.try_wait`, until it is).
+    #[inline(always)]
+    #[track_caller]
+    pub fn wait_behind(self, warp: Warp<'_>, arrivals: &PerLane<Arrival>)
+    where
+        Self: BuiltFor<AtLeast<90>>,
+    {
+        warp.each(|lane| {
+            // SAFETY: a barrier, which `init` has made.
+            while !unsafe { raw::mbarrier_try_wait_shared_cta_b64(self.address, lane.get(arrivals).state) } {}
+        });
+    }
+
+    /// Whether a phase is over (`mbarrier.test_wait.parity`). If it is, the lane sees what those did who arrived in it.
+    #[inline(always)]
+    #[track_caller]
+    pub fn is_over(self, lane: Lane<'_>, phase: Phase) -> bool
+    where
+        Self: BuiltFor<AtLeast<90>>,
+    {
+        let _ = lane;
+        #[cfg(target_arch = "nvptx64")]
+        // SAFETY: a barrier, which `init` has made.
+        return unsafe { raw::mbarrier_test_wait_parity_shared_cta_b64(self.address, phase.parity()) };
+        #[cfg(not(target_arch = "nvptx64"))]
+        return {
+            let form = "mbarrier.test_wait.parity.shared::cta.b64";
+            sim::test_in_lane(Site::here(), form, self.address, sim::Phase::Number(phase.0))
+        };
+    }
+
+    /// The memory, for another barrier, once all warps of the block have come here and need this one no more (`bar.sync`,
+    /// `mbarrier.inval`).
+    #[inline(always)]
+    #[track_caller]
+    pub fn invalidate(self, block: &Block<'_>) -> BarrierMemory
+    where
+        Self: BuiltFor<AtLeast<90>>,
+    {
+        block.sync();
+        let warp = block.warp();
+        if warp.index() == 0 {
+            warp.each(|lane| {
+                if lane.id() == 0 {
+                    // SAFETY: a barrier, which `init` has made, and which nobody needs any more.
+                    unsafe { raw::mbarrier_inval_shared_cta_b64(self.address) }
+                }
+            });
+        }
+        BarrierMemory { address: self.address }
+    }
+
+    /// Where it lies, in the `.shared` window.
+    #[inline(always)]
+    pub const fn address(self) -> u32 {
+        self.address
+    }
+}
+
+/// `N` barriers, one for each stage of a pipeline: [`SharedRing`]'s `init` makes it.
+///
+/// ```
+/// use ptx_matrix::*;
+///
+/// /// Warp 0 hands rows to warp 1, up to three rows ahead.
+/// #[kernel(threads = 64, target = "sm_90")]
+/// fn hand_over(
+///     block: &Block,
+///     #[shared] rows: SharedRing<SharedTile<u32, 1, 32>, 3>,
+///     #[shared] full: SharedRing<BarrierMemory, 3>,
+///     #[shared] empty: SharedRing<BarrierMemory, 3>,
+///     d: GlobalMut<u32>,
+/// ) {
+///     let (full, empty) = (full.init(block, 32), empty.init(block, 32));
+///     let (warp, count) = (block.warp(), d.len() / 32);
+///     let mut turn = Turn::FIRST;
+///     for round in 0..count {
+///         let row = rows.stage(turn.index());
+///         if warp.index() == 0 {
+///             // The row's last round is over: in the first, from the beginning.
+///             empty.stage(turn.index()).wait(warp, turn.phase_before());
+///             warp.each(|lane| {
+///                 row.set((0, lane.id()), (round * 32 + lane.id()) as u32);
+///                 full.stage(turn.index()).arrive(lane);
+///             });
+///         } else {
+///             full.stage(turn.index()).wait(warp, turn.phase());
+///             warp.each(|lane| {
+///                 d.set(round * 32 + lane.id(), row.get(lane, (0, lane.id() ^ 1)));
+///                 empty.stage(turn.index()).arrive(lane);
+///             });
+///         }
+///         turn = turn.next();
+///     }
+/// }
+///
+/// let mut d = [0; 320];
+/// hand_over::simulate(1, &mut d).check();
+/// assert_eq!((d[0], d[319]), (1, 318));
+/// ```
+#[derive(Clone, Copy)]
+pub struct BarrierRing<const N: usize> {
+    memory: SharedRing<BarrierMemory, N>,
+}
+
+impl<const N: usize> BarrierRing<N> {
+    /// The barrier of this index.
+    #[inline(always)]
+    pub fn stage(self, index: RingIndex<N>) -> Barrier {
+        Barrier { address: self.memory.stage(index).address }
+    }
+
+    /// Barrier `index`, less than `N`.
+    #[inline(always)]
+    #[track_caller]
+    pub fn part(self, index: usize) -> Barrier {
+        Barrier { address: self.memory.part(index).address }
+    }
+}
+
+/// A stage of a ring of `N`, and how often the ring was gone round: the phase that the stage's barrier is in.
+///
+/// ```
+/// use ptx_matrix::{Phase, Turn};
+/// let second = Turn::<2>::FIRST.next();
+/// assert_eq!((second.index().get(), second.phase()), (1, Phase::FIRST));
+/// let third = second.next();
+/// assert_eq!((third.index().get(), third.phase(), third.phase_before()), (0, Phase::FIRST.next(), Phase::FIRST));
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Turn<const N: usize> {
+    index: RingIndex<N>,
+    phase: Phase,
+}
+
+impl<const N: usize> Turn<N> {
+    /// Stage 0, for the first time.
+    pub const FIRST: Self = Turn { index: RingIndex::FIRST, phase: Phase::FIRST };
+
+    /// The next stage; behind the last, the first, for one time more.
+    #[inline(always)]
+    #[must_use]
+    pub const fn next(self) -> Self {
+        let index = self.index.next();
+        let phase = if index.get() == 0 { self.phase.next() } else { self.phase };
+        Turn { index, phase }
+    }
+
+    /// The stage.
+    #[inline(always)]
+    pub const fn index(self) -> RingIndex<N> {
+        self.index
+    }
+
+    /// The phase of this time.
+    #[inline(always)]
+    pub const fn phase(self) -> Phase {
+        self.phase
+    }
+
+    /// The phase of the time before.
+    #[inline(always)]
+    pub const fn phase_before(self) -> Phase {
+        Phase(self.phase.0.wrapping_sub(1))
+    }
+}

@@ -1,0 +1,194 @@
+//! `mbarrier` (PTX ISA 9.7.13.15): barriers in shared memory that count arrivals and bytes; and proxy fences (9.7.13.4). sm_90,
+//! PTX 8.0.
+//!
+//! A state is what `arrive` returns: which phase it arrived in. A parity is that of a phase's number, from 0.
+
+#[cfg(not(target_arch = "nvptx64"))]
+use crate::sim::mbarrier as sim;
+#[cfg(not(target_arch = "nvptx64"))]
+use crate::site::Site;
+#[cfg(target_arch = "nvptx64")]
+use core::arch::asm;
+
+/// Forms that return nothing: the function, its operands, PTX, the safety, what it is for the simulator.
+macro_rules! plain {
+    ($($name:ident($($operand:ident)*) $ptx:literal, $doc:literal, $safety:literal, $simulated:ident;)*) => {$(
+        #[doc = concat!("`", $ptx, " [address]", $(", ", stringify!($operand),)* ";`: ", $doc)]
+        ///
+        /// # Safety
+        #[doc = $safety]
+        #[inline(always)]
+        #[track_caller]
+        pub unsafe fn $name(address: u32, $($operand: u32)*) {
+            #[cfg(target_arch = "nvptx64")]
+            // SAFETY: the caller's.
+            unsafe {
+                asm!(concat!($ptx, " [{address}]", $(", {", stringify!($operand), "}",)* ";"),
+                    address = in(reg32) address, $($operand = in(reg32) $operand,)* options(nostack));
+            }
+            #[cfg(not(target_arch = "nvptx64"))]
+            sim::$simulated(Site::here(), $ptx, address, $($operand)*);
+        }
+    )*};
+}
+
+plain! {
+    mbarrier_init_shared_cta_b64(count) "mbarrier.init.shared::cta.b64",
+        "makes a barrier whose phases need so many arrivals.",
+        "`address` is that of eight bytes of shared memory, a multiple of eight, that nobody else touches, and that are no barrier.",
+        init;
+    mbarrier_inval_shared_cta_b64() "mbarrier.inval.shared::cta.b64",
+        "the memory is a barrier no more.", "`address` is that of a barrier that nobody uses.", invalidate;
+    mbarrier_expect_tx_relaxed_cta_shared_cta_b64(bytes) "mbarrier.expect_tx.relaxed.cta.shared::cta.b64",
+        "the phase waits for so many bytes more.", "`address` is that of a barrier.", expect_bytes;
+    mbarrier_complete_tx_relaxed_cta_shared_cta_b64(bytes) "mbarrier.complete_tx.relaxed.cta.shared::cta.b64",
+        "so many bytes have come.", "`address` is that of a barrier.", complete_bytes;
+}
+
+/// Forms that arrive: the function, its operands, PTX, what it is for the simulator.
+macro_rules! arrivals {
+    ($($name:ident($($operand:ident)*) $ptx:literal { $($field:ident: $value:expr),* };)*) => {$(
+        #[doc = concat!("`", $ptx, " state, [address]", $(", ", stringify!($operand),)* ";`")]
+        ///
+        /// # Safety
+        /// `address` is that of a barrier.
+        #[inline(always)]
+        #[track_caller]
+        pub unsafe fn $name(address: u32, $($operand: u32)*) -> u64 {
+            #[cfg(target_arch = "nvptx64")]
+            return {
+                let state;
+                // SAFETY: the caller's.
+                unsafe {
+                    asm!(concat!($ptx, " {state}, [{address}]", $(", {", stringify!($operand), "}",)* ";"),
+                        state = lateout(reg64) state, address = in(reg32) address, $($operand = in(reg32) $operand,)*
+                        options(nostack));
+                }
+                state
+            };
+            #[cfg(not(target_arch = "nvptx64"))]
+            return sim::arrive(Site::here(), $ptx, address, sim::Arrival { $($field: $value,)* ..sim::Arrival::ONE });
+        }
+    )*};
+}
+
+arrivals! {
+    mbarrier_arrive_shared_cta_b64() "mbarrier.arrive.shared::cta.b64" {};
+    mbarrier_arrive_shared_cta_b64_count(count) "mbarrier.arrive.shared::cta.b64" { count: count };
+    mbarrier_arrive_expect_tx_shared_cta_b64(bytes) "mbarrier.arrive.expect_tx.shared::cta.b64" { expect: bytes };
+    mbarrier_arrive_drop_shared_cta_b64() "mbarrier.arrive_drop.shared::cta.b64" { drop: true };
+    mbarrier_arrive_drop_shared_cta_b64_count(count) "mbarrier.arrive_drop.shared::cta.b64" { count: count, drop: true };
+    mbarrier_arrive_drop_expect_tx_shared_cta_b64(bytes)
+        "mbarrier.arrive_drop.expect_tx.shared::cta.b64" { expect: bytes, drop: true };
+}
+
+/// Forms that ask whether a phase is over: the function, its operands, PTX, the phase, what it is for the simulator.
+macro_rules! waits {
+    ($($name:ident($phase:ident: $type:ident $class:ident $(, $hint:ident)?) $ptx:literal $simulated:ident($kind:expr);)*) => {$(
+        #[doc = concat!("`", $ptx, " over, [address], ", stringify!($phase), $(", ", stringify!($hint),)? ";`")]
+        ///
+        /// # Safety
+        /// `address` is that of a barrier.
+        #[inline(always)]
+        #[track_caller]
+        pub unsafe fn $name(address: u32, $phase: $type $(, $hint: u32)?) -> bool {
+            #[cfg(target_arch = "nvptx64")]
+            return {
+                let over: u32;
+                // SAFETY: the caller's.
+                unsafe {
+                    asm!(concat!("{{ .reg .pred p; ", $ptx, " p, [{address}], {phase}", $(", {", stringify!($hint), "}",)?
+                            "; selp.b32 {over}, 1, 0, p; }}"),
+                        over = lateout(reg32) over, address = in(reg32) address, phase = in($class) $phase,
+                        $($hint = in(reg32) $hint,)? options(nostack));
+                }
+                over != 0
+            };
+            #[cfg(not(target_arch = "nvptx64"))]
+            return {
+                $(let _ = $hint;)?
+                sim::$simulated(Site::here(), $ptx, address, $kind)
+            };
+        }
+    )*};
+}
+
+// A state's lower half is, in the simulator, the phase's number.
+waits! {
+    mbarrier_test_wait_shared_cta_b64(state: u64 reg64) "mbarrier.test_wait.shared::cta.b64"
+        test_in_lane(sim::Phase::Number(state as u32));
+    mbarrier_test_wait_parity_shared_cta_b64(parity: u32 reg32) "mbarrier.test_wait.parity.shared::cta.b64"
+        test_in_lane(sim::Phase::Parity(parity));
+    mbarrier_try_wait_shared_cta_b64(state: u64 reg64) "mbarrier.try_wait.shared::cta.b64"
+        wait_in_lane(sim::Phase::Number(state as u32));
+    mbarrier_try_wait_parity_shared_cta_b64(parity: u32 reg32) "mbarrier.try_wait.parity.shared::cta.b64"
+        wait_in_lane(sim::Phase::Parity(parity));
+    mbarrier_try_wait_shared_cta_b64_hint(state: u64 reg64, nanoseconds) "mbarrier.try_wait.shared::cta.b64"
+        wait_in_lane(sim::Phase::Number(state as u32));
+    mbarrier_try_wait_parity_shared_cta_b64_hint(parity: u32 reg32, nanoseconds)
+        "mbarrier.try_wait.parity.shared::cta.b64" wait_in_lane(sim::Phase::Parity(parity));
+}
+
+/// `mbarrier.pending_count.b64 count, state;`: the arrivals that the phase still needed, before the one that returned the state.
+#[inline(always)]
+pub fn mbarrier_pending_count_b64(state: u64) -> u32 {
+    #[cfg(target_arch = "nvptx64")]
+    return {
+        let count;
+        // SAFETY: it computes.
+        unsafe {
+            asm!("mbarrier.pending_count.b64 {count}, {state};",
+                count = lateout(reg32) count, state = in(reg64) state, options(nomem, nostack));
+        }
+        count
+    };
+    #[cfg(not(target_arch = "nvptx64"))]
+    return (state >> 32) as u32;
+}
+
+/// Fences: the function, PTX, what is before it.
+macro_rules! fences {
+    ($($name:ident $ptx:literal, $doc:literal;)*) => {$(
+        #[doc = concat!("`", $ptx, ";`: ", $doc)]
+        #[inline(always)]
+        #[track_caller]
+        pub fn $name() {
+            #[cfg(target_arch = "nvptx64")]
+            // SAFETY: it orders memory accesses.
+            unsafe {
+                asm!(concat!($ptx, ";"), options(nostack));
+            }
+            #[cfg(not(target_arch = "nvptx64"))]
+            sim::fence_proxy(Site::here(), $ptx);
+        }
+    )*};
+}
+
+fences! {
+    fence_mbarrier_init_release_cluster "fence.mbarrier_init.release.cluster",
+        "barriers that the thread has made are there for the cluster, and for what comes asynchronously.";
+    fence_proxy_async "fence.proxy.async",
+        "what the thread did to memory before, instructions that go to memory asynchronously see behind it.";
+    fence_proxy_async_shared_cta "fence.proxy.async.shared::cta", "the same, of shared memory only.";
+}
+
+/// `elect.sync _|elected, 0xffffffff;`: true in one lane of the warp, the same each time.
+///
+/// # Safety
+/// All lanes of the warp execute it.
+#[inline(always)]
+#[track_caller]
+pub unsafe fn elect_sync() -> bool {
+    #[cfg(target_arch = "nvptx64")]
+    return {
+        let elected: u32;
+        // SAFETY: the caller's.
+        unsafe {
+            asm!("{{ .reg .pred p; elect.sync _|p, 0xffffffff; selp.b32 {elected}, 1, 0, p; }}",
+                elected = lateout(reg32) elected, options(nomem, nostack));
+        }
+        elected != 0
+    };
+    #[cfg(not(target_arch = "nvptx64"))]
+    crate::sim::raw::elect()
+}

@@ -1,0 +1,308 @@
+//! What comes before what: how much of each other lane's doings a lane knows to be behind it.
+//!
+//! Each warp counts ticks: at each point at which others can learn of what its lanes did (a `sync`, an arrival at an mbarrier), one
+//! ends. An access is known to a lane if the tick that it was made in is: by a `sync` that both came to, or by an arrival behind
+//! the access at a phase that the lane, or who told it, has waited for. What arrives asynchronously (a bulk copy) counts as done
+//! by a lane of its own.
+//!
+//! The same is kept of proxy fences: which ticks lie before a fence that the lane knows of. Without one, what an ordinary store
+//! wrote is not there yet for what goes to memory asynchronously.
+
+use crate::lane::LANES;
+use crate::sim::memory::race::{Access, Lanes};
+use std::cell::{Cell, RefCell};
+use std::ops::Range;
+use std::vec::Vec;
+
+/// Who is no warp: asynchronous agents count from here.
+const ASYNCHRONOUS: usize = 1 << 16;
+
+/// The asynchronous agent of this number.
+pub(in crate::sim) const fn asynchronous(number: usize) -> usize {
+    ASYNCHRONOUS + number
+}
+
+/// Whether an agent is an asynchronous one.
+pub(in crate::sim) const fn is_asynchronous(agent: usize) -> bool {
+    agent >= ASYNCHRONOUS
+}
+
+/// Ticks that lie behind: up to which, of each lane of each warp, and of each asynchronous agent.
+#[derive(Clone, Default)]
+struct Ticks {
+    warps: Vec<[u32; LANES]>,
+    asynchronous: Vec<u32>,
+}
+
+/// What a lane knows, to hand on.
+#[derive(Clone, Default)]
+pub(in crate::sim) struct Known {
+    seen: Ticks,
+    fenced: Ticks,
+}
+
+impl Ticks {
+    fn join(&mut self, other: &Ticks) {
+        if self.warps.len() < other.warps.len() {
+            self.warps.resize(other.warps.len(), [0; LANES]);
+        }
+        if self.asynchronous.len() < other.asynchronous.len() {
+            self.asynchronous.resize(other.asynchronous.len(), 0);
+        }
+        for (own, other) in self.warps.as_flattened_mut().iter_mut().zip(other.warps.as_flattened()) {
+            *own = (*own).max(*other);
+        }
+        for (own, other) in self.asynchronous.iter_mut().zip(&other.asynchronous) {
+            *own = (*own).max(*other);
+        }
+    }
+
+    fn pass(&mut self, warp: usize, lanes: Range<usize>, tick: u32) {
+        if self.warps.len() <= warp {
+            self.warps.resize(warp + 1, [0; LANES]);
+        }
+        self.warps[warp][lanes].fill(tick);
+    }
+
+    fn cover(&self, access: &Access) -> bool {
+        let tick = access.tick;
+        if is_asynchronous(access.agent) {
+            return self.asynchronous.get(access.agent - ASYNCHRONOUS).is_some_and(|&known| known >= tick);
+        }
+        let Some(lanes) = self.warps.get(access.agent) else { return false };
+        match access.by {
+            Lanes::One(lane) => lanes[lane] >= tick,
+            // Done by all lanes: all must have gone on.
+            Lanes::Each | Lanes::Together(_) => lanes.iter().all(|&known| known >= tick),
+        }
+    }
+}
+
+impl Known {
+    pub(in crate::sim) fn join(&mut self, other: &Known) {
+        self.seen.join(&other.seen);
+        self.fenced.join(&other.fenced);
+    }
+
+    /// An asynchronous agent has come to this tick.
+    #[allow(dead_code, reason = "bulk copies come next")]
+    pub(in crate::sim) fn pass_asynchronously(&mut self, agent: usize, tick: u32) {
+        let number = agent - ASYNCHRONOUS;
+        let seen = &mut self.seen.asynchronous;
+        seen.resize(seen.len().max(number + 1), 0);
+        seen[number] = seen[number].max(tick);
+    }
+}
+
+/// What the lanes of one warp know.
+#[derive(Default)]
+struct WarpOrder {
+    /// The tick that is running.
+    tick: u32,
+    /// What all lanes know.
+    common: Known,
+    /// What some lane has learned since the warp's last `sync`.
+    own: Vec<(usize, Known)>,
+}
+
+/// What the warps of a block know. Of an empty one, nobody knows anything.
+#[derive(Default)]
+pub(in crate::sim) struct Order {
+    warps: RefCell<Vec<WarpOrder>>,
+    /// Whether something but `sync`s orders warps.
+    is_partial: Cell<bool>,
+}
+
+impl Order {
+    pub(in crate::sim) fn new(warps: usize) -> Self {
+        let new = || WarpOrder { tick: 1, ..WarpOrder::default() };
+        Order { warps: RefCell::new((0..warps).map(|_| new()).collect()), is_partial: Cell::new(false) }
+    }
+
+    /// From now on, some warps may be ordered and others not.
+    pub(in crate::sim) fn make_partial(&self) {
+        self.is_partial.set(true);
+    }
+
+    /// Whether some warps may be ordered and others not.
+    pub(in crate::sim) fn is_partial(&self) -> bool {
+        self.is_partial.get()
+    }
+
+    /// The tick of an access that a warp makes now.
+    pub(in crate::sim) fn tick(&self, warp: usize) -> u32 {
+        self.warps.borrow()[warp].tick
+    }
+
+    /// Whether the earlier access is known to whoever makes the later one, now.
+    pub(in crate::sim) fn knows(&self, later: &Access, earlier: &Access) -> bool {
+        self.covers(later, earlier, |known| &known.seen)
+    }
+
+    /// Whether there is a proxy fence between the earlier access and the later one, which is made now.
+    #[allow(dead_code, reason = "bulk copies come next")]
+    pub(in crate::sim) fn is_fenced(&self, later: &Access, earlier: &Access) -> bool {
+        is_asynchronous(earlier.agent) || self.covers(later, earlier, |known| &known.fenced)
+    }
+
+    fn covers(&self, later: &Access, earlier: &Access, of: impl Fn(&Known) -> &Ticks) -> bool {
+        let warps = self.warps.borrow();
+        let Some(warp) = warps.get(later.agent) else { return false };
+        let own = |lane| warp.own.iter().any(|(of_lane, known)| *of_lane == lane && of(known).cover(earlier));
+        of(&warp.common).cover(earlier)
+            || match later.by {
+                Lanes::One(lane) => own(lane),
+                Lanes::Each | Lanes::Together(_) => warp.own.len() == LANES && (0..LANES).all(own),
+            }
+    }
+
+    /// What these lanes of a warp tell others: what they know, and what they did. A tick ends.
+    pub(in crate::sim) fn release(&self, warp: usize, lanes: Range<usize>) -> Known {
+        let order = &mut self.warps.borrow_mut()[warp];
+        let mut known = order.common.clone();
+        order.own.iter().filter(|(lane, _)| lanes.contains(lane)).for_each(|(_, own)| known.join(own));
+        known.seen.pass(warp, lanes, order.tick);
+        order.tick += 1;
+        known
+    }
+
+    /// These lanes of a warp learn of what others told.
+    pub(in crate::sim) fn acquire(&self, warp: usize, lanes: Range<usize>, known: &Known) {
+        let order = &mut self.warps.borrow_mut()[warp];
+        if lanes.len() == LANES {
+            order.common.join(known);
+        } else {
+            for lane in lanes {
+                match order.own.iter_mut().find(|(of_lane, _)| *of_lane == lane) {
+                    Some((_, own)) => own.join(known),
+                    None => order.own.push((lane, known.clone())),
+                }
+            }
+        }
+    }
+
+    /// These lanes of a warp execute a proxy fence: all that they know, and did, is before it.
+    pub(in crate::sim) fn fence(&self, warp: usize, lanes: Range<usize>) {
+        self.make_partial();
+        let mut known = self.release(warp, lanes.clone());
+        known.fenced.join(&known.seen.clone());
+        // What a lane did itself, it knows; what the others did, only the fence is told of.
+        known.seen = Ticks::default();
+        self.acquire(warp, lanes, &known);
+    }
+
+    /// The lanes of a warp wait for each other. (Where only `sync`s order, accesses are compared by those.)
+    pub(in crate::sim) fn sync_warp(&self, warp: usize) {
+        if !self.is_partial() {
+            return;
+        }
+        let known = self.release(warp, 0..LANES);
+        let order = &mut self.warps.borrow_mut()[warp];
+        order.common = known;
+        order.own.clear();
+    }
+
+    /// All warps wait for each other.
+    pub(in crate::sim) fn sync_block(&self) {
+        if !self.is_partial() {
+            return;
+        }
+        let warps = self.warps.borrow().len();
+        (0..warps).for_each(|warp| self.sync_warp(warp));
+        let mut order = self.warps.borrow_mut();
+        let all = order.iter().fold(Known::default(), |mut all, warp| {
+            all.join(&warp.common);
+            all
+        });
+        order.iter_mut().for_each(|warp| warp.common = all.clone());
+    }
+}
+
+/// The lanes of an access.
+pub(in crate::sim) fn executing(lane: Option<usize>) -> Range<usize> {
+    lane.map_or(0..LANES, |lane| lane..lane + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use core::panic::Location;
+
+    /// Of two warps that have a barrier.
+    fn partial() -> Order {
+        let order = Order::new(2);
+        order.make_partial();
+        order
+    }
+
+    #[track_caller]
+    fn access(order: &Order, agent: usize, by: Lanes) -> Access {
+        let tick = order.tick(agent);
+        Access { agent, by, epoch: 0, warp_epoch: 0, tick, location: Location::caller() }
+    }
+
+    #[test]
+    fn a_lane_tells_what_it_did_and_not_what_other_lanes_did() {
+        let order = partial();
+        let [own, other] = [0, 1].map(|lane| access(&order, 0, Lanes::One(lane)));
+        let told = order.release(0, 0..1);
+        let later = access(&order, 0, Lanes::One(0));
+        let reader = access(&order, 1, Lanes::One(7));
+        assert!(!order.knows(&reader, &own), "nobody has told it yet");
+        order.acquire(1, 0..LANES, &told);
+        assert!(order.knows(&reader, &own));
+        assert!(!order.knows(&reader, &other) && !order.knows(&reader, &later));
+    }
+
+    #[test]
+    fn behind_a_sync_of_the_warp_one_lane_speaks_for_all() {
+        let order = partial();
+        let writes = [Lanes::One(5), Lanes::Each, Lanes::Together(3)].map(|by| access(&order, 0, by));
+        let hasty = order.release(0, 0..1);
+        order.sync_warp(0);
+        let told = order.release(0, 0..1);
+        let reader = access(&order, 1, Lanes::Together(0));
+        order.acquire(1, 0..LANES, &hasty);
+        assert!(writes.iter().all(|write| !order.knows(&reader, write)));
+        order.acquire(1, 0..LANES, &told);
+        assert!(writes.iter().all(|write| order.knows(&reader, write)));
+    }
+
+    #[test]
+    fn what_one_lane_learns_the_others_learn_by_a_sync() {
+        let order = partial();
+        let write = access(&order, 0, Lanes::One(0));
+        let told = order.release(0, 0..1);
+        order.acquire(1, 4..5, &told);
+        let [waited, other] = [4, 5].map(|lane| access(&order, 1, Lanes::One(lane)));
+        assert!(order.knows(&waited, &write) && !order.knows(&other, &write));
+        order.sync_warp(1);
+        assert!(order.knows(&other, &write));
+    }
+
+    #[test]
+    fn a_fence_is_known_to_those_who_are_told_of_it_later() {
+        let order = partial();
+        let write = access(&order, 0, Lanes::One(0));
+        let before = order.release(0, 0..1);
+        order.fence(0, 0..1);
+        let behind = order.release(0, 0..1);
+        let reader = access(&order, 1, Lanes::One(0));
+        order.acquire(1, 0..LANES, &before);
+        assert!(order.knows(&reader, &write) && !order.is_fenced(&reader, &write));
+        order.acquire(1, 0..LANES, &behind);
+        assert!(order.is_fenced(&reader, &write));
+    }
+
+    #[test]
+    fn who_knows_of_a_write_can_fence_it_too() {
+        let order = partial();
+        let write = access(&order, 0, Lanes::One(0));
+        order.sync_block();
+        let reader = access(&order, 1, Lanes::One(0));
+        assert!(order.knows(&reader, &write) && !order.is_fenced(&reader, &write));
+        order.fence(1, 0..1);
+        assert!(order.is_fenced(&reader, &write));
+        assert!(!order.is_fenced(&access(&order, 1, Lanes::One(1)), &write), "another lane");
+    }
+}

@@ -1,0 +1,391 @@
+//! mbarriers: what orders accesses and what does not, and barriers that are used as they must not be.
+
+use crate::{assert_at, line_of};
+use ptx_matrix::sim::{Agent, Awaited, BarrierMisuse, Misuse, SHARED_BASE, SimError, Simulator};
+use ptx_matrix::*;
+
+type Row = SharedTile<u32, 1, 32>;
+
+/// The misuse of an mbarrier that the error is.
+#[track_caller]
+fn misuse(error: &SimError) -> BarrierMisuse {
+    let Misuse::Barrier { misuse, .. } = error.misuse else { panic!("{error}") };
+    misuse
+}
+
+/// Warp 0 writes a row, and arrives; warp 1 waits, and reads it. What is left out or done by one lane for all, `how` says.
+#[kernel(threads = 64, target = "sm_90")]
+fn hand_over(block: &Block, #[shared] row: Row, #[shared] full: BarrierMemory, d: GlobalMut<u32>, how: u32) {
+    let full = full.init(block, if how == 0 { 32 } else { 1 });
+    let (warp, index) = (block.warp(), block.warp().index());
+    if index == 0 {
+        match how {
+            // Each lane writes, and arrives.
+            0 => {
+                warp.each(|lane| {
+                    row.set((0, lane.id()), 7);
+                    full.arrive(lane);
+                });
+            }
+            // One arrives for all, behind a `sync`.
+            1 => {
+                warp.each(|lane| row.set((0, lane.id()), 7));
+                warp.sync();
+                warp.elect(|lane| {
+                    full.arrive(lane);
+                });
+            }
+            // One arrives for all, who have not told it that they are done.
+            2 => {
+                warp.each(|lane| row.set((0, lane.id()), 7)); // <- written
+                warp.elect(|lane| {
+                    full.arrive(lane);
+                });
+            }
+            // It arrives, and then they write.
+            _ => {
+                warp.elect(|lane| {
+                    full.arrive(lane);
+                });
+                warp.sync();
+                warp.each(|lane| row.set((0, lane.id()), 7));
+            }
+        }
+    } else {
+        if how != 4 {
+            full.wait(warp, Phase::FIRST);
+        }
+        warp.each(|lane| d.set(lane.id(), row.get(lane, (0, 31 - lane.id())))); // <- read
+    }
+}
+
+#[test]
+fn who_waits_sees_what_was_done_before_the_arrivals() {
+    for seed in 0..8 {
+        let run = |how| {
+            let mut d = [0; 32];
+            hand_over::launch(&Simulator::new(seed), 1, &mut d, how).and_then(|report| report.check()).map(|_| d)
+        };
+        assert_eq!(run(0).unwrap(), [7; 32]);
+        assert_eq!(run(1).unwrap(), [7; 32]);
+        for how in [2, 3] {
+            let error = run(how).unwrap_err();
+            let is_race = |misuse: &Misuse| matches!(misuse, Misuse::Race { .. } | Misuse::SharedUnwritten { .. });
+            assert!(error.findings().iter().all(|finding| is_race(&finding.misuse)), "{how}: {error}");
+            let race = error.findings().iter().find(|finding| matches!(finding.misuse, Misuse::Race { .. })).unwrap();
+            let Misuse::Race { other: Agent::WarpOfBlock(_), .. } = race.misuse else { panic!("{error}") };
+        }
+    }
+    let error = hand_over::simulate(1, &mut [0; 32], 2).unwrap_err();
+    let Misuse::Race { other_place, .. } = &error.misuse else { panic!("{error}") };
+    assert_eq!((other_place.file.clone(), other_place.line), line_of("written"));
+    assert_at(&error, "read", (0, 0, 0), 1, Some(0));
+}
+
+/// Several warps read a row; each arrives, but for `silent`; then warp 0 writes it again.
+#[kernel(threads = 128, target = "sm_90")]
+fn many_readers(block: &Block, #[shared] row: Row, #[shared] empty: BarrierMemory, silent: usize) {
+    let (warp, index) = (block.warp(), block.warp().index());
+    row.fill(block, |_, col| col as u32);
+    let empty = empty.init(block, 3);
+    if index > 0 {
+        warp.each(|lane| row.get(lane, (0, 31 - lane.id()))); // <- read by many
+        warp.sync();
+        warp.elect(|lane| {
+            // The silent one lets another arrive twice.
+            match (index == silent, index == silent % 3 + 1 && silent > 0) {
+                (true, _) => {}
+                (_, other) => drop(empty.arrive_times(lane, 1 + u32::from(other))),
+            }
+        });
+    } else {
+        empty.wait(warp, Phase::FIRST);
+        warp.each(|lane| row.set((0, lane.id()), 0)); // <- written again
+    }
+}
+
+#[test]
+fn a_writer_must_have_waited_for_every_reader() {
+    for seed in 0..20 {
+        many_readers::launch(&Simulator::new(seed), 1, 0).unwrap().check().unwrap();
+        for silent in 1..4 {
+            let error = many_readers::launch(&Simulator::new(seed), 1, silent).unwrap_err();
+            let Misuse::Race { access, other_access, other, .. } = error.misuse else { panic!("{error}") };
+            let expected = if access == "write" { ("read", silent) } else { ("write", 0) };
+            assert_eq!((other_access, other), (expected.0, Agent::WarpOfBlock(expected.1)), "{error}");
+        }
+    }
+}
+
+/// What one warp learns from another, it tells a third.
+#[kernel(threads = 96, target = "sm_90")]
+fn chain(block: &Block, #[shared] row: Row, #[shared] barriers: SharedRing<BarrierMemory, 2>, d: GlobalMut<u32>) {
+    let barriers = barriers.init(block, 1);
+    let (warp, index) = (block.warp(), block.warp().index());
+    if index == 0 {
+        warp.each(|lane| {
+            if lane.id() == 0 {
+                row.set((0, 5), 9)
+            }
+        });
+    } else {
+        barriers.part(index - 1).wait(warp, Phase::FIRST);
+    }
+    if index < 2 {
+        warp.elect(|lane| {
+            barriers.part(index).arrive(lane);
+        });
+    } else {
+        warp.each(|lane| d.set(lane.id(), row.get(lane, (0, 5))));
+    }
+}
+
+#[test]
+fn who_waits_learns_what_the_others_had_waited_for() {
+    let mut d = [0; 32];
+    chain::launch(&Simulator::new(3).schedules(20), 1, &mut d).check();
+    assert_eq!(d, [9; 32]);
+}
+
+/// Every lane arrives and waits, a few times: a barrier of all warps.
+#[kernel(threads = 96, target = "sm_90")]
+fn rounds(block: &Block, #[shared] row: SharedTile<u32, 1, 96>, #[shared] all: BarrierMemory, d: GlobalMut<u32>) {
+    let all = all.init(block, 96);
+    let (warp, index) = (block.warp(), block.warp().index());
+    let first = index * 32;
+    for round in 0..3 {
+        warp.each(|lane| row.set((0, first + lane.id()), (round * 100 + first + lane.id()) as u32));
+        for _ in 0..2 {
+            let arrivals = warp.each(|lane| all.arrive(lane));
+            all.wait_behind(warp, &arrivals);
+            if round < 2 {
+                continue;
+            }
+            warp.each(|lane| d.set(first + lane.id(), row.get(lane, (0, 95 - first - lane.id()))));
+        }
+    }
+}
+
+#[test]
+fn a_barrier_of_all_threads() {
+    let mut d = [0; 96];
+    rounds::launch(&Simulator::new(0).schedules(10), 1, &mut d).check();
+    assert_eq!((d[0], d[95]), (295, 200));
+}
+
+/// Waits for `wait` phases of a barrier for two that is arrived at by `arrivals`, expecting and being told of bytes.
+#[kernel(threads = 64, target = "sm_90")]
+fn transactions(block: &Block, #[shared] barrier: BarrierMemory, arrivals: u32, expected: u32, come: u32) {
+    let barrier = barrier.init(block, 2);
+    let (warp, index) = (block.warp(), block.warp().index());
+    if index == 0 {
+        warp.elect(|lane| {
+            barrier.expect(lane, expected);
+            for _ in 0..arrivals {
+                barrier.arrive(lane); // <- arrives
+            }
+            if come > 0 {
+                barrier.complete(lane, come); // <- comes
+            }
+        });
+    } else {
+        barrier.wait(warp, Phase::FIRST); // <- waits
+    }
+}
+
+#[test]
+fn a_phase_needs_its_arrivals_and_its_bytes() {
+    transactions::simulate(1, 2, 512, 512).check();
+    transactions::simulate(1, 2, 0, 0).check();
+    for (arrivals, expected, come, lacks) in [(1, 0, 0, (1, 0)), (2, 512, 500, (0, 12)), (1, 64, 32, (1, 32))] {
+        for seed in 0..8 {
+            let error = transactions::launch(&Simulator::new(seed), 1, arrivals, expected, come).unwrap_err();
+            let Misuse::Deadlock { waiting, ended } = &error.misuse else { panic!("{error}") };
+            let [waiting] = &waiting[..] else { panic!("{error}") };
+            let awaited = Awaited::Barrier { address: SHARED_BASE, phase: 0, arrivals: lacks.0, bytes: lacks.1 };
+            assert_eq!((waiting.warp, waiting.awaited, ended), (1, awaited, &vec![0]));
+            assert_at(&error, "waits", (0, 0, 0), None, None);
+        }
+    }
+    let text = transactions::simulate(1, 1, 64, 32).unwrap_err().to_string();
+    assert!(text.starts_with("error: deadlock: warp 1 waits for what does not happen\n"), "{text}");
+    assert!(text.contains(", for the mbarrier at 0x400, whose phase 0 lacks 1 arrivals and 32 bytes\n"), "{text}");
+}
+
+#[test]
+fn arrivals_and_bytes_that_no_phase_is_for() {
+    let error = transactions::simulate(1, 3, 8, 0).unwrap_err();
+    assert_eq!(misuse(&error), BarrierMisuse::TooManyArrivals { of: 2 });
+    assert_at(&error, "arrives", (0, 0, 0), 0, Some(0));
+    let error = transactions::simulate(1, 2, 8, 12).unwrap_err();
+    assert_eq!(misuse(&error), BarrierMisuse::UnexpectedBytes { bytes: 4 });
+    assert_at(&error, "comes", (0, 0, 0), 0, Some(0));
+    let error = transactions::simulate(1, 0, 1 << 20, 0).unwrap_err();
+    assert_eq!(misuse(&error), BarrierMisuse::TooManyBytes { bytes: 1 << 20 });
+}
+
+#[kernel(threads = 32, target = "sm_90")]
+fn counts(block: &Block, #[shared] barrier: BarrierMemory, count: u32, arrivals: u32) {
+    let barrier = barrier.init(block, count); // <- count
+    block.warp().elect(|lane| {
+        barrier.arrive_times(lane, arrivals);
+    });
+}
+
+#[test]
+fn numbers_of_arrivals() {
+    counts::simulate(1, 3, 2).check();
+    counts::simulate(1, (1 << 20) - 1, 1).check();
+    for count in [0, 1 << 20] {
+        let error = counts::simulate(1, count, 1).unwrap_err();
+        assert_eq!(misuse(&error), BarrierMisuse::Count { count });
+        assert_at(&error, "count", (0, 0, 0), 0, Some(0));
+    }
+    assert_eq!(misuse(&counts::simulate(1, 3, 0).unwrap_err()), BarrierMisuse::Count { count: 0 });
+    assert_eq!(misuse(&counts::simulate(1, 3, 4).unwrap_err()), BarrierMisuse::TooManyArrivals { of: 3 });
+}
+
+/// Warp 0 ends `phases` phases, and tells so by another barrier; only then warp 1 waits for the first.
+#[kernel(threads = 64, target = "sm_90")]
+fn late(block: &Block, #[shared] barrier: BarrierMemory, #[shared] done: BarrierMemory, phases: u32) {
+    let (barrier, done) = (barrier.init(block, 1), done.init(block, 1));
+    let (warp, index) = (block.warp(), block.warp().index());
+    if index == 0 {
+        warp.elect(|lane| {
+            for _ in 0..phases {
+                barrier.arrive(lane);
+            }
+            done.arrive(lane);
+        });
+    } else {
+        done.wait(warp, Phase::FIRST);
+        barrier.wait(warp, Phase::FIRST); // <- too late
+    }
+}
+
+#[test]
+fn a_phase_that_ends_before_all_have_waited_for_the_one_before() {
+    late::simulate(1, 1).check();
+    for phases in 2..5 {
+        let error = late::simulate(1, phases).unwrap_err();
+        assert_eq!(misuse(&error), BarrierMisuse::PhaseMissed { behind: phases - 1 });
+        assert_at(&error, "too late", (0, 0, 0), 1, None);
+    }
+}
+
+/// One leaves, and later phases need one arrival fewer; the barrier is ended, and its memory becomes another.
+#[kernel(threads = 64, target = "sm_90")]
+fn leave(block: &Block, #[shared] memory: BarrierMemory, end: u32) {
+    let barrier = memory.init(block, 2);
+    let (warp, index) = (block.warp(), block.warp().index());
+    let mut phase = Phase::FIRST;
+    warp.elect(|lane| {
+        if index == 0 {
+            barrier.leave(lane);
+        } else {
+            barrier.arrive(lane);
+        }
+    });
+    if index == 1 {
+        phase = barrier.wait(warp, phase);
+        for _ in 0..3 {
+            warp.elect(|lane| {
+                barrier.arrive(lane);
+            });
+            phase = barrier.wait(warp, phase);
+        }
+    }
+    if end > 0 {
+        let memory = barrier.invalidate(block);
+        if end > 1 {
+            block.sync();
+            barrier.wait(warp, phase); // <- after its end
+        }
+        let again = memory.init(block, 64);
+        let arrivals = warp.each(|lane| again.arrive(lane));
+        again.wait_behind(warp, &arrivals);
+    }
+}
+
+#[test]
+fn who_leaves_is_not_waited_for_and_an_end_is_an_end() {
+    leave::launch(&Simulator::new(0).schedules(10), 1, 0).check();
+    leave::launch(&Simulator::new(0).schedules(10), 1, 1).check();
+    let error = leave::simulate(1, 2).unwrap_err();
+    assert_eq!(misuse(&error), BarrierMisuse::Uninitialised);
+    let Misuse::Barrier { .. } = error.misuse else { panic!("{error}") };
+}
+
+/// The raw functions, by lanes that wait for each other.
+#[kernel(threads = 64, target = "sm_90")]
+fn raw_barrier(block: &Block, #[shared] row: Row, #[shared] place: SharedTile<u64, 1, 2>, d: GlobalMut<u32>, how: u32) {
+    let (warp, index) = (block.warp(), block.warp().index());
+    let address = place.address();
+    warp.each(|lane| {
+        if index == 0 && lane.id() == 0 && how != 1 {
+            // SAFETY: memory for a barrier.
+            unsafe { raw::mbarrier_init_shared_cta_b64(address, 1) }
+            if how == 2 {
+                // SAFETY: none; that is the bug.
+                unsafe { raw::mbarrier_init_shared_cta_b64(address, 1) }
+            }
+        }
+    });
+    if how != 3 {
+        block.sync();
+    }
+    warp.each(|lane| {
+        if lane.id() != 3 {
+            return;
+        }
+        // SAFETY: a barrier.
+        unsafe {
+            if index == 0 {
+                row.set((0, 0), 8);
+                raw::mbarrier_arrive_shared_cta_b64(address); // <- raw arrival
+            } else {
+                if how == 4 {
+                    while !raw::mbarrier_test_wait_parity_shared_cta_b64(address, 0) {}
+                } else {
+                    while !raw::mbarrier_try_wait_parity_shared_cta_b64(address, u32::from(how == 5)) {}
+                }
+                d.set(0, row.get(lane, (0, 0)));
+            }
+        }
+    });
+}
+
+#[test]
+fn raw_barriers() {
+    let run = |seed, how| {
+        let mut d = [0];
+        raw_barrier::launch(&Simulator::new(seed), 1, &mut d, how).map(|report| (report.check().unwrap(), d[0]))
+    };
+    for seed in 0..8 {
+        assert_eq!(run(seed, 0).unwrap().1, 8);
+        assert_eq!(run(seed, 4).unwrap().1, 8);
+        assert_eq!(misuse(&run(seed, 1).unwrap_err()), BarrierMisuse::Uninitialised);
+        assert_eq!(misuse(&run(seed, 2).unwrap_err()), BarrierMisuse::InitialisedAgain);
+        // Nobody waits for who makes it: in some orders it is not even one.
+        let error = run(seed, 3).unwrap_err();
+        let uninitialised = Misuse::Barrier { address: SHARED_BASE + 128, misuse: BarrierMisuse::Uninitialised };
+        assert!(matches!(error.misuse, Misuse::Race { .. }) || error.misuse == uninitialised, "{error}");
+        // The parity of the phase before: over at once, in some orders.
+        let Err(error) = run(seed, 5) else { panic!("{seed}") };
+        assert!(matches!(error.misuse, Misuse::Race { .. } | Misuse::SharedUnwritten { .. } | Misuse::Deadlock { .. }));
+    }
+}
+
+/// A lane tests on and on for what does not happen.
+#[kernel(threads = 32, target = "sm_90")]
+fn test_in_vain(block: &Block, #[shared] barrier: BarrierMemory) {
+    let barrier = barrier.init(block, 1);
+    block.warp().elect(|lane| while !barrier.is_over(lane, Phase::FIRST) {}); // <- in vain
+}
+
+#[test]
+fn a_lane_that_tests_on_and_on() {
+    let error = test_in_vain::simulate(1).unwrap_err();
+    assert!(matches!(error.misuse, Misuse::Polling { .. }), "{error}");
+    assert_at(&error, "in vain", (0, 0, 0), 0, Some(0));
+}
