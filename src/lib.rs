@@ -37,7 +37,10 @@ pub mod target;
 
 pub use bytemuck::Zeroable;
 pub use cp_async::{CpAsync, CpAsyncForm};
-pub use element::{Bits8, Bits16, Bits32, Bits64, Element, Rounded, Width, tf32};
+pub use element::{
+    Bits1, Bits4, Bits8, Bits16, Bits32, Bits64, Element, InByte, Rounded, Width, b1, e2m1, e2m3, e3m2, s4, tf32, u4,
+    ue4m3, ue8m0,
+};
 pub use float8::{F8E4M3, F8E5M2};
 pub use fragment::{
     Accumulator, Bit, Fragment, FragmentA, FragmentB, FragmentRows, FragmentShape, Layout, M8N8K4, M8N8K16, M16N8K4,
