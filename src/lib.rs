@@ -13,7 +13,6 @@ extern crate self as ptx_matrix;
 
 mod cp_async;
 mod element;
-mod forms;
 mod fragment;
 mod global;
 mod global_matrix;
@@ -21,14 +20,17 @@ mod lane;
 mod ldmatrix;
 mod matrix;
 mod mma;
+mod mma_sparse;
 mod movmatrix;
 mod scope;
 mod sealed;
 mod shared;
 mod site;
+mod sparse;
 mod stmatrix;
 mod tile_reader;
 
+pub mod forms;
 pub mod launch;
 pub mod raw;
 #[cfg(not(target_arch = "nvptx64"))]
@@ -43,8 +45,8 @@ pub use element::{
 };
 pub use float8::{F8E4M3, F8E5M2};
 pub use fragment::{
-    Accumulator, Bit, Fragment, FragmentA, FragmentB, FragmentRows, FragmentShape, Layout, M8N8K4, M8N8K16, M16N8K4,
-    M16N8K8, M16N8K16, M16N8K32, Registers, Role, RoleA, RoleB, RoleC, Shape,
+    Accumulator, Bit, Fragment, FragmentA, FragmentB, FragmentRows, FragmentShape, FragmentSparseA, Layout, M8N8K4, M8N8K16, M16N8K4,
+    M16N8K8, M16N8K16, M16N8K32, M16N8K64, M16N8K128, Registers, Role, RoleA, RoleB, RoleC, RoleSparseA, Shape, SparseWidth,
 };
 pub use global::{Global, GlobalMut};
 pub use global_matrix::{GlobalMatrix, GlobalMatrixMut};
@@ -53,7 +55,8 @@ pub use lane::{LANES, Lane, LaneCapture, PerLane};
 pub use launch::Grid;
 pub use ldmatrix::LdMatrix;
 pub use matrix::{B16, Count, CountOf, CountRegisters, NoTrans, PairOf, Trans, Transposition, X1, X2, X4};
-pub use mma::{MMA_FORMS, Mma, MmaForm};
+pub use mma::{MMA_FORMS, Mma, MmaForm, Plain, SatFinite};
+pub use mma_sparse::{Among, AnyOrder, MmaSparse, MmaSparseForm, Ordered, Selector, SelectorsBelow};
 pub use movmatrix::MovMatrix;
 pub use ptx_matrix_macros::{SharedLayout, kernel};
 pub use scope::{Block, Threads, Warp};
@@ -63,6 +66,9 @@ pub use shared::{
 };
 #[cfg(not(target_arch = "nvptx64"))]
 pub use sim::CheckedRun;
+pub use sparse::{Kept, Metadata};
+#[cfg(not(target_arch = "nvptx64"))]
+pub use sparse::{CompressError, Compressed};
 pub use stmatrix::StMatrix;
 pub use tile_reader::{Along, ReadTile, TileReader};
 

@@ -46,6 +46,11 @@ use core::marker::PhantomData;
 /// ```
 pub struct Mma<S, A, B, C, Target = BuildTarget>(PhantomData<(S, A, B, C, Target)>);
 
+/// Plain.
+pub struct Plain;
+/// Sat.
+pub struct SatFinite;
+
 /// A form of `mma` that exists: see the table at [`Mma`].
 #[diagnostic::on_unimplemented(
     message = "there is no form `{Self}`",

@@ -2,7 +2,7 @@
 
 use super::layout::{Bit, Layout};
 use super::shape::*;
-use crate::element::{Bits8, Bits16, Bits32, Bits64, Width};
+use crate::element::{Bits4, Bits8, Bits16, Bits32, Bits64, Width};
 
 /// The layouts, a row each: shape, role, width, registers, and the bits of the coordinate that the bits of the
 /// lane and of the index are, lowest first (`R3`: bit 3 of the row).
@@ -33,6 +33,7 @@ const C2: Bit = Bit::Col(2);
 const C3: Bit = Bit::Col(3);
 const R4: Bit = Bit::Row(4);
 const C4: Bit = Bit::Col(4);
+const R5: Bit = Bit::Row(5);
 
 layouts! {
     M8N8K4   RoleA Bits64 1 [C0 C1 R0 R1 R2] [];
@@ -74,6 +75,9 @@ layouts! {
     M16N8K32 RoleB Bits8  2 [R2 R3 C0 C1 C2] [R0 R1 R4];
     M16N8K32 RoleC Bits16 2 [C1 C2 R0 R1 R2] [C0 R3];
     M16N8K32 RoleC Bits32 4 [C1 C2 R0 R1 R2] [C0 R3];
+    M16N8K64 RoleC Bits32 4 [C1 C2 R0 R1 R2] [C0 R3];
+    M16N8K64 RoleB Bits4 2 [R3 R4 C0 C1 C2] [R0 R1 R2 R5];
+    M16N8K128 RoleC Bits32 4 [C1 C2 R0 R1 R2] [C0 R3];
 }
 
 #[cfg(test)]

@@ -34,6 +34,8 @@ shapes! {
     M16N8K8 16 8 8;
     M16N8K16 16 8 16;
     M16N8K32 16 8 32;
+    M16N8K64 16 8 64;
+    M16N8K128 16 8 128;
 }
 
 /// What a matrix is in a multiplication: [`RoleA`], [`RoleB`] or [`RoleC`].

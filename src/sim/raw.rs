@@ -1,8 +1,8 @@
 //! What the functions of [`raw`](crate::raw) do here: each is one lane's; collectives wait for all lanes.
 
-use crate::fragment::{FragmentShape, Registers, RoleA, RoleB, RoleC, Shape};
+use crate::fragment::{FragmentShape, Registers, RoleA, RoleB, RoleC, RoleSparseA, Shape, SparseWidth};
 use crate::lane::LANES;
-use crate::sim::arithmetic::{Product, multiply};
+use crate::sim::arithmetic::{MetadataOrder, Product, ProductO as SparseProduct, multiply, multiply_sparse};
 use crate::sim::findings::Misuse;
 use crate::sim::memory::shared::{load_shared, store_shared};
 use crate::sim::memory::{copies, matrix, slices};
@@ -36,6 +36,37 @@ where
         let b = Fragment::from_registers(mapped(&operands, |(_, b, _)| b));
         let mut acc = Accumulator::<S, C>::from_registers(mapped(&operands, |(_, _, c)| c));
         multiply::<S, A, B, C>(site, form, &mut acc, &a, &b);
+        acc.registers()
+    })
+}
+
+/// `mma.sp`, of one shape and its elements.
+#[track_caller]
+pub(crate) fn multiply_sparse_registers<S, A, B, C, O, Order>(
+    form: &'static str,
+    selector: u32,
+    a: RegistersOf<S, RoleSparseA, A>,
+    b: RegistersOf<S, RoleB, B>,
+    c: RegistersOf<S, RoleC, C>,
+    metadata: u32,
+) -> RegistersOf<S, RoleC, C>
+where
+    S: Shape + FragmentShape<RoleSparseA, A::Width> + FragmentShape<RoleB, B::Width> + FragmentShape<RoleC, C::Width>,
+    A: Element<Width: SparseWidth> + SparseProduct<B, C, O, D = C>,
+    B: Element<Width = A::Width>,
+    C: Element,
+    Order: MetadataOrder,
+{
+    collective(Site::here(), form, (a, b, c, metadata, selector), move |_, site, operands| {
+        let selectors = mapped(&operands, |(.., selector)| selector);
+        if let Some(&other) = selectors.array().iter().find(|&&other| other != selectors.array()[0]) {
+            fail(site, Misuse::SelectorsDiffer { form, selectors: (selectors.array()[0], other) });
+        }
+        let a = Fragment::from_registers(mapped(&operands, |(a, ..)| a));
+        let b = Fragment::from_registers(mapped(&operands, |(_, b, ..)| b));
+        let mut acc = Accumulator::<S, C>::from_registers(mapped(&operands, |(_, _, c, ..)| c));
+        let metadata = mapped(&operands, |(_, _, _, metadata, _)| metadata);
+        multiply_sparse::<S, A, B, C, O, Order>((site, form), selector as usize, &mut acc, &a, &b, &metadata);
         acc.registers()
     })
 }

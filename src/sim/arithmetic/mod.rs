@@ -4,8 +4,12 @@ mod format;
 mod fused;
 mod multiply;
 pub(in crate::sim) mod operands;
+mod sparse;
+mod shim;
 
 pub(crate) use multiply::multiply;
+pub(crate) use sparse::{MetadataOrder, multiply_sparse};
+pub(crate) use shim::Product as ProductO;
 
 use crate::fragment::{FragmentShape, RoleA, RoleB, RoleC, Shape};
 use crate::{Accumulator, Element, FragmentA, FragmentB, tf32};
