@@ -13,7 +13,6 @@ extern crate self as ptx_matrix;
 
 mod cp_async;
 mod element;
-mod forms;
 mod fragment;
 mod global;
 mod global_matrix;
@@ -21,6 +20,7 @@ mod lane;
 mod ldmatrix;
 mod matrix;
 mod mma;
+mod mma_scaled;
 mod movmatrix;
 mod scope;
 mod sealed;
@@ -29,6 +29,7 @@ mod site;
 mod stmatrix;
 mod tile_reader;
 
+pub mod forms;
 pub mod launch;
 pub mod raw;
 #[cfg(not(target_arch = "nvptx64"))]
@@ -43,8 +44,8 @@ pub use element::{
 };
 pub use float8::{F8E4M3, F8E5M2};
 pub use fragment::{
-    Accumulator, Bit, Fragment, FragmentA, FragmentB, FragmentRows, FragmentShape, Layout, M8N8K4, M8N8K16, M16N8K4,
-    M16N8K8, M16N8K16, M16N8K32, Registers, Role, RoleA, RoleB, RoleC, Shape,
+    Accumulator, Bit, Fragment, FragmentA, FragmentB, FragmentRows, FragmentShape, Layout, M8N8K4, M8N8K4Quad, M8N8K16, M8N8K32,
+    M8N8K128, M16N8K4, M16N8K8, M16N8K16, M16N8K32, M16N8K64, M16N8K128, M16N8K256, Registers, Role, RoleA, RoleB, RoleC, Shape,
 };
 pub use global::{Global, GlobalMut};
 pub use global_matrix::{GlobalMatrix, GlobalMatrixMut};
@@ -53,7 +54,10 @@ pub use lane::{LANES, Lane, LaneCapture, PerLane};
 pub use launch::Grid;
 pub use ldmatrix::LdMatrix;
 pub use matrix::{B16, Count, CountOf, CountRegisters, NoTrans, PairOf, Trans, Transposition, X1, X2, X4};
-pub use mma::{MMA_FORMS, Mma, MmaForm};
+pub use mma::{AndPopc, F8F6F4, Mma, MmaForm, Plain, Rm, Rn, Rp, Rz, SatFinite, Widen, XorPopc};
+pub use mma_scaled::{
+    MmaScaled, MmaScaledForm, Mxf4, Mxf4Nvf4, Mxf8f6f4, ScaleA, ScaleB, ScaledKind, Scales, Select, Selected, Selects,
+};
 pub use movmatrix::MovMatrix;
 pub use ptx_matrix_macros::{SharedLayout, kernel};
 pub use scope::{Block, Threads, Warp};
