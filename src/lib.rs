@@ -20,6 +20,7 @@ mod lane;
 mod ldmatrix;
 mod matrix;
 mod mma;
+mod mma_scaled;
 mod mma_sparse;
 mod movmatrix;
 mod scope;
@@ -45,8 +46,8 @@ pub use element::{
 };
 pub use float8::{F8E4M3, F8E5M2};
 pub use fragment::{
-    Accumulator, Bit, Fragment, FragmentA, FragmentB, FragmentRows, FragmentShape, FragmentSparseA, Layout, M8N8K4, M8N8K16, M16N8K4,
-    M16N8K8, M16N8K16, M16N8K32, M16N8K64, M16N8K128, Registers, Role, RoleA, RoleB, RoleC, RoleSparseA, Shape, SparseWidth,
+    Accumulator, Bit, Fragment, FragmentA, FragmentB, FragmentRows, FragmentShape, FragmentSparseA, Layout, M8N8K4, M8N8K4Quad, M8N8K16, M8N8K32,
+    M8N8K128, M16N8K4, M16N8K8, M16N8K16, M16N8K32, M16N8K64, M16N8K128, M16N8K256, Registers, Role, RoleA, RoleB, RoleC, RoleSparseA, Shape, SparseWidth,
 };
 pub use global::{Global, GlobalMut};
 pub use global_matrix::{GlobalMatrix, GlobalMatrixMut};
@@ -55,7 +56,10 @@ pub use lane::{LANES, Lane, LaneCapture, PerLane};
 pub use launch::Grid;
 pub use ldmatrix::LdMatrix;
 pub use matrix::{B16, Count, CountOf, CountRegisters, NoTrans, PairOf, Trans, Transposition, X1, X2, X4};
-pub use mma::{MMA_FORMS, Mma, MmaForm, Plain, SatFinite};
+pub use mma::{AndPopc, F8F6F4, Mma, MmaForm, Plain, Rm, Rn, Rp, Rz, SatFinite, Widen, XorPopc};
+pub use mma_scaled::{
+    MmaScaled, MmaScaledForm, Mxf4, Mxf4Nvf4, Mxf8f6f4, ScaleA, ScaleB, ScaledKind, Scales, Select, Selected, Selects,
+};
 pub use mma_sparse::{Among, AnyOrder, MmaSparse, MmaSparseForm, Ordered, Selector, SelectorsBelow};
 pub use movmatrix::MovMatrix;
 pub use ptx_matrix_macros::{SharedLayout, kernel};

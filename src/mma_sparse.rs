@@ -5,7 +5,7 @@ use crate::fragment::{FragmentShape, RoleB, RoleC, RoleSparseA, Shape, SparseWid
 use crate::mma::Plain;
 use crate::sealed::Sealed;
 use crate::site::Site;
-use crate::target::{BuildTarget, Supports};
+use crate::target::{BuildTarget, Requirement, Supports};
 use crate::{Accumulator, Element, FragmentB, FragmentSparseA, Metadata, PerLane, Warp};
 use core::marker::PhantomData;
 
@@ -20,6 +20,8 @@ use core::marker::PhantomData;
 /// | [`M16N8K32`](crate::M16N8K32), [`M16N8K64`](crate::M16N8K64) | 2, 1 | i8, u8 | i32 | [`SatFinite`](crate::SatFinite) | sm_80 |
 /// | [`M16N8K64`](crate::M16N8K64), [`M16N8K128`](crate::M16N8K128) | 2, 1 | [`s4`](crate::s4), [`u4`](crate::u4) | i32 | [`SatFinite`](crate::SatFinite) | sm_80 |
 /// | [`M16N8K64`](crate::M16N8K64) | 1 | [`F8E4M3`](crate::F8E4M3), [`F8E5M2`](crate::F8E5M2) | f32 | | sm_89 |
+/// | [`M16N8K64`](crate::M16N8K64) | 1 | `F8E4M3`, `F8E5M2` | f32 | [`F8F6F4`](crate::F8F6F4), ordered | sm_100a, 100f and the like |
+/// | [`M16N8K64`](crate::M16N8K64) | 1 | `F8E4M3`, `F8E5M2`, [`e3m2`](crate::e3m2), [`e2m3`](crate::e2m3), [`InByte`](crate::InByte)`<e2m1>` | f32, f16 | [`F8F6F4`](crate::F8F6F4), ordered | sm_120a, 120f and the like |
 ///
 /// Where two elements are named, A may be of one and B of the other. The option is a type; without it, it is [`Plain`].
 ///
@@ -106,7 +108,7 @@ selectors! {
 #[diagnostic::on_unimplemented(
     message = "there is no form `{Self}`",
     note = "`MmaSparse<Shape, A, B, C>` exists for tf32 x tf32 into f32 (`M16N8K8`, `M16N8K16`), f16 x f16 into f32 or f16 and bf16 x bf16 into f32 (`M16N8K16`, `M16N8K32`), i8 and u8 into i32 (`M16N8K32`, `M16N8K64`), s4 and u4 into i32 (`M16N8K64`, `M16N8K128`), F8E4M3 and F8E5M2 into f32 (`M16N8K64`)",
-    note = "`MmaSparse<Shape, A, B, C, Option>` exists with `SatFinite` for integers"
+    note = "`MmaSparse<Shape, A, B, C, Option>` exists with `SatFinite` for integers, `F8F6F4` for F8E4M3, F8E5M2, e3m2, e2m3 and InByte<e2m1> into f32 or f16 (`M16N8K64`, `Ordered`)"
 )]
 pub trait MmaSparseForm: Sealed {
     /// The left factor.
@@ -116,7 +118,7 @@ pub trait MmaSparseForm: Sealed {
     /// What is added to.
     type C;
     /// What the GPU must be.
-    type Needs;
+    type Needs: Requirement;
     /// The selectors: [`SelectorsBelow`] a number.
     type Selectors;
     /// How many there are.
@@ -186,6 +188,7 @@ macro_rules! implementations {
 
 crate::mma_sparse_forms!(implementations any);
 crate::mma_sparse_forms!(implementations ordered);
+crate::mma_sparse_ordered_forms!(implementations ordered);
 
 impl<S, A, B, C, O, Order, Target> MmaSparse<S, A, B, C, O, Order, Target>
 where

@@ -1,5 +1,8 @@
 //! The tables of `mma.sp` and `mma.sp::ordered_metadata` (PTX ISA 9.7.14.6.3).
 
+use super::{Form, ptx};
+use crate::target::Requirement;
+
 /// Hands the forms that there are with metadata in any order, and with `::ordered_metadata`, to a macro; before them, what stands
 /// behind its name. In a row are forms that differ only in the elements of A and B:
 ///
@@ -37,6 +40,34 @@ macro_rules! mma_sparse_forms {
 
             // fp8.
             m16n8k64  plain     f32 [(e4m3 e4m3) (e4m3 e5m2) (e5m2 e4m3) (e5m2 e5m2)] f32 (4 4 4 4) 1 sm_89 8.4 emulated;
+        }
+    };
+}
+
+/// Hands the forms that there are with `::ordered_metadata` only to a macro, as `mma_sparse_forms` does.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! mma_sparse_ordered_forms {
+    ($with:ident $($before:ident)*) => {
+        $with! {
+            [$($before)*]
+            // fp8, fp6 and fp4 in bytes: into f32, of fp8 alone, on all of Blackwell.
+            m16n8k64 f8f6f4 f32 [(e4m3 e4m3) (e4m3 e5m2) (e5m2 e4m3) (e5m2 e5m2)] f32 (4 4 4 4) 1 blackwell 8.6 absent;
+            m16n8k64 f8f6f4 f16 [(e4m3 e4m3) (e4m3 e5m2) (e5m2 e4m3) (e5m2 e5m2)] f16 (2 4 4 2) 1 blackwell_120 8.7 absent;
+            m16n8k64 f8f6f4 f16 [
+                (e2m1 e2m1) (e2m1 e2m3) (e2m1 e3m2) (e2m1 e4m3) (e2m1 e5m2)
+                (e2m3 e2m1) (e2m3 e2m3) (e2m3 e3m2) (e2m3 e4m3) (e2m3 e5m2)
+                (e3m2 e2m1) (e3m2 e2m3) (e3m2 e3m2) (e3m2 e4m3) (e3m2 e5m2)
+                (e4m3 e2m1) (e4m3 e2m3) (e4m3 e3m2)
+                (e5m2 e2m1) (e5m2 e2m3) (e5m2 e3m2)
+            ] f16 (2 4 4 2) 1 blackwell_120 8.7 absent;
+            m16n8k64 f8f6f4 f32 [
+                (e2m1 e2m1) (e2m1 e2m3) (e2m1 e3m2) (e2m1 e4m3) (e2m1 e5m2)
+                (e2m3 e2m1) (e2m3 e2m3) (e2m3 e3m2) (e2m3 e4m3) (e2m3 e5m2)
+                (e3m2 e2m1) (e3m2 e2m3) (e3m2 e3m2) (e3m2 e4m3) (e3m2 e5m2)
+                (e4m3 e2m1) (e4m3 e2m3) (e4m3 e3m2)
+                (e5m2 e2m1) (e5m2 e2m3) (e5m2 e3m2)
+            ] f32 (4 4 4 4) 1 blackwell_120 8.7 absent;
         }
     };
 }
@@ -79,3 +110,34 @@ macro_rules! mma_sparse_named {
         $with! { @named ${concat($shape, _kind_f8f6f4_, $elements)} $arguments }
     };
 }
+
+macro_rules! records {
+    ([$name:ident $family:ident $order:ident] $($shape:ident $q:ident $d:ident [$(($a:ident $b:ident))*] $c:ident
+        ($nd:literal $na:literal $nb:literal $nc:literal) $selectors:literal $needs:ident $version:tt $nature:ident;)*) => {
+        pub(super) const $name: &[Form] = &[$($(Form {
+            family: $family,
+            ptx: crate::mma_sparse_ptx!($order $q $shape $d $a $b $c),
+            register_bits: 32,
+            d: $nd,
+            a: $na,
+            b: $nb,
+            c: $nc,
+            scales: 0,
+            selectors: $selectors,
+            needs: <ptx::$needs as Requirement>::NEEDS,
+            ptx_version: records!(@version $order $version),
+            on_sm_90: ptx::$nature,
+        }),*),*];
+    };
+    // The first with `::ordered_metadata`.
+    (@version ordered 7.1) => { "8.5" };
+    (@version ordered 8.4) => { "8.5" };
+    (@version $order:ident $version:tt) => { stringify!($version) };
+}
+
+const SP: &str = "mma.sp";
+const ORDERED_SP: &str = "mma.sp::ordered_metadata";
+
+mma_sparse_forms!(records ANY SP any);
+mma_sparse_forms!(records ORDERED ORDERED_SP ordered);
+mma_sparse_ordered_forms!(records ORDERED_ONLY ORDERED_SP ordered);

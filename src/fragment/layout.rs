@@ -66,6 +66,34 @@ impl Layout {
         if bit < self.lane.len() { self.lane[bit] } else { self.index[bit - self.lane.len()] }
     }
 
+    /// Whether the first `count` elements of a lane, and the next, and so on, are neighbours: in a row, or, if not `in_rows`, in a
+    /// column.
+    pub(crate) const fn groups(self, count: usize, in_rows: bool) -> bool {
+        let mut bit = 0;
+        while 1 << bit < count {
+            let neighbours = match self.index[bit] {
+                Bit::Row(of) => !in_rows && of == bit as u32,
+                Bit::Col(of) => in_rows && of == bit as u32,
+            };
+            if !neighbours {
+                return false;
+            }
+            bit += 1;
+        }
+        true
+    }
+
+    /// Whether each register of two elements is an 8x8 matrix of `ldmatrix`: lane `l` holds elements `l % 4 * 2` and the next of
+    /// its row `l / 4`, or, if not `in_rows`, of its column.
+    pub(crate) const fn is_of_8x8(self, in_rows: bool) -> bool {
+        self.groups(2, in_rows)
+            && match self.lane {
+                [Bit::Col(1), Bit::Col(2), Bit::Row(0), Bit::Row(1), Bit::Row(2)] => in_rows,
+                [Bit::Row(1), Bit::Row(2), Bit::Col(0), Bit::Col(1), Bit::Col(2)] => !in_rows,
+                _ => false,
+            }
+    }
+
     /// The (row, column) of element `index` of `lane`.
     #[inline(always)]
     pub const fn position(self, lane: usize, index: usize) -> (usize, usize) {

@@ -1,6 +1,6 @@
 //! Fragments from and to shared tiles.
 
-use super::{Fragment, FragmentShape, Registers, Role, put, take};
+use super::{Fragment, FragmentShape, Layout, Registers, Role, put, take};
 use crate::element::{Bits16, Width};
 use crate::ldmatrix::LdMatrix;
 use crate::matrix::{B16, CountOf, NoTrans, PairOf, Trans};
@@ -66,6 +66,13 @@ impl<Frag, O> Clone for FragmentRows<Frag, O> {
 }
 impl<Frag, O> Copy for FragmentRows<Frag, O> {}
 
+const fn check_8x8<R: Role>(layout: Layout) {
+    assert!(
+        layout.is_of_8x8(R::PACKS_ROWS),
+        "the fragments of this shape are not made of the 8x8 matrices of `ldmatrix`: use `load_elements` and `store`"
+    );
+}
+
 /// Each register of a fragment of 16-bit elements is an 8x8 matrix of `ldmatrix`: the first is that of index 0, the
 /// second that of index 2, and so on.
 impl<R, F, T> Fragment<R, F, T>
@@ -113,6 +120,7 @@ where
     /// Where in the fragment the matrix row lies that a lane gives the address of.
     #[inline(always)]
     fn place<O: Order>(lane: Lane<'_>) -> (usize, usize) {
+        const { check_8x8::<R>(F::LAYOUT) };
         // Eight lanes to a matrix. Where there are fewer than four, the other lanes repeat them: sm_75 wants a valid address in
         // every lane.
         let (matrix, line) = (lane.id() / 8 % F::Registers::COUNT, lane.id() % 8);
@@ -219,6 +227,7 @@ where
     /// Where in a pair the matrix row lies that a lane gives the address of.
     #[inline(always)]
     fn place_in_pair<O: Order>(lane: Lane<'_>) -> (usize, usize) {
+        const { check_8x8::<R>(F::LAYOUT) };
         let (matrix, line) = (lane.id() / 8 % (2 * F::Registers::COUNT), lane.id() % 8);
         let (second, matrix) = (matrix / F::Registers::COUNT, matrix % F::Registers::COUNT);
         let (down, right) = F::LAYOUT.position(0, matrix * T::Width::PER_REGISTER);
@@ -300,6 +309,11 @@ fn opaque_address(address: u32) -> u32 {
 type PairCount<Registers> = <<Registers as PairOf>::Pair as CountOf>::Count;
 
 impl<R: Role, F: FragmentShape<R, T::Width>, T: Element> Fragment<R, F, T> {
+    /// Whether the elements of a register are neighbours in tiles of this order, as they are in the register.
+    const fn registers_lie_whole<O: Order>() -> bool {
+        T::Width::FILLS_BYTES && F::LAYOUT.groups(T::Width::PER_REGISTER, O::ROW_MAJOR)
+    }
+
     /// Stores the matrix at `at` of a tile: for any element type, on any GPU. `at` as for `load`.
     ///
     /// Where the elements of a register are neighbours in the tile, it goes there whole, else element by element.
@@ -317,7 +331,7 @@ impl<R: Role, F: FragmentShape<R, T::Width>, T: Element> Fragment<R, F, T> {
         let (tile, registers) = (*tile, &self.registers);
         warp.each(|lane| {
             let registers = lane.get(registers);
-            if O::ROW_MAJOR == R::PACKS_ROWS {
+            if Self::registers_lie_whole::<O>() {
                 for (index, register) in registers.as_ref().iter().enumerate() {
                     let (down, right) = F::LAYOUT.position(lane.id(), index * T::Width::PER_REGISTER);
                     // SAFETY: within the window, which is within the tile; chunks of 16 bytes, and the registers in them, lie whole.
@@ -349,7 +363,7 @@ impl<R: Role, F: FragmentShape<R, T::Width>, T: Element> Fragment<R, F, T> {
         let tile = *tile;
         Self::from_registers(warp.each(|lane| {
             let mut registers: F::Registers = bytemuck::Zeroable::zeroed();
-            if O::ROW_MAJOR == R::PACKS_ROWS {
+            if Self::registers_lie_whole::<O>() {
                 for (index, register) in registers.as_mut().iter_mut().enumerate() {
                     let (down, right) = F::LAYOUT.position(lane.id(), index * T::Width::PER_REGISTER);
                     // SAFETY: within the window, which is within the tile; chunks of 16 bytes, and the registers in them, lie whole.

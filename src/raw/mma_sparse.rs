@@ -80,3 +80,4 @@ macro_rules! functions {
 
 crate::mma_sparse_forms!(functions any);
 crate::mma_sparse_forms!(functions ordered);
+crate::mma_sparse_ordered_forms!(functions ordered);

@@ -88,6 +88,7 @@ pub fn block_product<
             A = FragmentA<M16N8K16, T>,
             B = FragmentB<M16N8K16, T>,
             C = Accumulator<M16N8K16, f32>,
+            D = Accumulator<M16N8K16, f32>,
             Needs = AtLeast<80>,
         >,
 {

@@ -4,7 +4,7 @@
 //! many columns as are kept, whatever the codes are: also such that are not allowed, of which this is a finding.
 
 use crate::fragment::{FragmentShape, RoleB, RoleC, RoleSparseA, Shape, SparseWidth};
-use crate::sim::arithmetic::ProductO as Product;
+use crate::sim::arithmetic::Product;
 use crate::sim::arithmetic::operands::{check_operand, remember_result};
 use crate::sim::findings::Misuse;
 use crate::sim::memory::race::Lanes;
