@@ -16,5 +16,6 @@ pub mod gemm;
 pub mod ladder;
 pub mod matrices;
 pub mod multiply;
+pub mod multiply_sparse;
 pub mod products;
 pub mod shared_memory;
