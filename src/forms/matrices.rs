@@ -11,8 +11,8 @@ const fn form(ptx: &'static str, d: usize, a: usize, needs: Needs, ptx_version: 
     Form { family, ptx, register_bits: 32, d, a, b: 0, c: 0, scales: 0, selectors: 0, needs, ptx_version, on_sm_90 }
 }
 
-const SM_75: Needs = Needs { sm: 75, specific: false };
-const SM_90: Needs = Needs { sm: 90, specific: false };
+const SM_75: Needs = Needs::at_least(75);
+const SM_90: Needs = Needs::at_least(90);
 const BLACKWELL: Needs = Needs { sm: 100, specific: true };
 
 use Nature::{Absent, Native};

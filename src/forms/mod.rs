@@ -33,11 +33,24 @@ pub struct Needs {
 }
 
 impl Needs {
+    /// This compute capability, times ten, or a newer one.
+    pub const fn at_least(sm: u32) -> Self {
+        Needs { sm, specific: false }
+    }
+
     /// Whether a target, as ptxas names it, has it.
     pub fn are_met_by(self, target: &str) -> bool {
         let Some(number) = target.strip_prefix("sm_") else { return false };
         let digits = number.trim_end_matches(['a', 'f']);
         digits.parse().is_ok_and(|sm: u32| sm >= self.sm) && (!self.specific || digits.len() < number.len())
+    }
+}
+
+/// `sm_90`, or `sm_120a or sm_120f`, for the least there is.
+impl core::fmt::Display for Needs {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        let sm = self.sm;
+        if self.specific { write!(f, "sm_{sm}a or sm_{sm}f") } else { write!(f, "sm_{sm}") }
     }
 }
 

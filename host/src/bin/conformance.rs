@@ -95,7 +95,7 @@ fn conformance(arguments: &Arguments) -> Result<Summary> {
         filter: arguments.filter.clone(),
         seed: arguments.seed,
         rounds: arguments.rounds,
-        capability: u32::MAX,
+        target: None,
         keep: arguments.record.as_ref().map(|_| arguments.record_bytes),
     };
     if arguments.validate {
@@ -108,7 +108,7 @@ fn conformance(arguments: &Arguments) -> Result<Summary> {
             let (target, text) = ptx_folder::best(&gpu, arguments.ptx.as_deref(), "ptx-matrix-kernels")?;
             let info = gpu.info().clone();
             eprintln!("{} (driver {}), PTX for {target}", info.name, info.driver);
-            options.capability = target.number();
+            options.target = Some(target.to_string());
             let summary = run(&GpuDevice::new(gpu, &text)?, &options)?;
             if let Some(file) = &arguments.record {
                 let recording = Recording {

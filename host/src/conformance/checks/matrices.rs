@@ -2,6 +2,7 @@
 
 use super::{Check, upload, with_output};
 use crate::conformance::{bytes, data, elements, reference};
+use ptx_matrix::forms::Needs;
 use ptx_matrix::launch::Device;
 use ptx_matrix::{B16, LdMatrix, MovMatrix, NoTrans, StMatrix, Trans, X1, X2, X4};
 use ptx_matrix_kernels::matrices as kernels;
@@ -71,7 +72,7 @@ pub fn checks<D: Device + 'static>() -> Vec<Check<D>> {
 fn load<D: Device + 'static>(ptx: &str, count: usize, trans: bool, launch: Load<D>) -> Check<D> {
     Check {
         name: ptx.to_string(),
-        needs: 75,
+        needs: Needs::at_least(75),
         rounds: 32,
         element: 4,
         inputs: Box::new(|rng| vec![bytes(&data::distinct(rng, ELEMENTS)), bytes(&data::choose(rng, 32, SLOTS))]),
@@ -89,7 +90,7 @@ fn load<D: Device + 'static>(ptx: &str, count: usize, trans: bool, launch: Load<
 fn store<D: Device + 'static>(ptx: &str, count: usize, trans: bool, launch: Store<D>) -> Check<D> {
     Check {
         name: ptx.to_string(),
-        needs: 90,
+        needs: Needs::at_least(90),
         rounds: 32,
         element: 2,
         inputs: Box::new(move |rng| {
@@ -110,7 +111,7 @@ fn store<D: Device + 'static>(ptx: &str, count: usize, trans: bool, launch: Stor
 fn transpose<D: Device + 'static>() -> Check<D> {
     Check {
         name: MovMatrix::<Trans, B16>::PTX.to_string(),
-        needs: 75,
+        needs: Needs::at_least(75),
         rounds: 32,
         element: 2,
         inputs: Box::new(|rng| vec![bytes(&data::distinct(rng, 64))]),

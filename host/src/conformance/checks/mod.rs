@@ -9,6 +9,7 @@ mod products;
 use super::Buffers;
 use super::data::Rng;
 use bytemuck::Pod;
+use ptx_matrix::forms::Needs;
 use ptx_matrix::launch::Device;
 use std::borrow::{Borrow, BorrowMut};
 
@@ -16,8 +17,8 @@ use std::borrow::{Borrow, BorrowMut};
 pub struct Check<D: Device> {
     /// What is checked: an instruction as in PTX and the kind of data, or the name of a kernel.
     pub name: String,
-    /// The least compute capability (75, 80, ...) that has the kernel.
-    pub needs: u32,
+    /// What the GPU must be to have the kernel.
+    pub needs: Needs,
     /// Seeds that one run tries.
     pub rounds: u64,
     /// Bytes of an element of the output, for reports.
