@@ -22,6 +22,7 @@ mod matrix;
 mod mma;
 mod mma_scaled;
 mod mma_sparse;
+mod mma_sparse_scaled;
 mod movmatrix;
 mod scope;
 mod sealed;
@@ -61,6 +62,7 @@ pub use mma_scaled::{
     MmaScaled, MmaScaledForm, Mxf4, Mxf4Nvf4, Mxf8f6f4, ScaleA, ScaleB, ScaledKind, Scales, Select, Selected, Selects,
 };
 pub use mma_sparse::{Among, AnyOrder, MmaSparse, MmaSparseForm, Ordered, Selector, SelectorsBelow};
+pub use mma_sparse_scaled::{MmaSparseScaled, MmaSparseScaledForm};
 pub use movmatrix::MovMatrix;
 pub use ptx_matrix_macros::{SharedLayout, kernel};
 pub use scope::{Block, Threads, Warp};

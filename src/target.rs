@@ -17,7 +17,11 @@ pub struct AtLeast<const SM: u32>;
 #[derive(Debug, Clone, Copy)]
 pub struct ArchSpecific<const SM: u32>;
 
-/// What a GPU must be, as a type: [`AtLeast`] or [`ArchSpecific`].
+/// A requirement: [`AtLeast`] `SM`, in a build for one architecture (`sm_120a`, `sm_121a`), and not for a family.
+#[derive(Debug, Clone, Copy)]
+pub struct ArchOnly<const SM: u32>;
+
+/// What a GPU must be, as a type: [`AtLeast`], [`ArchSpecific`] or [`ArchOnly`].
 pub trait Requirement: Sealed {
     /// The same as a value.
     const NEEDS: Needs;
@@ -25,12 +29,19 @@ pub trait Requirement: Sealed {
 
 impl<const SM: u32> Sealed for AtLeast<SM> {}
 impl<const SM: u32> Requirement for AtLeast<SM> {
-    const NEEDS: Needs = Needs { sm: SM, specific: false };
+    const NEEDS: Needs = Needs { sm: SM, specific: false, arch: false };
 }
 impl<const SM: u32> Sealed for ArchSpecific<SM> {}
 impl<const SM: u32> Requirement for ArchSpecific<SM> {
-    const NEEDS: Needs = Needs { sm: SM, specific: true };
+    const NEEDS: Needs = Needs { sm: SM, specific: true, arch: false };
 }
+
+impl<const SM: u32> Sealed for ArchOnly<SM> {}
+impl<const SM: u32> Requirement for ArchOnly<SM> {
+    const NEEDS: Needs = Needs { sm: SM, specific: true, arch: true };
+}
+impl Supports<ArchOnly<120>> for Sm120a {}
+impl Supports<ArchOnly<120>> for Sm121a {}
 
 /// `Self` is a GPU that fulfils the requirement `R`.
 #[diagnostic::on_unimplemented(

@@ -47,3 +47,44 @@ macro_rules! kernels {
 mma_sparse_forms!(kernels any);
 mma_sparse_forms!(kernels ordered);
 mma_sparse_ordered_forms!(kernels ordered);
+
+macro_rules! scaled_kernels {
+    ($($shape:ident $kind:ident $vec:literal $scale:ident [$(($a:ident $b:ident))*] $needs:ident $version:literal;)*) => {$($(
+        mma_sparse_scaled_named! { $shape $kind $vec $scale $a $b => scaled_kernels (
+            [ptx::$shape] [mma_element!($kind $a)] [mma_element!($kind $b)] [mma_kind!($kind $vec $scale)] [ptx::$scale]
+        ) }
+    )*)*};
+    (@named $kernel:ident ([$s:ty] [$a:ty] [$b:ty] [$kind:ty] [$scale:ty])) => {
+        /// The scales are row-major matrices, of as many columns as A has scales in a row, and as many rows as B has in a column.
+        #[kernel(threads = 32, target = "sm_120a")]
+        pub fn $kernel(
+            block: &Block,
+            a: Global<$a>,
+            metadata: Global<u32>,
+            b: Global<$b>,
+            c: Global<f32>,
+            scales_a: Global<$scale>,
+            scales_b: Global<$scale>,
+            d: GlobalMut<f32>,
+        ) {
+            let warp = block.warp();
+            let metadata = Metadata::load(warp, metadata, 0);
+            let a = FragmentSparseA::<$s, $a>::from_fn(warp, |row, col| a.get(row * (<$s>::K / 2) + col));
+            let b = FragmentB::<$s, $b>::from_fn(warp, |k, col| b.get(k * <$s>::N + col));
+            let mut acc = Accumulator::<$s, f32>::from_fn(warp, |row, col| c.get(row * <$s>::N + col));
+            // What lies in the register beside the scales that are meant is not those.
+            let wrong = <$scale>::from_bits(0x55);
+            let meant = Selected { byte: 0, thread: 1 };
+            let scales_a = ScaleA::<$kind>::from_fn(warp, |set, row, of| {
+                if set == meant { scales_a.get(row * <$kind>::SCALES + of) } else { wrong }
+            });
+            let scales_b = ScaleB::<$kind>::from_fn(warp, |set, col, of| {
+                if set == meant { scales_b.get(of * <$s>::N + col) } else { wrong }
+            });
+            type Form = MmaSparseScaled<$s, $a, $b, $kind, Select<0, 1>, Select<0, 1>>;
+            Form::accumulate(warp, &mut acc, (&a, &metadata, &scales_a), (&b, &scales_b));
+            acc.for_each(warp, |row, col, value| d.set(row * <$s>::N + col, value));
+        }
+    };
+}
+mma_sparse_scaled_forms!(scaled_kernels);

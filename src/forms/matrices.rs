@@ -13,7 +13,7 @@ const fn form(ptx: &'static str, d: usize, a: usize, needs: Needs, ptx_version: 
 
 const SM_75: Needs = Needs::at_least(75);
 const SM_90: Needs = Needs::at_least(90);
-const BLACKWELL: Needs = Needs { sm: 100, specific: true };
+const BLACKWELL: Needs = Needs { sm: 100, specific: true, arch: false };
 
 use Nature::{Absent, Native};
 

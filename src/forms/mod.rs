@@ -1,7 +1,7 @@
 //! The legal forms of the matrix instructions: tables, of which everything else that is one a form is made, and the list of
 //! them all, [`FORMS`].
 //!
-//! `dense.rs` and `scaled.rs` are `mma`, `sparse.rs` is `mma.sp`, `matrices.rs` is `ldmatrix`, `stmatrix` and `movmatrix`. `raw` makes its functions of
+//! `dense.rs` and `scaled.rs` are `mma`, `sparse.rs` and `sparse_scaled.rs` are `mma.sp`, `matrices.rs` is `ldmatrix`, `stmatrix` and `movmatrix`. `raw` makes its functions of
 //! them, the typed instructions their implementations, the conformance run its kernels; `tests/forms.rs` compares them with a list
 //! of what ptxas accepts.
 
@@ -9,6 +9,7 @@ mod dense;
 mod matrices;
 mod scaled;
 mod sparse;
+mod sparse_scaled;
 
 use crate::target::Requirement;
 
@@ -30,19 +31,22 @@ pub struct Needs {
     pub sm: u32,
     /// Whether the build must be for one architecture or family (`sm_120a`, `sm_120f`), and not for newer ones as well.
     pub specific: bool,
+    /// Whether it must be for one architecture: a family will not do.
+    pub arch: bool,
 }
 
 impl Needs {
     /// This compute capability, times ten, or a newer one.
     pub const fn at_least(sm: u32) -> Self {
-        Needs { sm, specific: false }
+        Needs { sm, specific: false, arch: false }
     }
 
     /// Whether a target, as ptxas names it, has it.
     pub fn are_met_by(self, target: &str) -> bool {
         let Some(number) = target.strip_prefix("sm_") else { return false };
         let digits = number.trim_end_matches(['a', 'f']);
-        digits.parse().is_ok_and(|sm: u32| sm >= self.sm) && (!self.specific || digits.len() < number.len())
+        let kind = &number[digits.len()..];
+        digits.parse().is_ok_and(|sm: u32| sm >= self.sm) && (!self.specific || kind == "a" || kind == "f" && !self.arch)
     }
 }
 
@@ -50,7 +54,11 @@ impl Needs {
 impl core::fmt::Display for Needs {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         let sm = self.sm;
-        if self.specific { write!(f, "sm_{sm}a or sm_{sm}f") } else { write!(f, "sm_{sm}") }
+        match (self.specific, self.arch) {
+            (false, _) => write!(f, "sm_{sm}"),
+            (true, false) => write!(f, "sm_{sm}a or sm_{sm}f"),
+            (true, true) => write!(f, "sm_{sm}a"),
+        }
     }
 }
 
@@ -84,7 +92,7 @@ pub struct Form {
 }
 
 /// All forms, table by table.
-pub const FORMS: &[&[Form]] = &[matrices::FORMS, DENSE, SCALED, sparse::ANY, sparse::ORDERED, sparse::ORDERED_ONLY];
+pub const FORMS: &[&[Form]] = &[matrices::FORMS, DENSE, SCALED, sparse::ANY, sparse::ORDERED, sparse::ORDERED_ONLY, sparse_scaled::FORMS];
 
 /// All forms, in the order of the tables.
 pub fn all() -> impl Iterator<Item = &'static Form> {
@@ -231,7 +239,7 @@ crate::mma_scaled_forms!(scaled_records);
 #[allow(non_camel_case_types, non_upper_case_globals, missing_docs, reason = "as in PTX and in the tables")]
 pub mod ptx {
     use super::Nature;
-    use crate::target::{ArchSpecific, AtLeast};
+    use crate::target::{ArchOnly, ArchSpecific, AtLeast};
 
     pub use crate::{b1, bf16, e2m1, e2m3, e3m2, f16, s4, tf32, u4, ue4m3, ue8m0};
     pub use core::primitive::{f32, f64, u8};
@@ -271,6 +279,7 @@ pub mod ptx {
 
     pub type blackwell = ArchSpecific<100>;
     pub type blackwell_120 = ArchSpecific<120>;
+    pub type only_120 = ArchOnly<120>;
 
     pub const native: Nature = Nature::Native;
     pub const emulated: Nature = Nature::Emulated;

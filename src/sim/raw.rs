@@ -3,7 +3,7 @@
 use crate::fragment::{FragmentShape, Registers, RoleA, RoleB, RoleC, RoleSparseA, Shape, SparseWidth};
 use crate::lane::LANES;
 use crate::mma_scaled::{ScaleA, ScaleB, ScaledKind, Selected};
-use crate::sim::arithmetic::{MetadataOrder, Product, ScaledProduct, multiply, multiply_scaled, multiply_sparse};
+use crate::sim::arithmetic::{MetadataOrder, Product, ScaledProduct, multiply, multiply_scaled, multiply_sparse, multiply_sparse_scaled};
 use crate::sim::findings::Misuse;
 use crate::sim::memory::shared::{load_shared, store_shared};
 use crate::sim::memory::{copies, matrix, slices};
@@ -99,6 +99,36 @@ where
         let mut acc = Accumulator::<S, C>::from_registers(mapped(&operands, |(_, _, c, ..)| c));
         let metadata = mapped(&operands, |(_, _, _, metadata, _)| metadata);
         multiply_sparse::<S, A, B, C, O, Order>((site, form), selector as usize, &mut acc, &a, &b, &metadata);
+        acc.registers()
+    })
+}
+
+/// `mma.sp` with scaled blocks.
+#[track_caller]
+pub(crate) fn multiply_sparse_scaled_registers<S, A, B, K>(
+    form: &'static str,
+    (a, metadata, scales_a, select_a): (RegistersOf<S, RoleSparseA, A>, u32, u32, Selected),
+    (b, scales_b, select_b): (RegistersOf<S, RoleB, B>, u32, Selected),
+    c: RegistersOf<S, RoleC, f32>,
+) -> RegistersOf<S, RoleC, f32>
+where
+    S: Shape
+        + FragmentShape<RoleSparseA, A::Width>
+        + FragmentShape<RoleB, B::Width>
+        + FragmentShape<RoleC, <f32 as Element>::Width>,
+    A: Element<Width: SparseWidth> + ScaledProduct<B, K, Scale = K::Scale>,
+    B: Element<Width = A::Width>,
+    K: ScaledKind,
+{
+    collective(Site::here(), form, (a, b, c, metadata, (scales_a, scales_b)), move |_, site, operands| {
+        let a = Fragment::from_registers(mapped(&operands, |(a, ..)| a));
+        let b = Fragment::from_registers(mapped(&operands, |(_, b, ..)| b));
+        let mut acc = Accumulator::<S, f32>::from_registers(mapped(&operands, |(_, _, c, ..)| c));
+        let metadata = mapped(&operands, |(.., metadata, _)| metadata);
+        let scales_a = ScaleA::<K>::from_registers(mapped(&operands, |(.., scales)| scales.0));
+        let scales_b = ScaleB::<K>::from_registers(mapped(&operands, |(.., scales)| scales.1));
+        let (a, b) = ((&a, &metadata, &scales_a, select_a), (&b, &scales_b, select_b));
+        multiply_sparse_scaled::<S, A, B, K>((site, form), &mut acc, a, b);
         acc.registers()
     })
 }

@@ -12,7 +12,7 @@ mod sparse;
 
 pub(crate) use multiply::{multiply, multiply_scaled};
 pub(crate) use scaled::ScaledProduct;
-pub(crate) use sparse::{MetadataOrder, multiply_sparse};
+pub(crate) use sparse::{MetadataOrder, multiply_sparse, multiply_sparse_scaled};
 
 use std::vec::Vec;
 

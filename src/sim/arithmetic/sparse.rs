@@ -4,7 +4,8 @@
 //! many columns as are kept, whatever the codes are: also such that are not allowed, of which this is a finding.
 
 use crate::fragment::{FragmentShape, RoleB, RoleC, RoleSparseA, Shape, SparseWidth};
-use crate::sim::arithmetic::Product;
+use crate::mma_scaled::{ScaleA, ScaleB, ScaledKind, Selected};
+use crate::sim::arithmetic::{Product, ScaledProduct};
 use crate::sim::arithmetic::operands::{check_operand, remember_result};
 use crate::sim::findings::Misuse;
 use crate::sim::memory::race::Lanes;
@@ -51,6 +52,39 @@ pub(crate) fn multiply_sparse<S, A, B, C, O, Order>(
     let (a, b, c) = (a.matrix(), b.matrix(), acc.matrix());
     let rows = a.chunks(S::K / 2).zip(kept.chunks(chunks)).zip(c.chunks(S::N));
     let d: Vec<C> = rows.flat_map(|((a, kept), c)| A::multiply(a, &picked(&b, kept, S::N), c, S::N, S::K / 2)).collect();
+    *acc = Accumulator::from_matrix(&d);
+    remember_result(site, acc);
+}
+
+/// The same with scaled blocks, of which a register has the metadata of one matrix. What is published is of a dense A.
+pub(crate) fn multiply_sparse_scaled<S, A, B, K>(
+    (site, form): (Site, &'static str),
+    acc: &mut Accumulator<S, f32>,
+    (a, metadata, scales_a, select_a): (&FragmentSparseA<S, A>, &PerLane<u32>, &ScaleA<K>, Selected),
+    (b, scales_b, select_b): (&FragmentB<S, B>, &ScaleB<K>, Selected),
+) where
+    S: Shape
+        + FragmentShape<RoleSparseA, A::Width>
+        + FragmentShape<RoleB, B::Width>
+        + FragmentShape<RoleC, <f32 as Element>::Width>,
+    A: Element<Width: SparseWidth> + ScaledProduct<B, K, Scale = K::Scale>,
+    B: Element<Width = A::Width>,
+    K: ScaledKind,
+{
+    note_collective(site, form);
+    check_operand(site, a);
+    check_operand(site, b);
+    check_operand(site, acc);
+    let chunks = S::K / A::Width::CHUNK;
+    let kept = codes::<A::Width>(S::M, 0..chunks, metadata);
+    check_codes::<A::Width, Ordered>((site, form), 0, chunks, &kept);
+    let (a, b, c) = (a.matrix(), b.matrix(), acc.matrix());
+    let (scales_a, scales_b) = (scales_a.matrix(select_a), scales_b.matrix(select_b));
+    let rows = a.chunks(S::K / 2).zip(kept.chunks(chunks)).zip(c.chunks(S::N)).zip(scales_a.chunks(K::SCALES));
+    let row = |(((a, kept), c), scales_a)| {
+        A::multiply(a, &picked(&b, kept, S::N), c, scales_a, &scales_b, S::N, S::K / 2)
+    };
+    let d: Vec<f32> = rows.flat_map(row).collect();
     *acc = Accumulator::from_matrix(&d);
     remember_result(site, acc);
 }

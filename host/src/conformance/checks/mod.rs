@@ -4,6 +4,7 @@ mod copies;
 mod fragments;
 mod matrices;
 mod multiply;
+mod multiply_sparse;
 mod products;
 
 use super::Buffers;
@@ -39,7 +40,14 @@ pub type RunOn<D> = Box<dyn Fn(&D, &Buffers) -> Result<Vec<u8>, <D as Device>::E
 
 /// All checks.
 pub fn all<D: Device + 'static>() -> Vec<Check<D>> {
-    let families = [matrices::checks(), multiply::checks(), fragments::checks(), copies::checks(), products::checks()];
+    let families = [
+        matrices::checks(),
+        multiply::checks(),
+        multiply_sparse::checks(),
+        fragments::checks(),
+        copies::checks(),
+        products::checks(),
+    ];
     families.into_iter().flatten().collect()
 }
 

@@ -1,13 +1,16 @@
 //! `mma.sp`.
 
 use super::{Check, upload, with_output};
-use crate::conformance::data::{self, Element, Kind, Rng};
-use crate::conformance::reference::{self, Factor, Granularity};
+use crate::conformance::data::{self, Element, Kind, Rng, Scale};
+use crate::conformance::reference::{self, Factor, Granularity, ScaledFactor};
 use crate::conformance::{bytes, elements};
 use ptx_matrix::forms::{Needs, ptx};
 use ptx_matrix::launch::Device;
 use ptx_matrix::target::Requirement;
-use ptx_matrix::{MmaSparse, MmaSparseForm, Shape, Width, mma_element, mma_sparse_forms, mma_sparse_named, mma_sparse_ordered_forms};
+use ptx_matrix::{
+    MmaSparse, MmaSparseForm, Shape, Width, mma_element, mma_kind, mma_sparse_forms, mma_sparse_named, mma_sparse_ordered_forms,
+    mma_sparse_scaled_forms, mma_sparse_scaled_named, mma_sparse_scaled_ptx,
+};
 use ptx_matrix_kernels::multiply_sparse as kernels;
 use rand::RngExt;
 use rand::seq::IndexedRandom;
@@ -21,6 +24,17 @@ type Launch<D, A, B, C> = fn(
     &<D as Device>::Buffer<B>,
     &<D as Device>::Buffer<C>,
     &mut <D as Device>::Buffer<C>,
+) -> Result<<D as Device>::Report, <D as Device>::Error>;
+
+type LaunchScaled<D, A, B, S> = fn(
+    &D,
+    &<D as Device>::Buffer<A>,
+    &<D as Device>::Buffer<u32>,
+    &<D as Device>::Buffer<B>,
+    &<D as Device>::Buffer<f32>,
+    &<D as Device>::Buffer<S>,
+    &<D as Device>::Buffer<S>,
+    &mut <D as Device>::Buffer<f32>,
 ) -> Result<<D as Device>::Report, <D as Device>::Error>;
 
 pub fn checks<D: Device + 'static>() -> Vec<Check<D>> {
@@ -45,6 +59,24 @@ pub fn checks<D: Device + 'static>() -> Vec<Check<D>> {
     mma_sparse_forms!(of_each_form any);
     mma_sparse_forms!(of_each_form ordered);
     mma_sparse_ordered_forms!(of_each_form ordered);
+
+    macro_rules! of_each_scaled_form {
+        ($($shape:ident $kind:ident $vec:literal $scale:ident [$(($a:ident $b:ident))*] $needs:ident $version:literal;)*) => {$($(
+            mma_sparse_scaled_named! { $shape $kind $vec $scale $a $b => of_each_scaled_form (
+                $vec [mma_sparse_scaled_ptx!($shape $kind $vec $scale $a $b)] $needs
+                [ptx::$shape] [mma_element!($kind $a)] [mma_element!($kind $b)] [mma_kind!($kind $vec $scale)]
+            ) }
+        )*)*};
+        (@named $kernel:ident ($vec:literal [$ptx:expr] $needs:ident [$s:ty] [$a:ty] [$b:ty] [$kind:ty])) => {
+            checks.extend(<$a as Element>::KINDS.iter().map(|&kind| {
+                let needs = <ptx::$needs as Requirement>::NEEDS;
+                multiply_scaled::<D, $s, $a, $b, $kind>($ptx, $vec, needs, kind, |d, a, metadata, b, c, scales_a, scales_b, out| {
+                    kernels::$kernel::launch(d, 1, a, metadata, b, c, scales_a, scales_b, out)
+                })
+            }));
+        };
+    }
+    mma_sparse_scaled_forms!(of_each_scaled_form);
     checks
 }
 
@@ -104,10 +136,67 @@ where
                 let (a, c) = (&a[block * m * k / 2..][..m * k / 2], &c[block * m * n..][..m * n]);
                 let b = &b[block * k * n..][..k * n];
                 for selector in 0..form.selectors {
-                    d.extend(reference::multiply_sparse((m, n, k), (a, b, c), granularity, (words, selector), dot));
+                    let element = |a: &[A], b: &[B], (row, col): (usize, usize)| dot(a, b, c[row * n + col]);
+                    d.extend(reference::multiply_sparse((m, n, k), (a, b), granularity, (words, selector), element));
                 }
             }
             bytes(&d)
+        }),
+    }
+}
+
+/// Input: what is kept of A, the metadata, B and C, row by row, and the scales of A and B, likewise.
+fn multiply_scaled<D, S, A, B, K>(
+    ptx: &str,
+    scales: usize,
+    needs: Needs,
+    kind: Kind,
+    launch: LaunchScaled<D, A, B, A::Scale>,
+) -> Check<D>
+where
+    D: Device + 'static,
+    S: Shape,
+    A: Element + ScaledFactor<B, K, Scale: Scale> + ptx_matrix::Element,
+    B: Element + data::Float,
+{
+    let (m, n, k) = (S::M, S::N, S::K);
+    let granularity = Granularity::of(A::Width::BITS);
+    Check {
+        name: format!("{ptx}, {}", kind.name()),
+        needs,
+        rounds: 4,
+        element: size_of::<f32>(),
+        inputs: Box::new(move |rng| {
+            let a = data::factors::<A>(rng, m * k / 2, kind);
+            let metadata: Vec<u32> = (0..32).map(|_| word(rng, granularity.codes(true))).collect();
+            let (b, c) = (data::factors::<B>(rng, k * n, kind), data::sums::<f32>(rng, m * n, kind));
+            let mut draw = |len: usize| bytes(&(0..len).map(|_| A::Scale::draw(rng, kind)).collect::<Vec<A::Scale>>());
+            let (scales_a, scales_b) = (draw(m * scales), draw(n * scales));
+            vec![bytes(&a), bytes(&metadata), bytes(&b), bytes(&c), scales_a, scales_b]
+        }),
+        run: Box::new(move |device, inputs| {
+            let a = upload::<D, A>(device, &inputs[0])?;
+            let metadata = upload::<D, u32>(device, &inputs[1])?;
+            let (b, c) = (upload::<D, B>(device, &inputs[2])?, upload::<D, f32>(device, &inputs[3])?);
+            let scales_a = upload::<D, A::Scale>(device, &inputs[4])?;
+            let scales_b = upload::<D, A::Scale>(device, &inputs[5])?;
+            with_output(device, m * n, |out| {
+                let (a, metadata, b, c) = (a.borrow(), metadata.borrow(), b.borrow(), c.borrow());
+                launch(device, a, metadata, b, c, scales_a.borrow(), scales_b.borrow(), out)
+            })
+        }),
+        reference: Box::new(move |inputs| {
+            let (a, words) = (elements::<A>(&inputs[0]), elements::<u32>(&inputs[1]));
+            let (b, c) = (elements::<B>(&inputs[2]), elements::<f32>(&inputs[3]));
+            let (scales_a, scales_b) = (elements::<A::Scale>(&inputs[4]), elements::<A::Scale>(&inputs[5]));
+            let element = |a: &[A], b: &[B], (row, col): (usize, usize)| {
+                let of_col: Vec<A::Scale> = (0..scales).map(|i| scales_b[i * n + col]).collect();
+                match kind {
+                    Kind::Integers => reference::exact(a, b, c[row * n + col]),
+                    _ => A::dot((a, &scales_a[row * scales..][..scales]), (b, &of_col), c[row * n + col]),
+                }
+            };
+            bytes(&reference::multiply_sparse((m, n, k), (&a, &b), granularity, (&words, 0), element))
         }),
     }
 }

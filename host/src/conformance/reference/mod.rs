@@ -4,9 +4,11 @@
 mod chain;
 mod number;
 mod scaled;
+mod sparse;
 mod tensor_core;
 
 pub use scaled::{ScaledFactor, scaled};
+pub use sparse::{Granularity, multiply_sparse};
 pub use tensor_core::tensor_core;
 
 use super::data::Element;

@@ -75,14 +75,14 @@ impl Granularity {
 }
 
 /// D = A x B + C for row-major matrices, of which A has what is kept: each element by `dot(row of A, those elements of the column
-/// of B, element of C)`. The metadata are 32 words, among which the selector chooses.
-pub fn multiply_sparse<A, B: Copy, C: Copy>(
+/// of B, (row, column))`. The metadata are 32 words, among which the selector chooses.
+pub fn multiply_sparse<A, B: Copy, D>(
     (m, n, k): (usize, usize, usize),
-    (a, b, c): (&[A], &[B], &[C]),
+    (a, b): (&[A], &[B]),
     granularity: Granularity,
     (words, selector): (&[u32], usize),
-    dot: impl Fn(&[A], &[B], C) -> C,
-) -> Vec<C> {
+    dot: impl Fn(&[A], &[B], (usize, usize)) -> D,
+) -> Vec<D> {
     let chunks = k / granularity.columns();
     let mut d = Vec::with_capacity(m * n);
     for row in 0..m {
@@ -94,7 +94,7 @@ pub fn multiply_sparse<A, B: Copy, C: Copy>(
             .collect();
         for col in 0..n {
             let of_b: Vec<B> = rows_of_b.iter().map(|row| b[row * n + col]).collect();
-            d.push(dot(&a[row * k / 2..(row + 1) * k / 2], &of_b, c[row * n + col]));
+            d.push(dot(&a[row * k / 2..(row + 1) * k / 2], &of_b, (row, col)));
         }
     }
     d
