@@ -1,5 +1,5 @@
-//! `mma.sync`: one form a kernel, of the form's name, D = A x B + C on row-major matrices in global memory. The kernels are made
-//! of the tables in `src/forms/`.
+//! `mma.sync`: one form a kernel, of the form's name, D = A x B + C on row-major matrices in global memory; each block has its
+//! own, which lie one behind the other. The kernels are made of the tables in `src/forms/`.
 
 use ptx_matrix::forms::ptx;
 use ptx_matrix::*;
@@ -19,12 +19,13 @@ macro_rules! kernels {
     (@kernel $target:literal $kernel:ident [$s:ty] [$a:ty] [$b:ty] [$c:ty] [$d:ty] [$q:ty]) => {
         #[kernel(threads = 32, target = $target)]
         pub fn $kernel(block: &Block, a: Global<$a>, b: Global<$b>, c: Global<$c>, d: GlobalMut<$d>) {
-            let warp = block.warp();
-            let a = FragmentA::<$s, $a>::from_fn(warp, |row, k| a.get(row * <$s>::K + k));
-            let b = FragmentB::<$s, $b>::from_fn(warp, |k, col| b.get(k * FragmentB::<$s, $b>::COLS + col));
-            let c = Accumulator::<$s, $c>::from_fn(warp, |row, col| c.get(row * <$s>::N + col));
+            let (warp, index) = (block.warp(), block.index().x as usize);
+            let (m, n) = (FragmentA::<$s, $a>::ROWS, FragmentB::<$s, $b>::COLS);
+            let a = FragmentA::<$s, $a>::from_fn(warp, |row, k| a.get((index * m + row) * <$s>::K + k));
+            let b = FragmentB::<$s, $b>::from_fn(warp, |k, col| b.get((index * <$s>::K + k) * n + col));
+            let c = Accumulator::<$s, $c>::from_fn(warp, |row, col| c.get((index * m + row) * <$s>::N + col));
             let product = Mma::<$s, $a, $b, $c, $q>::multiply(warp, &a, &b, &c);
-            product.for_each(warp, |row, col, value| d.set(row * <$s>::N + col, value));
+            product.for_each(warp, |row, col, value| d.set((index * m + row) * <$s>::N + col, value));
         }
     };
 }
@@ -50,23 +51,23 @@ macro_rules! scaled_kernels {
             scales_b: Global<$scale>,
             d: GlobalMut<f32>,
         ) {
-            let warp = block.warp();
-            let a = FragmentA::<$s, $a>::from_fn(warp, |row, k| a.get(row * <$s>::K + k));
-            let b = FragmentB::<$s, $b>::from_fn(warp, |k, col| b.get(k * <$s>::N + col));
-            let mut acc = Accumulator::<$s, f32>::from_fn(warp, |row, col| c.get(row * <$s>::N + col));
+            let (warp, index) = (block.warp(), block.index().x as usize);
+            let a = FragmentA::<$s, $a>::from_fn(warp, |row, k| a.get((index * <$s>::M + row) * <$s>::K + k));
+            let b = FragmentB::<$s, $b>::from_fn(warp, |k, col| b.get((index * <$s>::K + k) * <$s>::N + col));
+            let mut acc = Accumulator::<$s, f32>::from_fn(warp, |row, col| c.get((index * <$s>::M + row) * <$s>::N + col));
             // What lies in the register beside the scales that are meant is not those.
             let wrong = <$scale>::from_bits(0x55);
             let meant = Selected { byte: 0, thread: 1 };
             let scales_a = ScaleA::<$kind>::from_fn(warp, |set, row, of| {
-                if set == meant { scales_a.get(row * <$kind>::SCALES + of) } else { wrong }
+                if set == meant { scales_a.get((index * <$s>::M + row) * <$kind>::SCALES + of) } else { wrong }
             });
             let scales_b = ScaleB::<$kind>::from_fn(warp, |set, col, of| {
-                if set == meant { scales_b.get(of * <$s>::N + col) } else { wrong }
+                if set == meant { scales_b.get((index * <$kind>::SCALES + of) * <$s>::N + col) } else { wrong }
             });
             MmaScaled::<$s, $a, $b, $kind, Select<0, 1>, Select<0, 1>>::accumulate(
                 warp, &mut acc, (&a, &scales_a), (&b, &scales_b),
             );
-            acc.for_each(warp, |row, col, value| d.set(row * <$s>::N + col, value));
+            acc.for_each(warp, |row, col, value| d.set((index * <$s>::M + row) * <$s>::N + col, value));
         }
     };
 }

@@ -67,23 +67,24 @@ macro_rules! scaled_kernels {
             scales_b: Global<$scale>,
             d: GlobalMut<f32>,
         ) {
-            let warp = block.warp();
-            let metadata = Metadata::load(warp, metadata, 0);
-            let a = FragmentSparseA::<$s, $a>::from_fn(warp, |row, col| a.get(row * (<$s>::K / 2) + col));
-            let b = FragmentB::<$s, $b>::from_fn(warp, |k, col| b.get(k * <$s>::N + col));
-            let mut acc = Accumulator::<$s, f32>::from_fn(warp, |row, col| c.get(row * <$s>::N + col));
+            const HALF: usize = <$s>::K / 2;
+            let (warp, which) = (block.warp(), block.index().x as usize);
+            let metadata = Metadata::load(warp, metadata, which);
+            let a = FragmentSparseA::<$s, $a>::from_fn(warp, |row, col| a.get((which * <$s>::M + row) * HALF + col));
+            let b = FragmentB::<$s, $b>::from_fn(warp, |k, col| b.get((which * <$s>::K + k) * <$s>::N + col));
+            let mut acc = Accumulator::<$s, f32>::from_fn(warp, |row, col| c.get((which * <$s>::M + row) * <$s>::N + col));
             // What lies in the register beside the scales that are meant is not those.
             let wrong = <$scale>::from_bits(0x55);
             let meant = Selected { byte: 0, thread: 1 };
             let scales_a = ScaleA::<$kind>::from_fn(warp, |set, row, of| {
-                if set == meant { scales_a.get(row * <$kind>::SCALES + of) } else { wrong }
+                if set == meant { scales_a.get((which * <$s>::M + row) * <$kind>::SCALES + of) } else { wrong }
             });
             let scales_b = ScaleB::<$kind>::from_fn(warp, |set, col, of| {
-                if set == meant { scales_b.get(of * <$s>::N + col) } else { wrong }
+                if set == meant { scales_b.get((which * <$kind>::SCALES + of) * <$s>::N + col) } else { wrong }
             });
             type Form = MmaSparseScaled<$s, $a, $b, $kind, Select<0, 1>, Select<0, 1>>;
             Form::accumulate(warp, &mut acc, (&a, &metadata, &scales_a), (&b, &scales_b));
-            acc.for_each(warp, |row, col, value| d.set(row * <$s>::N + col, value));
+            acc.for_each(warp, |row, col, value| d.set((which * <$s>::M + row) * <$s>::N + col, value));
         }
     };
 }

@@ -2,7 +2,14 @@
 
 use super::{Form, Nature, Needs};
 
-const fn form(ptx: &'static str, d: usize, a: usize, needs: Needs, ptx_version: &'static str, on_sm_90: Nature) -> Form {
+const fn form(
+    ptx: &'static str,
+    d: usize,
+    a: usize,
+    needs: Needs,
+    ptx_version: &'static str,
+    on_sm_90: Nature,
+) -> Form {
     let family = match ptx.as_bytes()[0] {
         b'l' => "ldmatrix",
         b's' => "stmatrix",

@@ -166,8 +166,12 @@ macro_rules! mma_element {
 /// By what the simulator knows the arithmetic of a form: its option, but for `m8n8k4` with f16.
 #[cfg(not(target_arch = "nvptx64"))]
 macro_rules! mma_arithmetic {
-    (m8n8k4 f16 plain) => { crate::sim::Quad };
-    ($shape:ident $a:ident $q:ident) => { crate::forms::ptx::$q };
+    (m8n8k4 f16 plain) => {
+        crate::sim::Quad
+    };
+    ($shape:ident $a:ident $q:ident) => {
+        crate::forms::ptx::$q
+    };
 }
 #[cfg(not(target_arch = "nvptx64"))]
 pub(crate) use mma_arithmetic;
@@ -178,8 +182,18 @@ pub(crate) use mma_arithmetic;
 macro_rules! mma_scaled_ptx {
     ($shape:ident $kind:ident $vec:literal $scale:ident $a:ident $b:ident) => {
         concat!(
-            "mma.sync.aligned.", stringify!($shape), ".row.col.kind::", stringify!($kind), ".block_scale.scale_vec::", stringify!($vec), "X.f32.",
-            stringify!($a), ".", stringify!($b), ".f32.", stringify!($scale)
+            "mma.sync.aligned.",
+            stringify!($shape),
+            ".row.col.kind::",
+            stringify!($kind),
+            ".block_scale.scale_vec::",
+            stringify!($vec),
+            "X.f32.",
+            stringify!($a),
+            ".",
+            stringify!($b),
+            ".f32.",
+            stringify!($scale)
         )
     };
 }
@@ -264,8 +278,8 @@ pub mod ptx {
     pub type col = crate::ColMajor;
 
     pub use crate::mma::{
-        AndPopc as and_popc, F8F6F4 as f8f6f4, Plain as plain, Rm as rm, Rn as rn, Rp as rp, Rz as rz, SatFinite as satfinite,
-        Widen as widen, XorPopc as xor_popc,
+        AndPopc as and_popc, F8F6F4 as f8f6f4, Plain as plain, Rm as rm, Rn as rn, Rp as rp, Rz as rz,
+        SatFinite as satfinite, Widen as widen, XorPopc as xor_popc,
     };
 
     pub type b32 = u32;

@@ -231,7 +231,9 @@ mod tests {
             let row = if i < 32 || (64..96).contains(&i) { group } else { group + 8 };
             (row, thread * 32 + (i & 31) + if i >= 64 { 128 } else { 0 })
         }),
-        (&["M16N8K256 RoleB Bits1"], |group, thread, i| (thread * 32 + (i & 31) + if i >= 32 { 128 } else { 0 }, group)),
+        (&["M16N8K256 RoleB Bits1"], |group, thread, i| {
+            (thread * 32 + (i & 31) + if i >= 32 { 128 } else { 0 }, group)
+        }),
     ];
 
     /// As the PTX ISA prints those of `m8n8k4` with f16: the (row, column) in the matrix of the lane's multiplication.

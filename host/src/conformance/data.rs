@@ -287,7 +287,9 @@ fn float<T: Float>(rng: &mut Rng, kind: Kind, place: Place) -> T {
     let full_range = T::EXPONENT >= 8;
     match kind {
         Kind::Integers | Kind::Wrapping => T::from_f64(f64::from(rng.random_range(-8..=8))),
-        Kind::Codes if place == Place::Factor => T::from_code(rng.random_range(0..1 << (1 + T::EXPONENT + T::FRACTION))),
+        Kind::Codes if place == Place::Factor => {
+            T::from_code(rng.random_range(0..1 << (1 + T::EXPONENT + T::FRACTION)))
+        }
         Kind::Codes if rng.random_range(0..8) == 0 => zero(rng),
         Kind::Normal | Kind::Codes => T::from_f64(StandardNormal.sample(rng)),
         // A third of the exponents, around one: the sum of two of them is still an exponent of the sum's format.

@@ -69,8 +69,11 @@ fn exact(value: f64) -> Exact {
 /// `a * b + c`, of finite numbers, rounded in a direction.
 fn directed(a: f64, b: f64, c: f64, rounding: Rounding) -> f64 {
     let (x, y, c) = (exact(a), exact(b), exact(c));
-    let product =
-        Exact { negative: x.negative != y.negative, magnitude: x.magnitude * y.magnitude, exponent: x.exponent + y.exponent };
+    let product = Exact {
+        negative: x.negative != y.negative,
+        magnitude: x.magnitude * y.magnitude,
+        exponent: x.exponent + y.exponent,
+    };
     let (large, small) = match (product.magnitude, c.magnitude) {
         (0, 0) => {
             // Zeros of both signs make one that is negative where sums are rounded down.
@@ -151,7 +154,8 @@ mod tests {
             // Half of them cancel, nearly.
             let c = if round % 2 == 0 { -(a * b) * (1.0 + c.abs().min(1.0) * 1e-15) } else { c };
             let nearest = a.mul_add(b, c);
-            let [zero, down, up] = [Rounding::Zero, Rounding::Down, Rounding::Up].map(|r| fused_multiply_add(a, b, c, r));
+            let [zero, down, up] =
+                [Rounding::Zero, Rounding::Down, Rounding::Up].map(|r| fused_multiply_add(a, b, c, r));
             assert!(down <= up, "{a:e} {b:e} {c:e}");
             assert!(nearest == down || nearest == up, "{a:e} {b:e} {c:e}: {nearest:e} {down:e} {up:e}");
             assert!(down == up || down.next_up() == up);

@@ -40,6 +40,7 @@ fn copy<D: Device + 'static>(ptx: &str, size: usize, launch: Launch<D>) -> Check
         name: format!("{ptx}, {size} bytes"),
         needs: Needs::at_least(80),
         rounds: 32,
+        joins: false,
         element: 2,
         inputs: Box::new(move |rng| {
             let chunks = (ELEMENTS / per_chunk) as u32;
@@ -77,6 +78,7 @@ fn tiles<D: Device + 'static>() -> Check<D> {
         name: "tiles by cp.async, with edges".to_string(),
         needs: Needs::at_least(80),
         rounds: 32,
+        joins: false,
         element: 2,
         inputs: Box::new(|rng| {
             let size = [rng.random_range(0..=32u32), rng.random_range(0..=64)];
@@ -105,6 +107,7 @@ fn product<D: Device + 'static>(kind: Kind) -> Check<D> {
         name: format!("product 64x64 in stages of cp.async, {}", kind.name()),
         needs: Needs::at_least(80),
         rounds: 4,
+        joins: false,
         element: 4,
         inputs: Box::new(move |rng| {
             let k = rng.random_range(0..=6) * 32;

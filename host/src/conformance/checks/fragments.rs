@@ -46,6 +46,7 @@ fn load<D: Device + 'static>(swizzle: &str, launch: Launch<D>) -> Check<D> {
         name: format!("fragments by ldmatrix, {swizzle}"),
         needs: Needs::at_least(75),
         rounds: 16,
+        joins: false,
         element: 2,
         inputs: Box::new(|rng| vec![bytes(&data::distinct(rng, ROWS * COLS))]),
         run: Box::new(move |device, inputs| {
@@ -63,6 +64,7 @@ fn store<D: Device + 'static>(by: &str, swizzle: &str, needs: u32, launch: Launc
         name: format!("fragments by {by}, {swizzle}"),
         needs: Needs::at_least(needs),
         rounds: 16,
+        joins: false,
         element: 2,
         inputs: Box::new(|rng| vec![bytes(&data::distinct(rng, 16 * 16))]),
         run: Box::new(move |device, inputs| {

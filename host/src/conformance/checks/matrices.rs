@@ -74,6 +74,7 @@ fn load<D: Device + 'static>(ptx: &str, count: usize, trans: bool, launch: Load<
         name: ptx.to_string(),
         needs: Needs::at_least(75),
         rounds: 32,
+        joins: false,
         element: 4,
         inputs: Box::new(|rng| vec![bytes(&data::distinct(rng, ELEMENTS)), bytes(&data::choose(rng, 32, SLOTS))]),
         run: Box::new(move |device, inputs| {
@@ -92,6 +93,7 @@ fn store<D: Device + 'static>(ptx: &str, count: usize, trans: bool, launch: Stor
         name: ptx.to_string(),
         needs: Needs::at_least(90),
         rounds: 32,
+        joins: false,
         element: 2,
         inputs: Box::new(move |rng| {
             vec![bytes(&data::choose(rng, 32, SLOTS)), bytes(&data::distinct(rng, 64 * count))]
@@ -113,6 +115,7 @@ fn transpose<D: Device + 'static>() -> Check<D> {
         name: MovMatrix::<Trans, B16>::PTX.to_string(),
         needs: Needs::at_least(75),
         rounds: 32,
+        joins: false,
         element: 2,
         inputs: Box::new(|rng| vec![bytes(&data::distinct(rng, 64))]),
         run: Box::new(|device, inputs| {

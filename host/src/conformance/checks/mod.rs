@@ -22,6 +22,8 @@ pub struct Check<D: Device> {
     pub needs: Needs,
     /// Seeds that one run tries.
     pub rounds: u64,
+    /// Whether the inputs of several rounds, one behind the other, are an input too: one launch runs them all.
+    pub joins: bool,
     /// Bytes of an element of the output, for reports.
     pub element: usize,
     /// Random input.

@@ -8,8 +8,8 @@ use ptx_matrix::forms::{Needs, ptx};
 use ptx_matrix::launch::Device;
 use ptx_matrix::target::{AtLeast, Requirement};
 use ptx_matrix::{
-    M16N8K8, Mma, MmaForm, Plain, Shape, mma_element, mma_forms, mma_kind, mma_named, mma_ptx, mma_scaled_forms, mma_scaled_ptx,
-    mma_shape, tf32,
+    M16N8K8, Mma, MmaForm, Plain, Shape, mma_element, mma_forms, mma_kind, mma_named, mma_ptx, mma_scaled_forms,
+    mma_scaled_ptx, mma_shape, tf32,
 };
 use ptx_matrix_kernels::multiply as kernels;
 use rand::RngExt;
@@ -17,6 +17,7 @@ use std::borrow::Borrow;
 
 type Launch<D, A, B, C, R> = fn(
     &D,
+    u32,
     &<D as Device>::Buffer<A>,
     &<D as Device>::Buffer<B>,
     &<D as Device>::Buffer<C>,
@@ -25,6 +26,7 @@ type Launch<D, A, B, C, R> = fn(
 
 type LaunchScaled<D, A, B, S> = fn(
     &D,
+    u32,
     &<D as Device>::Buffer<A>,
     &<D as Device>::Buffer<B>,
     &<D as Device>::Buffer<f32>,
@@ -35,8 +37,12 @@ type LaunchScaled<D, A, B, S> = fn(
 
 /// By what the reference knows the arithmetic of a form: its option, but for `m8n8k4` with f16.
 macro_rules! arithmetic {
-    (m8n8k4 f16 plain) => { Quad };
-    ($shape:ident $a:ident $q:ident) => { ptx::$q };
+    (m8n8k4 f16 plain) => {
+        Quad
+    };
+    ($shape:ident $a:ident $q:ident) => {
+        ptx::$q
+    };
 }
 
 pub fn checks<D: Device + 'static>() -> Vec<Check<D>> {
@@ -50,8 +56,8 @@ pub fn checks<D: Device + 'static>() -> Vec<Check<D>> {
         (@named $kernel:ident ([$($ptx:tt)*] $needs:ident [$s:ty] [$a:ty] [$b:ty] [$c:ty] [$o:ty])) => {
             checks.extend(<$a>::KINDS.iter().map(|&kind| {
                 let needs = <ptx::$needs as Requirement>::NEEDS;
-                multiply::<D, $s, $a, $b, $c, $o>(mma_ptx!($($ptx)*), needs, kind, |d, a, b, c, out| {
-                    kernels::$kernel::launch(d, 1, a, b, c, out)
+                multiply::<D, $s, $a, $b, $c, $o>(mma_ptx!($($ptx)*), needs, kind, |d, blocks, a, b, c, out| {
+                    kernels::$kernel::launch(d, blocks, a, b, c, out)
                 })
             }));
         };
@@ -64,9 +70,9 @@ pub fn checks<D: Device + 'static>() -> Vec<Check<D>> {
                 type Kind = mma_kind!($kind $vec $scale);
                 multiply_scaled::<D, ptx::$shape, mma_element!($kind $a), mma_element!($kind $b), Kind>(
                     mma_scaled_ptx!($shape $kind $vec $scale $a $b), $vec, <ptx::$needs as Requirement>::NEEDS, kind,
-                    |d, a, b, c, scales_a, scales_b, out| {
+                    |d, blocks, a, b, c, scales_a, scales_b, out| {
                         kernels::${concat(mma_sync_aligned_, $shape, _row_col_kind_, $kind, _block_scale_scale_vec_, $vec, x_f32_,
-                            $a, _, $b, _f32_, $scale)}::launch(d, 1, a, b, c, scales_a, scales_b, out)
+                            $a, _, $b, _f32_, $scale)}::launch(d, blocks, a, b, c, scales_a, scales_b, out)
                     },
                 )
             }));
@@ -84,12 +90,7 @@ fn rounds(needs: Needs) -> u64 {
 
 /// Input: A, B and C, row by row; of forms with several multiplications at once, one A (and C) below the other, one B beside the
 /// other.
-fn multiply<D, S, A, B, C, O>(
-    ptx: &str,
-    needs: Needs,
-    kind: Kind,
-    launch: Launch<D, A, B, C, A::D>,
-) -> Check<D>
+fn multiply<D, S, A, B, C, O>(ptx: &str, needs: Needs, kind: Kind, launch: Launch<D, A, B, C, A::D>) -> Check<D>
 where
     D: Device + 'static,
     S: Shape,
@@ -102,6 +103,7 @@ where
         name: format!("{ptx}, {}", kind.name()),
         needs,
         rounds: rounds(needs),
+        joins: true,
         element: size_of::<A::D>(),
         inputs: Box::new(move |rng| {
             let a = data::factors::<A>(rng, count * m * k, kind);
@@ -111,7 +113,10 @@ where
         run: Box::new(move |device, inputs| {
             let (a, b) = (upload::<D, A>(device, &inputs[0])?, upload::<D, B>(device, &inputs[1])?);
             let c = upload::<D, C>(device, &inputs[2])?;
-            with_output(device, count * m * n, |out| launch(device, a.borrow(), b.borrow(), c.borrow(), out))
+            let blocks = inputs[0].len() / (count * m * k * size_of::<A>());
+            with_output(device, blocks * count * m * n, |out| {
+                launch(device, blocks as u32, a.borrow(), b.borrow(), c.borrow(), out)
+            })
         }),
         reference: Box::new(move |inputs| {
             let (a, b, c) = (elements::<A>(&inputs[0]), elements::<B>(&inputs[1]), elements::<C>(&inputs[2]));
@@ -144,6 +149,7 @@ where
         name: format!("{ptx}, {}", kind.name()),
         needs,
         rounds: rounds(needs),
+        joins: true,
         element: size_of::<f32>(),
         inputs: Box::new(move |rng| {
             let (a, b) = (data::factors::<A>(rng, m * k, kind), data::factors::<B>(rng, k * n, kind));
@@ -157,8 +163,10 @@ where
             let c = upload::<D, f32>(device, &inputs[2])?;
             let [scales_a, scales_b] = [3, 4].map(|input| upload::<D, A::Scale>(device, &inputs[input]));
             let (scales_a, scales_b) = (scales_a?, scales_b?);
-            with_output(device, m * n, |out| {
-                launch(device, a.borrow(), b.borrow(), c.borrow(), scales_a.borrow(), scales_b.borrow(), out)
+            let blocks = inputs[0].len() / (m * k * size_of::<A>());
+            with_output(device, blocks * m * n, |out| {
+                let (scales_a, scales_b) = (scales_a.borrow(), scales_b.borrow());
+                launch(device, blocks as u32, a.borrow(), b.borrow(), c.borrow(), scales_a, scales_b, out)
             })
         }),
         reference: Box::new(move |inputs| {
@@ -177,11 +185,17 @@ where
 fn whole_registers<D: Device + 'static>() -> impl Iterator<Item = Check<D>> {
     type Form = Mma<M16N8K8, tf32, tf32, f32>;
     tf32::KINDS.iter().map(|&kind| {
-        let of_tf32 = multiply::<D, M16N8K8, tf32, tf32, f32, Plain>(Form::PTX, AtLeast::<80>::NEEDS, kind, |d, a, b, c, out| {
-            kernels::mma_sync_aligned_m16n8k8_row_col_f32_tf32_tf32_f32::launch(d, 1, a, b, c, out)
-        });
+        let of_tf32 = multiply::<D, M16N8K8, tf32, tf32, f32, Plain>(
+            Form::PTX,
+            AtLeast::<80>::NEEDS,
+            kind,
+            |d, blocks, a, b, c, out| {
+                kernels::mma_sync_aligned_m16n8k8_row_col_f32_tf32_tf32_f32::launch(d, blocks, a, b, c, out)
+            },
+        );
         Check {
             name: format!("{}, whole registers, {}", Form::PTX, kind.name()),
+            joins: false,
             inputs: Box::new(move |rng| {
                 let inputs = (of_tf32.inputs)(rng);
                 vec![with_low_bits(rng, &inputs[0]), with_low_bits(rng, &inputs[1]), inputs[2].clone()]

@@ -28,6 +28,7 @@ type Launch<D, A, B, C> = fn(
 
 type LaunchScaled<D, A, B, S> = fn(
     &D,
+    u32,
     &<D as Device>::Buffer<A>,
     &<D as Device>::Buffer<u32>,
     &<D as Device>::Buffer<B>,
@@ -70,8 +71,8 @@ pub fn checks<D: Device + 'static>() -> Vec<Check<D>> {
         (@named $kernel:ident ($vec:literal [$ptx:expr] $needs:ident [$s:ty] [$a:ty] [$b:ty] [$kind:ty])) => {
             checks.extend(<$a as Element>::KINDS.iter().map(|&kind| {
                 let needs = <ptx::$needs as Requirement>::NEEDS;
-                multiply_scaled::<D, $s, $a, $b, $kind>($ptx, $vec, needs, kind, |d, a, metadata, b, c, scales_a, scales_b, out| {
-                    kernels::$kernel::launch(d, 1, a, metadata, b, c, scales_a, scales_b, out)
+                multiply_scaled::<D, $s, $a, $b, $kind>($ptx, $vec, needs, kind, |d, blocks, a, metadata, b, c, scales_a, scales_b, out| {
+                    kernels::$kernel::launch(d, blocks, a, metadata, b, c, scales_a, scales_b, out)
                 })
             }));
         };
@@ -103,17 +104,16 @@ where
     Check {
         name: format!("{}, {}", form.ptx, kind.name()),
         needs: form.needs,
-        rounds: 4,
+        rounds: 8,
+        joins: true,
         element: size_of::<C>(),
         inputs: Box::new(move |rng| {
-            // Most launches are of one multiplication, to be recorded; some of many, to see much.
-            let blocks = if rng.random_range(0..16) == 0 { 128 } else { 1 };
-            let a = data::factors::<A>(rng, blocks * m * k / 2, kind);
-            let metadata: Vec<u32> = (0..blocks * 32).map(|_| word(rng, granularity.codes(form.ordered))).collect();
-            let b = data::factors::<B>(rng, blocks * k * n, kind);
-            let mut c = data::sums::<C>(rng, blocks * m * n, kind);
-            // One in eight has no C.
-            for c in c.chunks_mut(m * n).filter(|_| rng.random_range(0..8) == 0) {
+            let a = data::factors::<A>(rng, m * k / 2, kind);
+            let metadata: Vec<u32> = (0..32).map(|_| word(rng, granularity.codes(form.ordered))).collect();
+            let b = data::factors::<B>(rng, k * n, kind);
+            let mut c = data::sums::<C>(rng, m * n, kind);
+            // Some have no C.
+            if rng.random_range(0..8) == 0 {
                 c.fill(C::from_integer(0));
             }
             vec![bytes(&a), bytes(&metadata), bytes(&b), bytes(&c)]
@@ -128,19 +128,12 @@ where
             })
         }),
         reference: Box::new(move |inputs| {
-            let (a, metadata) = (elements::<A>(&inputs[0]), elements::<u32>(&inputs[1]));
+            let (a, words) = (elements::<A>(&inputs[0]), elements::<u32>(&inputs[1]));
             let (b, c) = (elements::<B>(&inputs[2]), elements::<C>(&inputs[3]));
             let dot = if kind == Kind::Integers && A::MULTIPLIES { reference::exact } else { A::dot };
-            let mut d: Vec<C> = Vec::new();
-            for (block, words) in metadata.chunks(32).enumerate() {
-                let (a, c) = (&a[block * m * k / 2..][..m * k / 2], &c[block * m * n..][..m * n]);
-                let b = &b[block * k * n..][..k * n];
-                for selector in 0..form.selectors {
-                    let element = |a: &[A], b: &[B], (row, col): (usize, usize)| dot(a, b, c[row * n + col]);
-                    d.extend(reference::multiply_sparse((m, n, k), (a, b), granularity, (words, selector), element));
-                }
-            }
-            bytes(&d)
+            let element = |a: &[A], b: &[B], (row, col): (usize, usize)| dot(a, b, c[row * n + col]);
+            let product = |selector| reference::multiply_sparse((m, n, k), (&a, &b), granularity, (&words, selector), element);
+            bytes(&(0..form.selectors).flat_map(product).collect::<Vec<C>>())
         }),
     }
 }
@@ -164,7 +157,8 @@ where
     Check {
         name: format!("{ptx}, {}", kind.name()),
         needs,
-        rounds: 4,
+        rounds: 8,
+        joins: true,
         element: size_of::<f32>(),
         inputs: Box::new(move |rng| {
             let a = data::factors::<A>(rng, m * k / 2, kind);
@@ -180,9 +174,10 @@ where
             let (b, c) = (upload::<D, B>(device, &inputs[2])?, upload::<D, f32>(device, &inputs[3])?);
             let scales_a = upload::<D, A::Scale>(device, &inputs[4])?;
             let scales_b = upload::<D, A::Scale>(device, &inputs[5])?;
-            with_output(device, m * n, |out| {
+            let blocks = inputs[1].len() / size_of::<[u32; 32]>();
+            with_output(device, blocks * m * n, |out| {
                 let (a, metadata, b, c) = (a.borrow(), metadata.borrow(), b.borrow(), c.borrow());
-                launch(device, a, metadata, b, c, scales_a.borrow(), scales_b.borrow(), out)
+                launch(device, blocks as u32, a, metadata, b, c, scales_a.borrow(), scales_b.borrow(), out)
             })
         }),
         reference: Box::new(move |inputs| {

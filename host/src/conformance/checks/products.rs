@@ -52,6 +52,7 @@ fn product<D: Device + 'static>(
         name: format!("{name}, {}", kind.name()),
         needs: Needs::at_least(80),
         rounds: 8,
+        joins: false,
         element: 4,
         inputs: Box::new(move |rng| {
             let (a, b) = (data::factors::<bf16>(rng, m * k, kind), data::factors::<bf16>(rng, k * n, kind));
@@ -84,6 +85,7 @@ fn transposition<D: Device + 'static>() -> Check<D> {
         name: format!("transposition through {} KiB of shared memory", transpose::INFO.shared_bytes / 1024),
         needs: Needs::at_least(75),
         rounds: 4,
+        joins: false,
         element: 2,
         inputs: Box::new(|rng| vec![bytes(&data::distinct(rng, SIDE * SIDE))]),
         run: Box::new(|device, inputs| {

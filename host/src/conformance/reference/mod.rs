@@ -16,7 +16,8 @@ use chain::{additions, fused_chain};
 use half::{bf16, f16};
 use number::Rounding;
 use ptx_matrix::{
-    AndPopc, F8E4M3, F8E5M2, F8F6F4, InByte, Plain, Rm, Rn, Rp, Rz, SatFinite, Widen, XorPopc, b1, e2m1, e2m3, e3m2, s4, tf32, u4,
+    AndPopc, F8E4M3, F8E5M2, F8F6F4, InByte, Plain, Rm, Rn, Rp, Rz, SatFinite, Widen, XorPopc, b1, e2m1, e2m3, e3m2,
+    s4, tf32, u4,
 };
 use tensor_core::{BLACKWELL, HOPPER, sum_of, two_tensor_cores};
 
@@ -77,7 +78,7 @@ pub struct Quad;
 pub trait Factor<B, C, O>: Element {
     /// An element of D.
     type D: Element;
-    /// Whether small integers are multiplied and added as integers are.
+    /// Whether small integers are multiplied and added as integers are. (Rounded down, a sum of zero may be negative.)
     const MULTIPLIES: bool = true;
     /// An element of D as the GPU computes it (`docs/NUMERICS.md`).
     fn dot(a: &[Self], b: &[B], c: C) -> Self::D;
@@ -113,7 +114,7 @@ dots! {
     Plain true |a, b, c| fused_chain(a, b, c, Rounding::Nearest) => f64, [f64] f64 f64;
     Rn true |a, b, c| fused_chain(a, b, c, Rounding::Nearest) => f64, [f64] f64 f64;
     Rz true |a, b, c| fused_chain(a, b, c, Rounding::Zero) => f64, [f64] f64 f64;
-    Rm true |a, b, c| fused_chain(a, b, c, Rounding::Down) => f64, [f64] f64 f64;
+    Rm false |a, b, c| fused_chain(a, b, c, Rounding::Down) => f64, [f64] f64 f64;
     Rp true |a, b, c| fused_chain(a, b, c, Rounding::Up) => f64, [f64] f64 f64;
     Plain true |a, b, c| exact(a, b, c) => i8, [i8, u8] i32 i32, u8, [i8, u8] i32 i32, s4, [s4, u4] i32 i32, u4, [s4, u4] i32 i32;
     SatFinite true |a, b, c| saturated(a, b, c) =>

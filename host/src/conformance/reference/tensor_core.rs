@@ -75,4 +75,3 @@ pub fn two_tensor_cores<A: Float, B: Float, C: Sum>(a: &[A], b: &[B], c: C) -> C
         round(&(fixed(sum.to_f64()) + fixed(c.to_f64())), Rounding::Nearest)
     }
 }
-
