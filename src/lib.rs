@@ -15,7 +15,6 @@ extern crate self as ptx_matrix;
 
 mod cp_async;
 mod element;
-mod forms;
 mod fragment;
 mod global;
 mod global_matrix;
@@ -24,15 +23,20 @@ mod ldmatrix;
 mod matrix;
 mod mbarrier;
 mod mma;
+mod mma_scaled;
+mod mma_sparse;
+mod mma_sparse_scaled;
 mod movmatrix;
 mod piece_reader;
 mod scope;
 mod sealed;
 mod shared;
 mod site;
+mod sparse;
 mod stmatrix;
 mod tile_reader;
 
+pub mod forms;
 pub mod launch;
 pub mod raw;
 #[cfg(not(target_arch = "nvptx64"))]
@@ -41,11 +45,14 @@ pub mod target;
 
 pub use bytemuck::Zeroable;
 pub use cp_async::{CpAsync, CpAsyncForm};
-pub use element::{Bits8, Bits16, Bits32, Bits64, Element, Rounded, Width, tf32};
+pub use element::{
+    Bits1, Bits4, Bits8, Bits16, Bits32, Bits64, Element, InByte, Rounded, Width, b1, e2m1, e2m3, e3m2, s4, tf32, u4,
+    ue4m3, ue8m0,
+};
 pub use float8::{F8E4M3, F8E5M2};
 pub use fragment::{
-    Accumulator, Bit, Fragment, FragmentA, FragmentB, FragmentRows, FragmentShape, Layout, M8N8K4, M8N8K16, M16N8K4,
-    M16N8K8, M16N8K16, M16N8K32, Registers, Role, RoleA, RoleB, RoleC, Shape,
+    Accumulator, Bit, Fragment, FragmentA, FragmentB, FragmentRows, FragmentShape, FragmentSparseA, Layout, M8N8K4, M8N8K4Quad, M8N8K16, M8N8K32,
+    M8N8K128, M16N8K4, M16N8K8, M16N8K16, M16N8K32, M16N8K64, M16N8K128, M16N8K256, Registers, Role, RoleA, RoleB, RoleC, RoleSparseA, Shape, SparseWidth,
 };
 pub use global::{Global, GlobalMut};
 pub use global_matrix::{GlobalMatrix, GlobalMatrixMut};
@@ -55,7 +62,12 @@ pub use launch::Grid;
 pub use ldmatrix::LdMatrix;
 pub use matrix::{B16, Count, CountOf, CountRegisters, NoTrans, Trans, Transposition, X1, X2, X4};
 pub use mbarrier::{Arrival, Barrier, BarrierMemory, BarrierRing, Phase, Turn};
-pub use mma::{MMA_FORMS, Mma, MmaForm};
+pub use mma::{AndPopc, F8F6F4, Mma, MmaForm, Plain, Rm, Rn, Rp, Rz, SatFinite, Widen, XorPopc};
+pub use mma_scaled::{
+    MmaScaled, MmaScaledForm, Mxf4, Mxf4Nvf4, Mxf8f6f4, ScaleA, ScaleB, ScaledKind, Scales, Select, Selected, Selects,
+};
+pub use mma_sparse::{Among, AnyOrder, MmaSparse, MmaSparseForm, Ordered, Selector, SelectorsBelow};
+pub use mma_sparse_scaled::{MmaSparseScaled, MmaSparseScaledForm};
 pub use movmatrix::MovMatrix;
 pub use piece_reader::{AsyncPiece, Fetched, Piece, PieceReader};
 pub use ptx_matrix_macros::{SharedLayout, kernel};
@@ -66,6 +78,9 @@ pub use shared::{
 };
 #[cfg(not(target_arch = "nvptx64"))]
 pub use sim::CheckedRun;
+pub use sparse::{Kept, Metadata};
+#[cfg(not(target_arch = "nvptx64"))]
+pub use sparse::{CompressError, Compressed};
 pub use stmatrix::StMatrix;
 pub use tile_reader::{Along, ReadTile, TileReader};
 

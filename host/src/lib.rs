@@ -10,6 +10,8 @@
 //! A launch through [`GpuDevice`] is waited for; one through [`GpuDevice::in_stream`] is put into a [`Stream`], and
 //! the host goes on.
 
+#![cfg_attr(feature = "conformance", feature(macro_metavar_expr_concat))]
+
 #[cfg(feature = "bench")]
 pub mod bench;
 #[cfg(feature = "conformance")]

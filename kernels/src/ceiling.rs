@@ -60,16 +60,17 @@ fn multiply<T: Element<Width = Bits16>, Target: Supports<AtLeast<80>>>(
     a: &[FragmentA<M16N8K16, T>; 4],
     b: &[FragmentB<M16N8K16, T>; 8],
 ) where
-    Mma<M16N8K16, T, T, f32, Target>: MmaForm<
+    Mma<M16N8K16, T, T, f32, Plain, Target>: MmaForm<
             A = FragmentA<M16N8K16, T>,
             B = FragmentB<M16N8K16, T>,
             C = Accumulator<M16N8K16, f32>,
+            D = Accumulator<M16N8K16, f32>,
             Needs = AtLeast<80>,
         >,
 {
     for (a, acc) in a.iter().zip(acc) {
         for (b, acc) in b.iter().zip(acc) {
-            Mma::<M16N8K16, T, T, f32, Target>::accumulate(warp, acc, a, b);
+            Mma::<M16N8K16, T, T, f32, Plain, Target>::accumulate(warp, acc, a, b);
         }
     }
 }

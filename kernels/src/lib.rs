@@ -3,6 +3,7 @@
 //! for the simulator.
 
 #![no_std]
+#![feature(macro_metavar_expr_concat)]
 // A build for an older GPU leaves kernels out, and with them what only they use.
 #![cfg_attr(target_arch = "nvptx64", allow(unused))]
 
@@ -14,5 +15,6 @@ pub mod gemm;
 pub mod ladder;
 pub mod matrices;
 pub mod multiply;
+pub mod multiply_sparse;
 pub mod products;
 pub mod shared_memory;

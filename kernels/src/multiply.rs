@@ -1,78 +1,80 @@
-//! `mma.sync`: one form a kernel, D = A x B + C on row-major matrices in global memory.
+//! `mma.sync`: one form a kernel, of the form's name, D = A x B + C on row-major matrices in global memory; each block has its
+//! own, which lie one behind the other. The kernels are made of the tables in `src/forms/`.
 
+use ptx_matrix::forms::ptx;
 use ptx_matrix::*;
 
-/// Hands the kernels to a macro, a row each: its name, the form `Mma<SHAPE, A, B, C>` that it runs, and the oldest GPU that
-/// has it.
-#[macro_export]
-macro_rules! mma_kernels {
-    ($with:ident) => {
-        $with! {
-            mma_m8n8k4_f64_f64_f64     M8N8K4   f64    f64    f64 "sm_80";
-
-            mma_m8n8k16_s8_s8_s32      M8N8K16  i8     i8     i32 "sm_75";
-            mma_m8n8k16_s8_u8_s32      M8N8K16  i8     u8     i32 "sm_75";
-            mma_m8n8k16_u8_s8_s32      M8N8K16  u8     i8     i32 "sm_75";
-            mma_m8n8k16_u8_u8_s32      M8N8K16  u8     u8     i32 "sm_75";
-
-            mma_m16n8k4_tf32_tf32_f32  M16N8K4  tf32   tf32   f32 "sm_80";
-            mma_m16n8k4_f64_f64_f64    M16N8K4  f64    f64    f64 "sm_90";
-
-            mma_m16n8k8_f16_f16_f16    M16N8K8  f16    f16    f16 "sm_75";
-            mma_m16n8k8_f16_f16_f32    M16N8K8  f16    f16    f32 "sm_75";
-            mma_m16n8k8_bf16_bf16_f32  M16N8K8  bf16   bf16   f32 "sm_80";
-            mma_m16n8k8_tf32_tf32_f32  M16N8K8  tf32   tf32   f32 "sm_80";
-            mma_m16n8k8_f64_f64_f64    M16N8K8  f64    f64    f64 "sm_90";
-
-            mma_m16n8k16_f16_f16_f16   M16N8K16 f16    f16    f16 "sm_80";
-            mma_m16n8k16_f16_f16_f32   M16N8K16 f16    f16    f32 "sm_80";
-            mma_m16n8k16_bf16_bf16_f32 M16N8K16 bf16   bf16   f32 "sm_80";
-            mma_m16n8k16_f64_f64_f64   M16N8K16 f64    f64    f64 "sm_90";
-            mma_m16n8k16_s8_s8_s32     M16N8K16 i8     i8     i32 "sm_80";
-            mma_m16n8k16_s8_u8_s32     M16N8K16 i8     u8     i32 "sm_80";
-            mma_m16n8k16_u8_s8_s32     M16N8K16 u8     i8     i32 "sm_80";
-            mma_m16n8k16_u8_u8_s32     M16N8K16 u8     u8     i32 "sm_80";
-            mma_m16n8k16_e4m3_e4m3_f16 M16N8K16 F8E4M3 F8E4M3 f16 "sm_89";
-            mma_m16n8k16_e4m3_e5m2_f16 M16N8K16 F8E4M3 F8E5M2 f16 "sm_89";
-            mma_m16n8k16_e5m2_e4m3_f16 M16N8K16 F8E5M2 F8E4M3 f16 "sm_89";
-            mma_m16n8k16_e5m2_e5m2_f16 M16N8K16 F8E5M2 F8E5M2 f16 "sm_89";
-            mma_m16n8k16_e4m3_e4m3_f32 M16N8K16 F8E4M3 F8E4M3 f32 "sm_89";
-            mma_m16n8k16_e4m3_e5m2_f32 M16N8K16 F8E4M3 F8E5M2 f32 "sm_89";
-            mma_m16n8k16_e5m2_e4m3_f32 M16N8K16 F8E5M2 F8E4M3 f32 "sm_89";
-            mma_m16n8k16_e5m2_e5m2_f32 M16N8K16 F8E5M2 F8E5M2 f32 "sm_89";
-
-            mma_m16n8k32_s8_s8_s32     M16N8K32 i8     i8     i32 "sm_80";
-            mma_m16n8k32_s8_u8_s32     M16N8K32 i8     u8     i32 "sm_80";
-            mma_m16n8k32_u8_s8_s32     M16N8K32 u8     i8     i32 "sm_80";
-            mma_m16n8k32_u8_u8_s32     M16N8K32 u8     u8     i32 "sm_80";
-            mma_m16n8k32_e4m3_e4m3_f16 M16N8K32 F8E4M3 F8E4M3 f16 "sm_89";
-            mma_m16n8k32_e4m3_e5m2_f16 M16N8K32 F8E4M3 F8E5M2 f16 "sm_89";
-            mma_m16n8k32_e5m2_e4m3_f16 M16N8K32 F8E5M2 F8E4M3 f16 "sm_89";
-            mma_m16n8k32_e5m2_e5m2_f16 M16N8K32 F8E5M2 F8E5M2 f16 "sm_89";
-            mma_m16n8k32_e4m3_e4m3_f32 M16N8K32 F8E4M3 F8E4M3 f32 "sm_89";
-            mma_m16n8k32_e4m3_e5m2_f32 M16N8K32 F8E4M3 F8E5M2 f32 "sm_89";
-            mma_m16n8k32_e5m2_e4m3_f32 M16N8K32 F8E5M2 F8E4M3 f32 "sm_89";
-            mma_m16n8k32_e5m2_e5m2_f32 M16N8K32 F8E5M2 F8E5M2 f32 "sm_89";
+macro_rules! kernels {
+    ($($shape:ident $la:ident $lb:ident $q:ident $d:ident [$(($a:ident $b:ident))*] $c:ident $width:ident $registers:tt
+        $needs:ident $version:literal $nature:ident;)*) => {$($(
+        mma_named! { $q $shape $la $lb $d $a $b $c => kernels ($needs
+            [mma_shape!($shape $la $lb $a)] [mma_element!($q $a)] [mma_element!($q $b)] [ptx::$c] [ptx::$d] [ptx::$q]) }
+    )*)*};
+    (@named $kernel:ident (sm_75 $($types:tt)*)) => { kernels! { @kernel "sm_75" $kernel $($types)* } };
+    (@named $kernel:ident (sm_80 $($types:tt)*)) => { kernels! { @kernel "sm_80" $kernel $($types)* } };
+    (@named $kernel:ident (sm_89 $($types:tt)*)) => { kernels! { @kernel "sm_89" $kernel $($types)* } };
+    (@named $kernel:ident (sm_90 $($types:tt)*)) => { kernels! { @kernel "sm_90" $kernel $($types)* } };
+    (@named $kernel:ident (blackwell $($types:tt)*)) => { kernels! { @kernel "sm_100a or sm_120a" $kernel $($types)* } };
+    (@named $kernel:ident (blackwell_120 $($types:tt)*)) => { kernels! { @kernel "sm_120a" $kernel $($types)* } };
+    (@kernel $target:literal $kernel:ident [$s:ty] [$a:ty] [$b:ty] [$c:ty] [$d:ty] [$q:ty]) => {
+        #[kernel(threads = 32, target = $target)]
+        pub fn $kernel(block: &Block, a: Global<$a>, b: Global<$b>, c: Global<$c>, d: GlobalMut<$d>) {
+            let (warp, index) = (block.warp(), block.index().x as usize);
+            let (m, n) = (FragmentA::<$s, $a>::ROWS, FragmentB::<$s, $b>::COLS);
+            let a = FragmentA::<$s, $a>::from_fn(warp, |row, k| a.get((index * m + row) * <$s>::K + k));
+            let b = FragmentB::<$s, $b>::from_fn(warp, |k, col| b.get((index * <$s>::K + k) * n + col));
+            let c = Accumulator::<$s, $c>::from_fn(warp, |row, col| c.get((index * m + row) * <$s>::N + col));
+            let product = Mma::<$s, $a, $b, $c, $q>::multiply(warp, &a, &b, &c);
+            product.for_each(warp, |row, col, value| d.set((index * m + row) * <$s>::N + col, value));
         }
     };
 }
+mma_forms!(kernels);
 
-macro_rules! kernels {
-    ($($kernel:ident $shape:ident $a:ident $b:ident $c:ident $target:literal;)*) => {$(
-        #[kernel(threads = 32, target = $target)]
-        pub fn $kernel(block: &Block, a: Global<$a>, b: Global<$b>, c: Global<$c>, d: GlobalMut<$c>) {
-            let warp = block.warp();
-            let a = FragmentA::<$shape, $a>::from_fn(warp, |row, k| a.get(row * $shape::K + k));
-            let b = FragmentB::<$shape, $b>::from_fn(warp, |k, col| b.get(k * $shape::N + col));
-            let mut acc = Accumulator::<$shape, $c>::from_fn(warp, |row, col| c.get(row * $shape::N + col));
-            Mma::<$shape, $a, $b, $c>::accumulate(warp, &mut acc, &a, &b);
-            acc.for_each(warp, |row, col, value| d.set(row * $shape::N + col, value));
+macro_rules! scaled_kernels {
+    ($($shape:ident $kind:ident $vec:literal $scale:ident [$(($a:ident $b:ident))*] $needs:ident $version:literal;)*) => {$($(
+        scaled_kernels! {
+            @kernel
+            ${concat(mma_sync_aligned_, $shape, _row_col_kind_, $kind, _block_scale_scale_vec_, $vec, x_f32_, $a, _, $b, _f32_, $scale)}
+            [ptx::$shape] [mma_element!($kind $a)] [mma_element!($kind $b)] [mma_kind!($kind $vec $scale)] [ptx::$scale]
         }
-    )*};
+    )*)*};
+    (@kernel $kernel:ident [$s:ty] [$a:ty] [$b:ty] [$kind:ty] [$scale:ty]) => {
+        /// The scales are row-major matrices, of as many columns as A has scales in a row, and as many rows as B has in a column.
+        #[kernel(threads = 32, target = "sm_120a")]
+        pub fn $kernel(
+            block: &Block,
+            a: Global<$a>,
+            b: Global<$b>,
+            c: Global<f32>,
+            scales_a: Global<$scale>,
+            scales_b: Global<$scale>,
+            d: GlobalMut<f32>,
+        ) {
+            let (warp, index) = (block.warp(), block.index().x as usize);
+            let a = FragmentA::<$s, $a>::from_fn(warp, |row, k| a.get((index * <$s>::M + row) * <$s>::K + k));
+            let b = FragmentB::<$s, $b>::from_fn(warp, |k, col| b.get((index * <$s>::K + k) * <$s>::N + col));
+            let mut acc = Accumulator::<$s, f32>::from_fn(warp, |row, col| c.get((index * <$s>::M + row) * <$s>::N + col));
+            // What lies in the register beside the scales that are meant is not those.
+            let wrong = <$scale>::from_bits(0x55);
+            let meant = Selected { byte: 0, thread: 1 };
+            let scales_a = ScaleA::<$kind>::from_fn(warp, |set, row, of| {
+                if set == meant { scales_a.get((index * <$s>::M + row) * <$kind>::SCALES + of) } else { wrong }
+            });
+            let scales_b = ScaleB::<$kind>::from_fn(warp, |set, col, of| {
+                if set == meant { scales_b.get((index * <$kind>::SCALES + of) * <$s>::N + col) } else { wrong }
+            });
+            MmaScaled::<$s, $a, $b, $kind, Select<0, 1>, Select<0, 1>>::accumulate(
+                warp, &mut acc, (&a, &scales_a), (&b, &scales_b),
+            );
+            acc.for_each(warp, |row, col, value| d.set((index * <$s>::M + row) * <$s>::N + col, value));
+        }
+    };
 }
-mma_kernels!(kernels);
+mma_scaled_forms!(scaled_kernels);
 
-/// The same as `mma_m16n8k8_tf32_tf32_f32`, with whole `f32` as factors: registers whose low 13 bits are not zero.
+/// The same as `mma_sync_aligned_m16n8k8_row_col_f32_tf32_tf32_f32`, with whole `f32` as factors: registers whose low 13 bits
+/// are not zero.
 #[kernel(threads = 32, target = "sm_80")]
 pub fn mma_m16n8k8_tf32_whole_registers(
     block: &Block,

@@ -52,7 +52,7 @@ fn product_64<S: Swizzle, Target: Supports<AtLeast<80>>>(
         let b = rows_b[k].map(|rows| FragmentB::load_rows(warp, rows));
         for (a, acc) in a.iter().zip(&mut acc) {
             for (b, acc) in b.iter().zip(acc) {
-                Mma::<M16N8K16, bf16, bf16, f32, Target>::accumulate(warp, acc, a, b);
+                Mma::<M16N8K16, bf16, bf16, f32, Plain, Target>::accumulate(warp, acc, a, b);
             }
         }
     }

@@ -7,7 +7,8 @@ pub struct Arguments {
     pub threads: u32,
     pub min_blocks: u32,
     pub max_registers: u32,
-    pub target: Option<LitStr>,
+    /// The kernel is in builds for any of these; for all, if there are none.
+    pub targets: Vec<LitStr>,
 }
 
 /// The targets that a kernel may need: those that `rustc` sets `target_feature` for, in builds for them and for newer ones.
@@ -16,7 +17,7 @@ const TARGETS: [&str; 11] =
 
 impl Parse for Arguments {
     fn parse(input: ParseStream) -> Result<Self> {
-        let (mut threads, mut min_blocks, mut max_registers, mut target) = (None, None, None, None);
+        let (mut threads, mut min_blocks, mut max_registers, mut targets) = (None, None, None, None);
         while !input.is_empty() {
             let name: Ident = input.parse()?;
             input.parse::<Token![=]>()?;
@@ -24,7 +25,7 @@ impl Parse for Arguments {
                 "threads" => threads.replace(block_size(&input.parse()?)?).is_some(),
                 "min_blocks" => min_blocks.replace(within(&input.parse()?, 1..=32, "blocks")?).is_some(),
                 "max_registers" => max_registers.replace(within(&input.parse()?, 1..=255, "registers")?).is_some(),
-                "target" => target.replace(known_target(input.parse()?)?).is_some(),
+                "target" => targets.replace(known_targets(&input.parse()?)?).is_some(),
                 _ => {
                     let message = "expected `threads`, `min_blocks`, `max_registers` or `target`";
                     return Err(Error::new_spanned(name, message));
@@ -42,7 +43,7 @@ impl Parse for Arguments {
             threads: threads.ok_or_else(|| Error::new(Span::call_site(), message))?,
             min_blocks: min_blocks.unwrap_or(0),
             max_registers: max_registers.unwrap_or(0),
-            target,
+            targets: targets.unwrap_or_default(),
         })
     }
 }
@@ -65,10 +66,15 @@ fn within(literal: &LitInt, range: std::ops::RangeInclusive<u32>, what: &str) ->
     Ok(number)
 }
 
-fn known_target(name: LitStr) -> Result<LitStr> {
-    if !TARGETS.contains(&name.value().as_str()) {
-        let message = format!("`{}` is no target; there are: {}", name.value(), TARGETS.join(", "));
-        return Err(Error::new_spanned(name, message));
-    }
-    Ok(name)
+/// `"sm_90"`, or several: `"sm_100a or sm_120a"`.
+fn known_targets(names: &LitStr) -> Result<Vec<LitStr>> {
+    let value = names.value();
+    let known = value.split(" or ").map(|name| {
+        if !TARGETS.contains(&name) {
+            let message = format!("`{name}` is no target; there are: {}", TARGETS.join(", "));
+            return Err(Error::new_spanned(names, message));
+        }
+        Ok(LitStr::new(name, names.span()))
+    });
+    known.collect()
 }

@@ -12,7 +12,7 @@ struct Parameter {
 }
 
 pub fn expand(arguments: TokenStream, function: TokenStream) -> Result<TokenStream> {
-    let Arguments { threads, min_blocks, max_registers, target } = parse2(arguments)?;
+    let Arguments { threads, min_blocks, max_registers, targets } = parse2(arguments)?;
     let mut function: ItemFn = parse2(function)?;
     check_signature(&function)?;
     let parameters = take_parameters(&mut function)?;
@@ -23,8 +23,8 @@ pub fn expand(arguments: TokenStream, function: TokenStream) -> Result<TokenStre
     let shared_types: Vec<&Type> = parameters.iter().filter(|p| p.shared).map(|p| &p.ty).collect();
     // The parts lie behind each other, as the fields of a nested pair.
     let shared = shared_types.iter().rev().fold(quote!(()), |rest, ty| quote!((#ty, #rest)));
-    let built =
-        target.as_ref().map(|target| quote!(#[cfg(any(not(target_arch = "nvptx64"), target_feature = #target))]));
+    let built = (!targets.is_empty())
+        .then(|| quote!(#[cfg(any(not(target_arch = "nvptx64"), #(target_feature = #targets),*))]));
     let device = device_entry(&function, &parameters, &shared);
     let host = host_launch(&function, &parameters, &shared);
     let type_doc = format!("How the kernel `{name_text}` is launched.");

@@ -1,8 +1,14 @@
 //! Element types, and how wide they are.
 
+mod integer;
+mod small_float;
 mod tensor_float;
+mod width;
 
+pub use integer::{b1, s4, u4};
+pub use small_float::{InByte, e2m1, e2m3, e3m2, ue4m3, ue8m0};
 pub use tensor_float::tf32;
+pub use width::{Bits1, Bits4, Bits8, Bits16, Bits32, Bits64, Width};
 
 use crate::lane::LaneCapture;
 use crate::sealed::Sealed;
@@ -10,108 +16,6 @@ use crate::target::{AtLeast, BuiltFor};
 use bytemuck::Pod;
 use float8::{F8E4M3, F8E5M2};
 use half::{bf16, f16};
-
-/// The width of an element: which bits it has, which registers hold it in fragments, and how a lane moves it to and from
-/// shared memory.
-pub trait Width: Sealed + Copy + 'static {
-    /// The unsigned integer of this width.
-    type Bits: Pod + LaneCapture;
-    /// A register of a fragment, of 32 bits, or of 64 for 64-bit elements.
-    type Register: Pod + LaneCapture;
-
-    /// Bytes of one element.
-    const BYTES: usize = size_of::<Self::Bits>();
-    /// Elements in a register.
-    const PER_REGISTER: usize = size_of::<Self::Register>() / size_of::<Self::Bits>();
-
-    /// The element at `slot` of a register (lowest bits first).
-    fn unpack(register: Self::Register, slot: usize) -> Self::Bits;
-    /// Puts an element at `slot` of a register.
-    fn pack(register: &mut Self::Register, slot: usize, bits: Self::Bits);
-
-    /// # Safety
-    /// `address` is that of an aligned element in shared memory.
-    #[cfg(target_arch = "nvptx64")]
-    unsafe fn load_shared(address: u32) -> Self::Bits;
-    /// # Safety
-    /// `address` is that of an aligned element in shared memory.
-    #[cfg(target_arch = "nvptx64")]
-    unsafe fn store_shared(address: u32, bits: Self::Bits);
-    /// # Safety
-    /// `address` is that of as many aligned bytes in shared memory as a register has.
-    #[cfg(target_arch = "nvptx64")]
-    unsafe fn load_register(address: u32) -> Self::Register;
-    /// # Safety
-    /// As for `load_register`.
-    #[cfg(target_arch = "nvptx64")]
-    unsafe fn store_register(address: u32, register: Self::Register);
-}
-
-/// One row a width: the marker, its bits, the type in which `raw` moves them, `raw`'s load and store; its register, and the load
-/// and store of that.
-macro_rules! widths {
-    ($($(#[$doc:meta])* $width:ident $bits:ty as $moved:ty, $load:ident, $store:ident, $register:ty, $load_register:ident, $store_register:ident;)*) => {$(
-        $(#[$doc])*
-        #[derive(Debug, Clone, Copy)]
-        pub struct $width;
-        impl Sealed for $width {}
-        impl Width for $width {
-            type Bits = $bits;
-            type Register = $register;
-
-            #[inline(always)]
-            fn unpack(register: $register, slot: usize) -> $bits {
-                (register >> (slot * 8 * size_of::<$bits>())) as $bits
-            }
-
-            #[inline(always)]
-            fn pack(register: &mut $register, slot: usize, bits: $bits) {
-                let shift = slot * 8 * size_of::<$bits>();
-                let mask = (<$bits>::MAX as $register) << shift;
-                *register = *register & !mask | (bits as $register) << shift;
-            }
-
-            #[cfg(target_arch = "nvptx64")]
-            #[inline(always)]
-            unsafe fn load_shared(address: u32) -> $bits {
-                // SAFETY: the caller's.
-                unsafe { crate::raw::$load(address) as $bits }
-            }
-
-            #[cfg(target_arch = "nvptx64")]
-            #[inline(always)]
-            unsafe fn store_shared(address: u32, bits: $bits) {
-                // SAFETY: the caller's.
-                unsafe { crate::raw::$store(address, bits as $moved) }
-            }
-
-            #[cfg(target_arch = "nvptx64")]
-            #[inline(always)]
-            unsafe fn load_register(address: u32) -> $register {
-                // SAFETY: the caller's.
-                unsafe { crate::raw::$load_register(address) }
-            }
-
-            #[cfg(target_arch = "nvptx64")]
-            #[inline(always)]
-            unsafe fn store_register(address: u32, register: $register) {
-                // SAFETY: the caller's.
-                unsafe { crate::raw::$store_register(address, register) }
-            }
-        }
-    )*};
-}
-
-widths! {
-    /// 8-bit elements.
-    Bits8 u8 as u16, ld_shared_u8, st_shared_u8, u32, ld_shared_b32, st_shared_b32;
-    /// 16-bit elements.
-    Bits16 u16 as u16, ld_shared_b16, st_shared_b16, u32, ld_shared_b32, st_shared_b32;
-    /// 32-bit elements.
-    Bits32 u32 as u32, ld_shared_b32, st_shared_b32, u32, ld_shared_b32, st_shared_b32;
-    /// 64-bit elements.
-    Bits64 u64 as u64, ld_shared_b64, st_shared_b64, u64, ld_shared_b64, st_shared_b64;
-}
 
 /// A type that can be an element of a matrix, in memory or in a fragment.
 #[diagnostic::on_unimplemented(message = "`{Self}` is not an element type of matrices")]
@@ -132,6 +36,34 @@ pub trait Element: Sealed + Pod + LaneCapture + Send + Sync {
     fn from_bits(bits: <Self::Width as Width>::Bits) -> Self {
         bytemuck::cast(bits)
     }
+
+    /// A register of fragments that holds these elements, the first in its lowest bits; what is left of it is zero.
+    ///
+    /// ```
+    /// use ptx_matrix::{Element, s4, u4};
+    /// assert_eq!(<u4 as Element>::pack([1, 2, 3].map(u4::new)), 0x321);
+    /// assert_eq!(<s4 as Element>::pack(&[s4::new(-1); 8]), u32::MAX);
+    /// assert_eq!(<s4 as Element>::unpack(0x0000_00f0, 1), s4::new(-1));
+    /// ```
+    ///
+    /// # Panics
+    /// If there are more than a register holds.
+    #[inline(always)]
+    fn pack(elements: impl AsRef<[Self]>) -> <Self::Width as Width>::Register {
+        let elements = elements.as_ref();
+        assert!(elements.len() <= Self::Width::PER_REGISTER, "a register holds {}", Self::Width::PER_REGISTER);
+        let mut register = bytemuck::Zeroable::zeroed();
+        for (slot, element) in elements.iter().enumerate() {
+            Self::Width::pack(&mut register, slot, element.to_bits());
+        }
+        register
+    }
+
+    /// The element at `slot` of a register of fragments, lowest bits first.
+    #[inline(always)]
+    fn unpack(register: <Self::Width as Width>::Register, slot: usize) -> Self {
+        Self::from_bits(Self::Width::unpack(register, slot))
+    }
 }
 
 macro_rules! elements {
@@ -151,7 +83,16 @@ elements! {
     tf32: Bits32 "tf32";
     F8E4M3: Bits8 "e4m3";
     F8E5M2: Bits8 "e5m2";
+    e3m2: Bits8 "e3m2";
+    e2m3: Bits8 "e2m3";
+    e2m1: Bits4 "e2m1";
+    InByte<e2m1>: Bits8 "e2m1";
+    ue8m0: Bits8 "ue8m0";
+    ue4m3: Bits8 "ue4m3";
     f64: Bits64 "f64";
+    s4: Bits4 "s4";
+    u4: Bits4 "u4";
+    b1: Bits1 "b1";
     i8: Bits8 "s8";
     u8: Bits8 "u8";
     i16: Bits16 "s16";

@@ -66,6 +66,42 @@ impl Layout {
         if bit < self.lane.len() { self.lane[bit] } else { self.index[bit - self.lane.len()] }
     }
 
+    /// Whether the first `count` elements of a lane, and the next, and so on, are neighbours: in a row, or, if not `in_rows`, in a
+    /// column.
+    pub(crate) const fn groups(self, count: usize, in_rows: bool) -> bool {
+        let mut bit = 0;
+        while 1 << bit < count {
+            let neighbours = match self.index[bit] {
+                Bit::Row(of) => !in_rows && of == bit as u32,
+                Bit::Col(of) => in_rows && of == bit as u32,
+            };
+            if !neighbours {
+                return false;
+            }
+            bit += 1;
+        }
+        true
+    }
+
+    /// Whether each register of `count` elements is a matrix of `ldmatrix`, of eight rows of four registers: lane `l` holds the
+    /// register `l % 4` of its row `l / 4`, or, if not `in_rows`, of its column.
+    pub(crate) const fn is_of_matrices(self, count: usize, in_rows: bool) -> bool {
+        let within = count.ilog2();
+        let mut bit = 0;
+        while bit < self.lane.len() {
+            let (along, to) = if bit < 2 { (true, within + bit as u32) } else { (false, bit as u32 - 2) };
+            let held = match self.lane[bit] {
+                Bit::Row(of) => along != in_rows && of == to,
+                Bit::Col(of) => along == in_rows && of == to,
+            };
+            if !held {
+                return false;
+            }
+            bit += 1;
+        }
+        self.groups(count, in_rows)
+    }
+
     /// The (row, column) of element `index` of `lane`.
     #[inline(always)]
     pub const fn position(self, lane: usize, index: usize) -> (usize, usize) {

@@ -2,7 +2,8 @@
 
 use super::layout::{Bit, Layout};
 use super::shape::*;
-use crate::element::{Bits8, Bits16, Bits32, Bits64, Width};
+use crate::element::{Bits1, Bits4, Bits8, Bits16, Bits32, Bits64, Width};
+use crate::{ColMajor, Order, RowMajor};
 
 /// The layouts, a row each: shape, role, width, registers, and the bits of the coordinate that the bits of the
 /// lane and of the index are, lowest first (`R3`: bit 3 of the row).
@@ -27,12 +28,18 @@ const R0: Bit = Bit::Row(0);
 const R1: Bit = Bit::Row(1);
 const R2: Bit = Bit::Row(2);
 const R3: Bit = Bit::Row(3);
+const R4: Bit = Bit::Row(4);
+const R5: Bit = Bit::Row(5);
+const R6: Bit = Bit::Row(6);
+const R7: Bit = Bit::Row(7);
 const C0: Bit = Bit::Col(0);
 const C1: Bit = Bit::Col(1);
 const C2: Bit = Bit::Col(2);
 const C3: Bit = Bit::Col(3);
-const R4: Bit = Bit::Row(4);
 const C4: Bit = Bit::Col(4);
+const C5: Bit = Bit::Col(5);
+const C6: Bit = Bit::Col(6);
+const C7: Bit = Bit::Col(7);
 
 layouts! {
     M8N8K4   RoleA Bits64 1 [C0 C1 R0 R1 R2] [];
@@ -42,6 +49,14 @@ layouts! {
     M8N8K16  RoleA Bits8  1 [C2 C3 R0 R1 R2] [C0 C1];
     M8N8K16  RoleB Bits8  1 [R2 R3 C0 C1 C2] [R0 R1];
     M8N8K16  RoleC Bits32 2 [C1 C2 R0 R1 R2] [C0];
+
+    M8N8K32  RoleA Bits4  1 [C3 C4 R0 R1 R2] [C0 C1 C2];
+    M8N8K32  RoleB Bits4  1 [R3 R4 C0 C1 C2] [R0 R1 R2];
+    M8N8K32  RoleC Bits32 2 [C1 C2 R0 R1 R2] [C0];
+
+    M8N8K128 RoleA Bits1  1 [C5 C6 R0 R1 R2] [C0 C1 C2 C3 C4];
+    M8N8K128 RoleB Bits1  1 [R5 R6 C0 C1 C2] [R0 R1 R2 R3 R4];
+    M8N8K128 RoleC Bits32 2 [C1 C2 R0 R1 R2] [C0];
 
     M16N8K4  RoleA Bits32 2 [C0 C1 R0 R1 R2] [R3];
     M16N8K4  RoleA Bits64 2 [C0 C1 R0 R1 R2] [R3];
@@ -70,10 +85,52 @@ layouts! {
     M16N8K16 RoleC Bits32 4 [C1 C2 R0 R1 R2] [C0 R3];
     M16N8K16 RoleC Bits64 4 [C1 C2 R0 R1 R2] [C0 R3];
 
+    M16N8K32 RoleA Bits4  2 [C3 C4 R0 R1 R2] [C0 C1 C2 R3];
     M16N8K32 RoleA Bits8  4 [C2 C3 R0 R1 R2] [C0 C1 R3 C4];
+    M16N8K32 RoleB Bits4  1 [R3 R4 C0 C1 C2] [R0 R1 R2];
     M16N8K32 RoleB Bits8  2 [R2 R3 C0 C1 C2] [R0 R1 R4];
     M16N8K32 RoleC Bits16 2 [C1 C2 R0 R1 R2] [C0 R3];
     M16N8K32 RoleC Bits32 4 [C1 C2 R0 R1 R2] [C0 R3];
+
+    M16N8K64 RoleA Bits4  4 [C3 C4 R0 R1 R2] [C0 C1 C2 R3 C5];
+    M16N8K64 RoleB Bits4  2 [R3 R4 C0 C1 C2] [R0 R1 R2 R5];
+    M16N8K64 RoleC Bits32 4 [C1 C2 R0 R1 R2] [C0 R3];
+
+    M16N8K128 RoleA Bits1  2 [C5 C6 R0 R1 R2] [C0 C1 C2 C3 C4 R3];
+    M16N8K128 RoleB Bits1  1 [R5 R6 C0 C1 C2] [R0 R1 R2 R3 R4];
+    M16N8K128 RoleC Bits32 4 [C1 C2 R0 R1 R2] [C0 R3];
+
+    M16N8K256 RoleA Bits1  4 [C5 C6 R0 R1 R2] [C0 C1 C2 C3 C4 R3 C7];
+    M16N8K256 RoleB Bits1  2 [R5 R6 C0 C1 C2] [R0 R1 R2 R3 R4 R7];
+    M16N8K256 RoleC Bits32 4 [C1 C2 R0 R1 R2] [C0 R3];
+}
+
+/// The layouts of the four matrices of `M8N8K4Quad`, likewise (9.7.14.5.1): bits 3 and 4 of the row (of B, of the column) say
+/// which of the four.
+macro_rules! quad_layouts {
+    ($([$($orders:ident)*] $name:literal $a:ty, $b:ty, $role:ident $width:ident $registers:literal [$($lane:ident)*] [$($index:ident)*];)*) => {
+        $(
+            impl<$($orders: Order),*> FragmentShape<$role, $width> for M8N8K4Quad<$a, $b> {
+                type Registers = [<$width as Width>::Register; $registers];
+                const LAYOUT: Layout = Layout::new([$($lane),*], &[$($index),*]);
+            }
+        )*
+        #[cfg(test)]
+        const QUADS: &[(&str, Layout, usize)] = &[$((
+            concat!($name, " ", stringify!($role), " ", stringify!($width)),
+            Layout::new([$($lane),*], &[$($index),*]),
+            $registers * <$width as Width>::PER_REGISTER,
+        )),*];
+    };
+}
+
+quad_layouts! {
+    [B] "row" RowMajor, B, RoleA Bits16 2 [R0 R1 R3 R4 R2] [C0 C1];
+    [B] "col" ColMajor, B, RoleA Bits16 2 [C0 C1 R3 R4 R2] [R0 R1];
+    [A] "row" A, RowMajor, RoleB Bits16 2 [R0 R1 C3 C4 C2] [C0 C1];
+    [A] "col" A, ColMajor, RoleB Bits16 2 [C0 C1 C3 C4 C2] [R0 R1];
+    [A B] "any" A, B,      RoleC Bits16 4 [R0 R1 R3 R4 R2] [C0 C1 C2];
+    [A B] "any" A, B,      RoleC Bits32 8 [R0 C1 R3 R4 R2] [C0 R1 C2];
 }
 
 #[cfg(test)]
@@ -83,7 +140,7 @@ mod tests {
 
     #[test]
     fn every_layout_is_a_bijection_and_its_inverse_is_its_inverse() {
-        for &(name, layout, held) in ALL {
+        for &(name, layout, held) in ALL.iter().chain(QUADS) {
             assert_eq!(layout.elements(), held, "{name}");
             let mut seen = vec![false; layout.rows() * layout.cols()];
             for lane in 0..32 {
@@ -107,7 +164,10 @@ mod tests {
     const FORMULAS: &[(&[&str], Formula)] = &[
         (&["M8N8K4 RoleA Bits64"], |group, thread, _| (group, thread)),
         (&["M8N8K4 RoleB Bits64", "M16N8K4 RoleB Bits32", "M16N8K4 RoleB Bits64"], |group, thread, _| (thread, group)),
-        (&["M8N8K4 RoleC Bits64", "M8N8K16 RoleC Bits32"], |group, thread, i| (group, thread * 2 + i)),
+        (
+            &["M8N8K4 RoleC Bits64", "M8N8K16 RoleC Bits32", "M8N8K32 RoleC Bits32", "M8N8K128 RoleC Bits32"],
+            |group, thread, i| (group, thread * 2 + i),
+        ),
         (&["M8N8K16 RoleA Bits8"], |group, thread, i| (group, thread * 4 + i)),
         (&["M8N8K16 RoleB Bits8", "M16N8K16 RoleB Bits8"], |group, thread, i| (thread * 4 + i, group)),
         (&["M16N8K4 RoleA Bits32", "M16N8K4 RoleA Bits64"], |group, thread, i| {
@@ -126,6 +186,9 @@ mod tests {
                 "M16N8K16 RoleC Bits64",
                 "M16N8K32 RoleC Bits16",
                 "M16N8K32 RoleC Bits32",
+                "M16N8K64 RoleC Bits32",
+                "M16N8K128 RoleC Bits32",
+                "M16N8K256 RoleC Bits32",
             ],
             |group, thread, i| (if i < 2 { group } else { group + 8 }, thread * 2 + (i & 1)),
         ),
@@ -151,7 +214,56 @@ mod tests {
             (row, thread * 4 + (i & 3) + if i >= 8 { 16 } else { 0 })
         }),
         (&["M16N8K32 RoleB Bits8"], |group, thread, i| (thread * 4 + (i & 3) + if i >= 4 { 16 } else { 0 }, group)),
+        (&["M8N8K32 RoleA Bits4"], |group, thread, i| (group, thread * 8 + i)),
+        (&["M8N8K32 RoleB Bits4", "M16N8K32 RoleB Bits4"], |group, thread, i| (thread * 8 + i, group)),
+        (&["M16N8K32 RoleA Bits4"], |group, thread, i| (if i < 8 { group } else { group + 8 }, thread * 8 + (i & 7))),
+        (&["M16N8K64 RoleA Bits4"], |group, thread, i| {
+            let row = if i < 8 || (16..24).contains(&i) { group } else { group + 8 };
+            (row, thread * 8 + (i & 7) + if i >= 16 { 32 } else { 0 })
+        }),
+        (&["M16N8K64 RoleB Bits4"], |group, thread, i| (thread * 8 + (i & 7) + if i >= 8 { 32 } else { 0 }, group)),
+        (&["M8N8K128 RoleA Bits1"], |group, thread, i| (group, thread * 32 + i)),
+        (&["M8N8K128 RoleB Bits1", "M16N8K128 RoleB Bits1"], |group, thread, i| (thread * 32 + i, group)),
+        (&["M16N8K128 RoleA Bits1"], |group, thread, i| {
+            (if i < 32 { group } else { group + 8 }, thread * 32 + (i & 31))
+        }),
+        (&["M16N8K256 RoleA Bits1"], |group, thread, i| {
+            let row = if i < 32 || (64..96).contains(&i) { group } else { group + 8 };
+            (row, thread * 32 + (i & 31) + if i >= 64 { 128 } else { 0 })
+        }),
+        (&["M16N8K256 RoleB Bits1"], |group, thread, i| {
+            (thread * 32 + (i & 31) + if i >= 32 { 128 } else { 0 }, group)
+        }),
     ];
+
+    /// As the PTX ISA prints those of `m8n8k4` with f16: the (row, column) in the matrix of the lane's multiplication.
+    const QUAD_FORMULAS: &[(&str, fn(usize, usize) -> (usize, usize))] = &[
+        ("row RoleA Bits16", |lane, i| (if lane < 16 { lane % 4 } else { lane % 4 + 4 }, i)),
+        ("col RoleA Bits16", |lane, i| (if lane < 16 { i % 4 } else { i % 4 + 4 }, lane % 4)),
+        ("row RoleB Bits16", |lane, i| (lane % 4, if lane < 16 { i } else { i + 4 })),
+        ("col RoleB Bits16", |lane, i| (i, if lane < 16 { lane % 4 } else { lane % 4 + 4 })),
+        ("any RoleC Bits16", |lane, i| (if lane < 16 { lane % 4 } else { lane % 4 + 4 }, i)),
+        ("any RoleC Bits32", |lane, i| {
+            let x = (lane & 0b1) + (i & 0b10);
+            (if lane < 16 { x } else { x + 4 }, (i & 0b100) + (lane & 0b10) + (i & 0b1))
+        }),
+    ];
+
+    #[test]
+    fn the_layouts_of_four_matrices_are_those_of_the_ptx_isa() {
+        for &(name, layout, held) in QUADS {
+            let (_, formula) = QUAD_FORMULAS.iter().find(|(of, _)| *of == name).expect(name);
+            for lane in 0..32 {
+                // Lanes 0-3 and 16-19 are the first multiplication's, 4-7 and 20-23 the second's, and so on.
+                let which = lane % 16 / 4;
+                for i in 0..held {
+                    let (row, col) = formula(lane, i);
+                    let stacked = if name.contains("RoleB") { (row, col + 8 * which) } else { (row + 8 * which, col) };
+                    assert_eq!(layout.position(lane, i), stacked, "{name}: lane {lane}, {i}");
+                }
+            }
+        }
+    }
 
     #[test]
     fn the_layouts_are_those_of_the_ptx_isa() {

@@ -4,12 +4,15 @@ mod layout;
 mod layouts;
 mod run;
 mod shape;
+mod sparse;
 mod tile;
 
 pub use layout::{Bit, Layout};
 pub use shape::{
-    FragmentShape, M8N8K4, M8N8K16, M16N8K4, M16N8K8, M16N8K16, M16N8K32, Registers, Role, RoleA, RoleB, RoleC, Shape,
+    FragmentShape, M8N8K4, M8N8K4Quad, M8N8K16, M8N8K32, M8N8K128, M16N8K4, M16N8K8, M16N8K16, M16N8K32, M16N8K64,
+    M16N8K128, M16N8K256, Registers, Role, RoleA, RoleB, RoleC, Shape,
 };
+pub use sparse::{RoleSparseA, SparseWidth};
 pub use tile::FragmentRows;
 
 use crate::element::{Bits16, Bits32, Rounded, Width};
@@ -59,6 +62,8 @@ pub struct Fragment<R: Role, S: FragmentShape<R, T::Width>, T: Element> {
 
 /// The left factor of a multiplication: M x K.
 pub type FragmentA<S, T> = Fragment<RoleA, S, T>;
+/// What is kept of a sparse left factor: M x K/2. [`Metadata`](crate::Metadata) says which columns they are of.
+pub type FragmentSparseA<S, T> = Fragment<RoleSparseA, S, T>;
 /// The right factor of a multiplication: K x N.
 pub type FragmentB<S, T> = Fragment<RoleB, S, T>;
 /// What a multiplication adds to: M x N, C and D.

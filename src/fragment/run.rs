@@ -34,7 +34,9 @@ impl<R: Role, F: FragmentShape<R, T::Width>, T: Element> Fragment<R, F, T> {
     /// Whether `ldmatrix` makes the fragment's registers from a tile of this order: rows of eight 16-bit pieces, each a register's
     /// elements. Across a register, it can transpose 16-bit elements only.
     const fn by_matrix<O: Order>() -> bool {
-        T::Width::BYTES == 2 || T::Width::BYTES < 8 && O::ROW_MAJOR == R::PACKS_ROWS
+        T::Width::FILLS_BYTES
+            && (T::Width::BYTES == 2 || T::Width::BYTES < 8 && O::ROW_MAJOR == R::PACKS_ROWS)
+            && F::LAYOUT.is_of_matrices(T::Width::PER_REGISTER, R::PACKS_ROWS)
     }
 
     /// Loads `N` matrices that lie beside each other (for A: below each other), from `at` of a tile on: with one `ldmatrix` each
@@ -44,7 +46,7 @@ impl<R: Role, F: FragmentShape<R, T::Width>, T: Element> Fragment<R, F, T> {
     /// | --- | --- | --- |
     /// | 16 bits | `ldmatrix` | `ldmatrix.trans` |
     /// | 8 and 32 bits | `ldmatrix` | loads of elements |
-    /// | 64 bits | loads of elements | loads of elements |
+    /// | 64 bits, 4 bits and less, and the f16 of [`M8N8K4Quad`](crate::M8N8K4Quad) | loads of elements | loads of elements |
     ///
     /// Along the tile's contiguous side, `at` is a multiple of 16 bytes.
     #[inline(always)]

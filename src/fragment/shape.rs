@@ -7,6 +7,7 @@ use crate::matrix::{B16, Count, NoTrans, Trans, X1, X2, X4};
 use crate::sealed::Sealed;
 use crate::site::Site;
 use crate::{PerLane, RowAddr, Warp};
+use core::marker::PhantomData;
 
 /// The shape of a matrix multiplication: A is M x K, B is K x N, C and D are M x N.
 pub trait Shape: Sealed + Copy + 'static {
@@ -16,6 +17,8 @@ pub trait Shape: Sealed + Copy + 'static {
     const N: usize;
     /// Columns of A, rows of B.
     const K: usize;
+    /// Multiplications at once: fragments of A and C hold so many matrices, each below the one before, those of B each beside it.
+    const COUNT: usize = 1;
 }
 
 macro_rules! shapes {
@@ -34,10 +37,30 @@ macro_rules! shapes {
 shapes! {
     M8N8K4 8 8 4;
     M8N8K16 8 8 16;
+    M8N8K32 8 8 32;
+    M8N8K128 8 8 128;
     M16N8K4 16 8 4;
     M16N8K8 16 8 8;
     M16N8K16 16 8 16;
     M16N8K32 16 8 32;
+    M16N8K64 16 8 64;
+    M16N8K128 16 8 128;
+    M16N8K256 16 8 256;
+}
+
+/// `.m8n8k4` with f16, which is four multiplications at once, each by eight lanes (four, and those 16 farther on), with A and B of
+/// the [`Order`](crate::Order)s `OrderA` and `OrderB` (PTX ISA 9.7.14.5.1).
+///
+/// Its fragments hold four matrices: of A and C 32 rows, those of one multiplication below those of the one before; of B 32
+/// columns. A row-major A is the one whose registers hold neighbours of a row; it need not lie so in memory.
+#[derive(Debug, Clone, Copy)]
+pub struct M8N8K4Quad<OrderA, OrderB>(PhantomData<(OrderA, OrderB)>);
+impl<OrderA, OrderB> Sealed for M8N8K4Quad<OrderA, OrderB> {}
+impl<OrderA: Copy + 'static, OrderB: Copy + 'static> Shape for M8N8K4Quad<OrderA, OrderB> {
+    const M: usize = 8;
+    const N: usize = 8;
+    const K: usize = 4;
+    const COUNT: usize = 4;
 }
 
 /// What a matrix is in a multiplication: [`RoleA`], [`RoleB`] or [`RoleC`].

@@ -1,6 +1,6 @@
 //! Fragments from and to shared tiles.
 
-use super::{Fragment, FragmentShape, Role, put, take};
+use super::{Fragment, FragmentShape, Layout, Role, put, take};
 use crate::element::{Bits16, Width};
 use crate::ldmatrix::LdMatrix;
 use crate::matrix::{B16, CountOf, NoTrans, Trans};
@@ -45,6 +45,14 @@ impl<Frag, O> Clone for FragmentRows<Frag, O> {
     }
 }
 impl<Frag, O> Copy for FragmentRows<Frag, O> {}
+
+/// Fragments of 16-bit elements are made of 8x8 matrices, but for those of four multiplications at once.
+const fn check_8x8<R: Role>(layout: Layout) {
+    assert!(
+        layout.is_of_matrices(Bits16::PER_REGISTER, R::PACKS_ROWS),
+        "the fragments of this shape are not made of the 8x8 matrices of `ldmatrix`: use `load_elements` and `store`"
+    );
+}
 
 /// Each register of a fragment of 16-bit elements is an 8x8 matrix of `ldmatrix`: the first is that of index 0, the
 /// second that of index 2, and so on.
@@ -99,6 +107,7 @@ where
         at: C,
     ) -> FragmentRows<Self, O> {
         const { check_known::<C, In<Self, SharedTile<T, ROWS, COLS, S, O>>>() };
+        const { check_8x8::<R>(F::LAYOUT) };
         let (row, col) = at.resolve::<In<Self, SharedTile<T, ROWS, COLS, S, O>>>(Site::here());
         let tile = *tile;
         let rows = warp.each(|lane| {
@@ -138,6 +147,11 @@ where
 }
 
 impl<R: Role, F: FragmentShape<R, T::Width>, T: Element> Fragment<R, F, T> {
+    /// Whether the elements of a register are neighbours in tiles of this order, as they are in the register.
+    const fn registers_lie_whole<O: Order>() -> bool {
+        T::Width::FILLS_BYTES && F::LAYOUT.groups(T::Width::PER_REGISTER, O::ROW_MAJOR)
+    }
+
     /// Stores the matrix at `at` of a tile: for any element type, on any GPU. `at` as for `load`.
     ///
     /// Where the elements of a register are neighbours in the tile, it goes there whole, else element by element.
@@ -155,7 +169,7 @@ impl<R: Role, F: FragmentShape<R, T::Width>, T: Element> Fragment<R, F, T> {
         let (tile, registers) = (*tile, &self.registers);
         warp.each(|lane| {
             let registers = lane.get(registers);
-            if O::ROW_MAJOR == R::PACKS_ROWS {
+            if Self::registers_lie_whole::<O>() {
                 for (index, register) in registers.as_ref().iter().enumerate() {
                     let (down, right) = F::LAYOUT.position(lane.id(), index * T::Width::PER_REGISTER);
                     // SAFETY: within the window, which is within the tile; chunks of 16 bytes, and the registers in them, lie whole.
@@ -187,7 +201,7 @@ impl<R: Role, F: FragmentShape<R, T::Width>, T: Element> Fragment<R, F, T> {
         let tile = *tile;
         Self::from_registers(warp.each(|lane| {
             let mut registers: F::Registers = bytemuck::Zeroable::zeroed();
-            if O::ROW_MAJOR == R::PACKS_ROWS {
+            if Self::registers_lie_whole::<O>() {
                 for (index, register) in registers.as_mut().iter_mut().enumerate() {
                     let (down, right) = F::LAYOUT.position(lane.id(), index * T::Width::PER_REGISTER);
                     // SAFETY: within the window, which is within the tile; chunks of 16 bytes, and the registers in them, lie whole.

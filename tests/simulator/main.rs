@@ -1,6 +1,8 @@
 //! The simulator ends a kernel that misuses the machine with the misuse, the line, the block, the warp and the lane;
 //! and it lets pass what comes close to a misuse and is none.
 
+#![feature(macro_metavar_expr_concat)]
+
 mod bank_conflicts;
 mod barrier;
 mod check;
@@ -23,6 +25,7 @@ mod raw_forms;
 mod raw_memory;
 mod raw_rows;
 mod same_value;
+mod sparse;
 mod tile;
 mod trace;
 mod unwritten;

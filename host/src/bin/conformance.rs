@@ -5,7 +5,7 @@ use anyhow::{Context, Result, bail};
 use clap::{Parser, ValueEnum};
 use ptx_matrix::sim::Simulator;
 use ptx_matrix_host::conformance::record::Recording;
-use ptx_matrix_host::conformance::{Options, Summary, run, select};
+use ptx_matrix_host::conformance::{Options, Summary, run, select, trials};
 use ptx_matrix_host::{Gpu, GpuDevice, GpuError, ptx_folder};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -43,6 +43,10 @@ struct Arguments {
     /// How much of each check to record: launches up to so many bytes, and at least one.
     #[arg(long, default_value_t = 4096, requires = "record", value_name = "BYTES")]
     record_bytes: usize,
+    /// Instead, run so many random cases (elements of the output) of each kind of data of each form of `mma`, and compare them with
+    /// the simulator's.
+    #[arg(long, value_name = "COUNT", conflicts_with_all = ["record", "rounds", "schedules"], value_parser = clap::value_parser!(u64).range(1..))]
+    cases: Option<u64>,
     /// Only say whether the other options make sense on this machine.
     #[arg(long, hide = true)]
     validate: bool,
@@ -88,6 +92,9 @@ fn conformance(arguments: &Arguments) -> Result<Summary> {
     if gpu.is_none() && arguments.record.is_some() {
         bail!("--record keeps what hardware returns: it needs a GPU, not the simulator");
     }
+    if gpu.is_none() && arguments.cases.is_some() {
+        bail!("--cases compares hardware with the simulator: it needs a GPU");
+    }
     if gpu.is_some() && arguments.schedules > 1 {
         bail!("--schedules is for the simulator (--on sim): a GPU has its own");
     }
@@ -95,7 +102,7 @@ fn conformance(arguments: &Arguments) -> Result<Summary> {
         filter: arguments.filter.clone(),
         seed: arguments.seed,
         rounds: arguments.rounds,
-        capability: u32::MAX,
+        target: None,
         keep: arguments.record.as_ref().map(|_| arguments.record_bytes),
     };
     if arguments.validate {
@@ -108,8 +115,12 @@ fn conformance(arguments: &Arguments) -> Result<Summary> {
             let (target, text) = ptx_folder::best(&gpu, arguments.ptx.as_deref(), "ptx-matrix-kernels")?;
             let info = gpu.info().clone();
             eprintln!("{} (driver {}), PTX for {target}", info.name, info.driver);
-            options.capability = target.number();
-            let summary = run(&GpuDevice::new(gpu, &text)?, &options)?;
+            options.target = Some(target.to_string());
+            let device = GpuDevice::new(gpu, &text)?;
+            if let Some(cases) = arguments.cases {
+                return run_trials(&device, &options, cases, arguments.report.as_deref());
+            }
+            let summary = run(&device, &options)?;
             if let Some(file) = &arguments.record {
                 let recording = Recording {
                     device: info.name.clone(),
@@ -127,6 +138,27 @@ fn conformance(arguments: &Arguments) -> Result<Summary> {
     }
     println!("{summary}");
     Ok(summary)
+}
+
+/// The trials, as a summary: a check passed if no case differed.
+fn run_trials(device: &GpuDevice, options: &Options, cases: u64, report: Option<&Path>) -> Result<Summary> {
+    let trials = trials(device, options, cases)?;
+    for trial in &trials {
+        if let Some(mismatch) = &trial.mismatch {
+            println!("{}: {mismatch}", trial.name);
+        }
+    }
+    if let Some(file) = report {
+        write(file, &serde_json::to_string_pretty(&trials)?)?;
+    }
+    let (total, differ) =
+        (trials.iter().map(|trial| trial.cases).sum::<u64>(), trials.iter().filter(|t| t.mismatch.is_some()));
+    let differ = differ.count();
+    println!("trials: {total} cases in {} checks; {differ} checks with a mismatch", trials.len());
+    if differ > 0 {
+        bail!("{differ} checks differ");
+    }
+    Ok(Summary::default())
 }
 
 fn write(file: &Path, text: &str) -> Result<()> {

@@ -2,7 +2,7 @@
 //! chance.
 
 use half::{bf16, f16};
-use ptx_matrix::{F8E4M3, F8E5M2, tf32};
+use ptx_matrix::{F8E4M3, F8E5M2, InByte, b1, e2m1, e2m3, e3m2, s4, tf32, u4, ue4m3, ue8m0};
 use rand::RngExt;
 use rand::seq::SliceRandom;
 use rand_distr::{Distribution, StandardNormal};
@@ -29,6 +29,8 @@ pub enum Kind {
     Integers,
     /// Integers of the whole range, around whose ends C is, so that sums wrap around.
     Wrapping,
+    /// Any code of A and B; C normally distributed, or zero.
+    Codes,
     /// Normally distributed.
     Normal,
     /// Exponents over the whole range in which products and sums stay finite.
@@ -50,6 +52,7 @@ impl Kind {
         match self {
             Kind::Integers => "small integers",
             Kind::Wrapping => "wrapping integers",
+            Kind::Codes => "any codes",
             Kind::Normal => "normal",
             Kind::Wide => "wide range",
             Kind::Special => "special values",
@@ -149,15 +152,90 @@ floats! {
     F8E4M3 as u8: 3 4 0 |value| F8E4M3::from_f64(value);
 }
 
+/// Formats of less than a byte, with neither infinity nor NaN.
+macro_rules! small_floats {
+    ($($float:ty as $format:ident: $fraction:literal $exponent:literal;)*) => {$(
+        impl Float for $float {
+            const FRACTION: u32 = $fraction;
+            const EXPONENT: u32 = $exponent;
+            fn from_f64(value: f64) -> Self {
+                $format::from_f64(value).into()
+            }
+            fn to_f64(self) -> f64 {
+                $format::from(self).to_f64()
+            }
+            fn from_code(code: u64) -> Self {
+                $format::from_bits(code as u8).into()
+            }
+            fn code(self) -> u64 {
+                $format::from(self).to_bits().into()
+            }
+        }
+
+        impl Element for $float {
+            const KINDS: &[Kind] = &[Kind::Integers, Kind::Codes, Kind::Zeros];
+            fn draw(rng: &mut Rng, kind: Kind, _: Place) -> Self {
+                match kind {
+                    // What all of them have.
+                    Kind::Integers => Self::from_f64(f64::from(rng.random_range(-4..=4))),
+                    Kind::Zeros if rng.random_range(0..16) > 0 => zero(rng),
+                    _ => Self::from_code(rng.random_range(0..1 << (1 + $fraction + $exponent))),
+                }
+            }
+            fn to_integer(self) -> i64 {
+                self.to_f64() as i64
+            }
+            fn from_integer(integer: i64) -> Self {
+                Self::from_f64(integer as f64)
+            }
+        }
+    )*};
+}
+small_floats! {
+    e3m2 as e3m2: 2 3;
+    e2m3 as e2m3: 3 2;
+    e2m1 as e2m1: 1 2;
+    InByte<e2m1> as e2m1: 1 2;
+}
+
+/// Elements of scales: near one, or any, or rather large or small ones.
+pub trait Scale: bytemuck::Pod {
+    fn draw(rng: &mut Rng, kind: Kind) -> Self;
+}
+
+impl Scale for ue8m0 {
+    fn draw(rng: &mut Rng, kind: Kind) -> Self {
+        ue8m0::from_bits(match kind {
+            Kind::Integers => 127,
+            Kind::Zeros => rng.random(),
+            _ => rng.random_range(107..=147),
+        })
+    }
+}
+
+impl Scale for ue4m3 {
+    fn draw(rng: &mut Rng, kind: Kind) -> Self {
+        match kind {
+            Kind::Integers => ue4m3::ONE,
+            _ if rng.random_range(0..100) == 0 => ue4m3::from_bits(0x7f),
+            _ => ue4m3::from_bits(rng.random_range(0..0x7f)),
+        }
+    }
+}
+
 macro_rules! integers {
-    ($($integer:ident: $small:expr, $ends:expr;)*) => {$(
+    ($($integer:ident: $small:expr;)*) => {$(
         impl Element for $integer {
             const KINDS: &[Kind] = &[Kind::Integers, Kind::Wrapping];
             fn draw(rng: &mut Rng, kind: Kind, place: Place) -> Self {
                 match (kind, place) {
                     (Kind::Integers, _) => rng.random_range($small),
                     (_, Place::Factor) => rng.random(),
-                    (_, Place::Sum) => $integer::MIN.wrapping_add(rng.random_range($ends)),
+                    // As far from the ends as sums of any of the elements reach.
+                    (_, Place::Sum) => {
+                        let reach = 1 << rng.random_range(3..=18);
+                        ($integer::MIN as i64 + rng.random_range(-reach..=reach)) as Self
+                    }
                 }
             }
             fn to_integer(self) -> i64 {
@@ -169,11 +247,36 @@ macro_rules! integers {
         }
     )*};
 }
-// What small ones are; and, of those that are added to, how far from the least they are.
+// What small ones are.
 integers! {
-    i8: -8..=8, 0..=i8::MAX;
-    u8: 0..=8, 0..=u8::MAX;
-    i32: -8..=8, -(1 << 18)..=1 << 18;
+    i8: -8..=8;
+    u8: 0..=8;
+    i32: -8..=8;
+}
+
+macro_rules! small_integers {
+    ($($integer:ident: $small:expr;)*) => {$(
+        impl Element for $integer {
+            const KINDS: &[Kind] = &[Kind::Integers, Kind::Wrapping];
+            fn draw(rng: &mut Rng, kind: Kind, _: Place) -> Self {
+                match kind {
+                    Kind::Integers => Self::saturating(rng.random_range($small)),
+                    _ => Self::from_bits(rng.random()),
+                }
+            }
+            fn to_integer(self) -> i64 {
+                i32::from(self).into()
+            }
+            fn from_integer(integer: i64) -> Self {
+                Self::from_bits(integer as u8)
+            }
+        }
+    )*};
+}
+small_integers! {
+    s4: -4..=4;
+    u4: 0..=4;
+    b1: 0..=1;
 }
 
 /// One random number.
@@ -184,7 +287,11 @@ fn float<T: Float>(rng: &mut Rng, kind: Kind, place: Place) -> T {
     let full_range = T::EXPONENT >= 8;
     match kind {
         Kind::Integers | Kind::Wrapping => T::from_f64(f64::from(rng.random_range(-8..=8))),
-        Kind::Normal => T::from_f64(StandardNormal.sample(rng)),
+        Kind::Codes if place == Place::Factor => {
+            T::from_code(rng.random_range(0..1 << (1 + T::EXPONENT + T::FRACTION)))
+        }
+        Kind::Codes if rng.random_range(0..8) == 0 => zero(rng),
+        Kind::Normal | Kind::Codes => T::from_f64(StandardNormal.sample(rng)),
         // A third of the exponents, around one: the sum of two of them is still an exponent of the sum's format.
         Kind::Wide => {
             let reach = (bias / 3).max(4);

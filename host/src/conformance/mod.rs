@@ -9,9 +9,11 @@ mod data;
 pub mod record;
 mod reference;
 mod run;
+mod trials;
 
 pub use checks::{Check, all};
 pub use run::{Options, Outcome, Status, Summary, UnknownFilter, run, select};
+pub use trials::{Trial, trials};
 
 /// The buffers of a kernel, in the order of its parameters, as bytes.
 pub type Buffers = Vec<Vec<u8>>;

@@ -21,8 +21,8 @@ pub struct Options {
     pub seed: u64,
     /// So many rounds of each check, instead of its own number.
     pub rounds: Option<u64>,
-    /// The device's compute capability (75, 80, ...): checks that need more are skipped.
-    pub capability: u32,
+    /// The target of the PTX that runs (`sm_90a`): checks that need another are skipped. Without it, none is.
+    pub target: Option<String>,
     /// Keep what the device returned, of each check launches up to so many bytes, and at least one.
     pub keep: Option<usize>,
 }
@@ -143,9 +143,8 @@ fn run_check<D: Device + 'static>(
     records: &mut Vec<Record>,
 ) -> Outcome {
     let outcome = |status, rounds| Outcome { name: check.name.clone(), status, rounds, seed: options.seed };
-    if check.needs > options.capability {
-        let (needs, has) = (check.needs, options.capability);
-        return outcome(Status::Skipped(format!("it needs sm_{needs}, and this is sm_{has}")), 0);
+    if let Some(target) = options.target.as_deref().filter(|target| !check.needs.are_met_by(target)) {
+        return outcome(Status::Skipped(format!("it needs {}, and this is {target}", check.needs)), 0);
     }
     let mut kept = 0;
     let rounds = options.rounds.unwrap_or(check.rounds);

@@ -1,6 +1,6 @@
 //! The floating-point formats that the tensor cores take and return.
 
-use crate::tf32;
+use crate::{InByte, e2m1, e2m3, e3m2, tf32, ue4m3};
 use bytemuck::Zeroable;
 use float8::{F8E4M3, F8E5M2};
 use half::{bf16, f16};
@@ -13,8 +13,8 @@ pub(super) trait Float: Copy {
     const EXPONENT: i32;
     /// The least exponent of a normal number.
     const MIN_EXPONENT: i32 = 2 - (1 << (Self::EXPONENT - 1));
-    /// Whether the greatest exponent is that of infinity and NaN; else it is a number's, and only all ones are NaN.
-    const INFINITE: bool = true;
+    /// What the greatest exponent is for.
+    const SPECIAL: Special = Special::InfinityAndNan;
 
     /// Its bits, in the lowest of 32.
     fn bits(self) -> u32;
@@ -26,10 +26,11 @@ pub(super) trait Float: Copy {
         let fraction = i64::from(bits) & ((1 << Self::FRACTION) - 1);
         let field = (bits >> Self::FRACTION) as i32 & ((1 << Self::EXPONENT) - 1);
         if field == (1 << Self::EXPONENT) - 1 {
-            match fraction {
-                0 if Self::INFINITE => return Number::Infinite { negative },
-                _ if Self::INFINITE || fraction == (1 << Self::FRACTION) - 1 => return Number::Nan,
-                _ => {}
+            match Self::SPECIAL {
+                Special::InfinityAndNan if fraction == 0 => return Number::Infinite { negative },
+                Special::InfinityAndNan => return Number::Nan,
+                Special::Nan if fraction == (1 << Self::FRACTION) - 1 => return Number::Nan,
+                Special::Nan | Special::None => {}
             }
         }
         if field == 0 {
@@ -38,6 +39,16 @@ pub(super) trait Float: Copy {
         let significand = fraction | 1 << Self::FRACTION;
         Number::Finite { negative, significand, exponent: field + Self::MIN_EXPONENT - 1 }
     }
+}
+
+/// What the greatest exponent of a format is for.
+pub(super) enum Special {
+    /// Infinity, and NaN.
+    InfinityAndNan,
+    /// Numbers, and, of all ones, NaN.
+    Nan,
+    /// Numbers.
+    None,
 }
 
 /// A format that the tensor cores accumulate in.
@@ -76,11 +87,11 @@ impl Number {
 
 /// One row a format: bits of the exponent and the significand, and how its bits are widened to 32.
 macro_rules! formats {
-    ($($format:ident $exponent:literal $fraction:literal $infinite:literal |$value:ident| $bits:expr;)*) => {$(
+    ($($format:ty, $exponent:literal $fraction:literal $special:ident |$value:ident| $bits:expr;)*) => {$(
         impl Float for $format {
             const FRACTION: i32 = $fraction;
             const EXPONENT: i32 = $exponent;
-            const INFINITE: bool = $infinite;
+            const SPECIAL: Special = Special::$special;
 
             fn bits(self) -> u32 {
                 let $value = self;
@@ -91,13 +102,19 @@ macro_rules! formats {
 }
 
 formats! {
-    f32 8 23 true |value| value.to_bits();
+    f32, 8 23 InfinityAndNan |value| value.to_bits();
     // Its 19 bits are the upper ones of 32.
-    tf32 8 10 true |value| value.to_bits() >> 13;
-    bf16 8 7 true |value| value.to_bits().into();
-    f16 5 10 true |value| value.to_bits().into();
-    F8E5M2 5 2 true |value| value.to_bits().into();
-    F8E4M3 4 3 false |value| value.to_bits().into();
+    tf32, 8 10 InfinityAndNan |value| value.to_bits() >> 13;
+    bf16, 8 7 InfinityAndNan |value| value.to_bits().into();
+    f16, 5 10 InfinityAndNan |value| value.to_bits().into();
+    F8E5M2, 5 2 InfinityAndNan |value| value.to_bits().into();
+    F8E4M3, 4 3 Nan |value| value.to_bits().into();
+    // The bits above them in a byte count for nothing.
+    e3m2, 3 2 None |value| value.to_bits().into();
+    e2m3, 2 3 None |value| value.to_bits().into();
+    e2m1, 2 1 None |value| value.to_bits().into();
+    InByte<e2m1>, 2 1 None |value| e2m1::from(value).to_bits().into();
+    ue4m3, 4 3 Nan |value| value.to_bits().into();
 }
 
 /// `sum * 2^exponent` cut toward zero to a format, as sign, significand with `fraction` bits behind the point and

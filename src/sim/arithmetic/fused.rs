@@ -1,18 +1,70 @@
 //! The sum of the tensor cores, bit for bit, as found on an H200 (`docs/NUMERICS.md`).
 //!
 //! An element of D is one sum over all products and C. Products are exact. Every term is written with the largest exponent
-//! among them, at least [`LEAST_EXPONENT`], and [`FRACTION_BITS`] bits behind the point, cut toward zero; the sum of those is
+//! among them, at least [`Alignment::least_exponent`], and [`Alignment::fraction_bits`] bits behind the point, cut toward zero; the sum of those is
 //! exact; it is cut toward zero to f32, or rounded to the nearest f16.
 
-use super::format::{AccumulatorFloat, Number};
+use super::format::{AccumulatorFloat, Float, Number};
+use super::{Product, each_element};
+use crate::{F8F6F4, InByte, Plain, e2m1, e2m3, e3m2, tf32};
+use float8::{F8E4M3, F8E5M2};
+use half::{bf16, f16};
+use std::vec::Vec;
 
-/// Bits behind the point that a term keeps, next to the largest one.
-const FRACTION_BITS: i32 = 25;
+/// How the terms of a sum are put below each other.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Alignment {
+    /// Bits behind the point that a term keeps, next to the largest one.
+    pub(super) fraction_bits: i32,
+    /// The largest exponent is taken for this where it is less: only products have such exponents, where C is zero.
+    pub(super) least_exponent: i32,
+}
 
-/// The largest exponent is taken for this where it is less: only products have such exponents, where C is zero.
-const LEAST_EXPONENT: i32 = -133;
+/// As found on an H200.
+pub(super) const HOPPER: Alignment = Alignment { fraction_bits: 25, least_exponent: -133 };
 
-fn product(a: Number, b: Number) -> Number {
+/// As published of sm_120 (MMA-Sim, arXiv 2511.10909), and not verified here.
+pub(super) const BLACKWELL: Alignment = Alignment { fraction_bits: 25, least_exponent: -1000 };
+
+fn numbers<T: Float>(matrix: &[T]) -> Vec<Number> {
+    matrix.iter().map(|element| element.number()).collect()
+}
+
+/// One fused sum over all of K and C.
+macro_rules! fused {
+    ($alignment:ident $($option:ident $a:ty, [$($b:ty),*] $c:ident;)*) => {$($(
+        impl Product<$b, $c, $option> for $a {
+            type D = $c;
+
+            fn multiply(a: &[$a], b: &[$b], c: &[$c], n: usize, k: usize) -> Vec<$c> {
+                each_element((&numbers(a), &numbers(b), c), n, k, |a, b, c| {
+                    let factors = a.iter().copied().zip(b.iter().copied());
+                    fused_sum(factors, <$a as Float>::FRACTION + <$b as Float>::FRACTION, c, $alignment)
+                })
+            }
+        }
+    )*)*};
+}
+fused! { HOPPER
+    Plain f16, [f16] f16;
+    Plain f16, [f16] f32;
+    Plain bf16, [bf16] f32;
+    Plain tf32, [tf32] f32;
+}
+fused! { BLACKWELL
+    F8F6F4 F8E4M3, [F8E4M3, F8E5M2, e3m2, e2m3, InByte<e2m1>] f16;
+    F8F6F4 F8E5M2, [F8E4M3, F8E5M2, e3m2, e2m3, InByte<e2m1>] f16;
+    F8F6F4 e3m2, [F8E4M3, F8E5M2, e3m2, e2m3, InByte<e2m1>] f16;
+    F8F6F4 e2m3, [F8E4M3, F8E5M2, e3m2, e2m3, InByte<e2m1>] f16;
+    F8F6F4 InByte<e2m1>, [F8E4M3, F8E5M2, e3m2, e2m3, InByte<e2m1>] f16;
+    F8F6F4 F8E4M3, [F8E4M3, F8E5M2, e3m2, e2m3, InByte<e2m1>] f32;
+    F8F6F4 F8E5M2, [F8E4M3, F8E5M2, e3m2, e2m3, InByte<e2m1>] f32;
+    F8F6F4 e3m2, [F8E4M3, F8E5M2, e3m2, e2m3, InByte<e2m1>] f32;
+    F8F6F4 e2m3, [F8E4M3, F8E5M2, e3m2, e2m3, InByte<e2m1>] f32;
+    F8F6F4 InByte<e2m1>, [F8E4M3, F8E5M2, e3m2, e2m3, InByte<e2m1>] f32;
+}
+
+pub(super) fn product(a: Number, b: Number) -> Number {
     match (a, b) {
         (Number::Nan, _) | (_, Number::Nan) => Number::Nan,
         (Number::Infinite { negative }, other) | (other, Number::Infinite { negative }) => match other {
@@ -33,12 +85,21 @@ pub(super) fn fused_sum<C: AccumulatorFloat>(
     factors: impl Iterator<Item = (Number, Number)> + Clone,
     fraction: i32,
     c: C,
+    alignment: Alignment,
 ) -> C {
-    let products = factors.map(|(a, b)| (product(a, b), fraction));
+    fused_terms(factors.map(|(a, b)| (product(a, b), fraction)), c, alignment)
+}
+
+/// The same of products that are there, each with its bits behind the point.
+pub(super) fn fused_terms<C: AccumulatorFloat>(
+    products: impl Iterator<Item = (Number, i32)> + Clone,
+    c: C,
+    Alignment { fraction_bits, least_exponent }: Alignment,
+) -> C {
     let terms = products.chain([(c.number(), C::FRACTION)]);
 
     let mut infinity = None;
-    let mut largest = LEAST_EXPONENT;
+    let mut largest = least_exponent;
     for (term, _) in terms.clone() {
         match term {
             Number::Nan => return C::nan(),
@@ -53,15 +114,15 @@ pub(super) fn fused_sum<C: AccumulatorFloat>(
     }
     let sum = terms.map(|(term, fraction)| match term {
         Number::Finite { negative, significand, exponent } if significand != 0 => {
-            let cut = shifted(significand, FRACTION_BITS - fraction - (largest - exponent));
+            let cut = shifted(significand, fraction_bits - fraction - (largest - exponent));
             if negative { -cut } else { cut }
         }
         _ => 0,
     });
-    C::round(sum.sum(), largest - FRACTION_BITS)
+    C::round(sum.sum(), largest - fraction_bits)
 }
 
 /// `value * 2^by`, cut toward zero.
-fn shifted(value: i64, by: i32) -> i64 {
+pub(super) fn shifted(value: i64, by: i32) -> i64 {
     if by >= 0 { value << by } else { value >> (-by).min(63) }
 }

@@ -1,29 +1,74 @@
 //! What `mma` does, on all 32 lanes at once.
 
 use crate::fragment::{FragmentShape, RoleA, RoleB, RoleC, Shape};
+use crate::mma_scaled::{ScaleA, ScaleB, ScaledKind, Selected};
 use crate::sim::arithmetic::operands::{check_operand, remember_result};
-use crate::sim::arithmetic::{Product, multiply_accumulate};
+use crate::sim::arithmetic::{Product, ScaledProduct};
 use crate::sim::record::note_collective;
 use crate::site::Site;
 use crate::{Accumulator, Element, FragmentA, FragmentB};
+use std::vec::Vec;
 
-/// `acc += a x b`, by an instruction at this line.
-pub(crate) fn multiply<S, A, B, C>(
+/// `a x b + c`, with the option `O`, by an instruction at this line.
+pub(crate) fn multiply<S, A, B, C, D, O>(
     site: Site,
     form: &'static str,
-    acc: &mut Accumulator<S, C>,
     a: &FragmentA<S, A>,
     b: &FragmentB<S, B>,
-) where
-    S: Shape + FragmentShape<RoleA, A::Width> + FragmentShape<RoleB, B::Width> + FragmentShape<RoleC, C::Width>,
-    A: Element + Product<B, C>,
+    c: &Accumulator<S, C>,
+) -> Accumulator<S, D>
+where
+    S: Shape
+        + FragmentShape<RoleA, A::Width>
+        + FragmentShape<RoleB, B::Width>
+        + FragmentShape<RoleC, C::Width>
+        + FragmentShape<RoleC, D::Width>,
+    A: Element + Product<B, C, O, D = D>,
     B: Element,
     C: Element,
+    D: Element,
 {
     note_collective(site, form);
     check_operand(site, a);
     check_operand(site, b);
-    check_operand(site, acc);
-    multiply_accumulate(acc, a, b);
-    remember_result(site, acc);
+    check_operand(site, c);
+    let (a, b, c) = (a.matrix(), b.matrix(), c.matrix());
+    let mut d = Vec::with_capacity(c.len());
+    for which in 0..S::COUNT {
+        let beside = b.chunks(S::N * S::COUNT).flat_map(|row| &row[which * S::N..][..S::N]);
+        let b: Vec<B> = beside.copied().collect();
+        let (a, c) = (&a[which * S::M * S::K..][..S::M * S::K], &c[which * S::M * S::N..][..S::M * S::N]);
+        d.extend(A::multiply(a, &b, c, S::N, S::K));
+    }
+    let d = Accumulator::from_matrix(&d);
+    remember_result(site, &d);
+    d
+}
+
+/// `a x b + c` with scaled blocks, by an instruction at this line.
+pub(crate) fn multiply_scaled<S, A, B, K>(
+    site: Site,
+    form: &'static str,
+    (a, scales_a, select_a): (&FragmentA<S, A>, &ScaleA<K>, Selected),
+    (b, scales_b, select_b): (&FragmentB<S, B>, &ScaleB<K>, Selected),
+    c: &Accumulator<S, f32>,
+) -> Accumulator<S, f32>
+where
+    S: Shape
+        + FragmentShape<RoleA, A::Width>
+        + FragmentShape<RoleB, B::Width>
+        + FragmentShape<RoleC, <f32 as Element>::Width>,
+    A: Element + ScaledProduct<B, K, Scale = K::Scale>,
+    B: Element,
+    K: ScaledKind,
+{
+    note_collective(site, form);
+    check_operand(site, a);
+    check_operand(site, b);
+    check_operand(site, c);
+    let (scales_a, scales_b) = (scales_a.matrix(select_a), scales_b.matrix(select_b));
+    let d = A::multiply(&a.matrix(), &b.matrix(), &c.matrix(), &scales_a, &scales_b, S::N, S::K);
+    let d = Accumulator::from_matrix(&d);
+    remember_result(site, &d);
+    d
 }

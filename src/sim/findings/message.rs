@@ -86,6 +86,16 @@ impl fmt::Display for Misuse {
                     "endless: a warp has made {accesses} accesses and come to no `sync`: does it wait for what does not happen?"
                 )
             }
+            Misuse::Metadata { form, code, row, cols: (first, last), why } => {
+                write!(f, "metadata: {code:#06b} for row {row}, columns {first} to {last} of A, in `{form}`: {why}")
+            }
+            Misuse::SelectorsDiffer { form, selectors: (one, other) } => {
+                write!(f, "divergence: the lanes of a warp come to `{form}` with different selectors, {one} and {other}")
+            }
+            Misuse::NotSparse { row, cols: (first, last), parts } => {
+                let parts = parts.count_ones();
+                write!(f, "not sparse: row {row}, columns {first} to {last}: of the four parts, {parts} are not zero")
+            }
             Misuse::Polling { memory } => {
                 write!(f, "deadlock: {memory} is read again and again, and nobody can write it meanwhile")
             }
@@ -136,6 +146,14 @@ impl Misuse {
             }
             Misuse::WrongOperand { .. } => {
                 "bring the elements to the type and to the lanes: by `Fragment::map`, or through shared memory".into()
+            }
+            Misuse::Metadata { .. } => {
+                "a chunk's code is one of 0b0100, 0b1000, 0b1001, 0b1100, 0b1101 and 0b1110 (`Kept::parts`), of tf32 0b0100 or 0b1110 (`Kept::half`)"
+                    .into()
+            }
+            Misuse::SelectorsDiffer { .. } => "the selector is part of the instruction: give all lanes the same".into(),
+            Misuse::NotSparse { cols: (first, last), .. } => {
+                std::format!("{}; `Compressed::of` compresses, and checks, on the host", crate::sparse::allowed(last - first + 1))
             }
             Misuse::Endless { .. } => "if it does end, give the simulator more patience".into(),
             Misuse::Polling { .. } => "what another warp or lane writes is seen behind a `sync`: wait there".into(),

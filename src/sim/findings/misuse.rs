@@ -329,6 +329,35 @@ pub enum Misuse {
         /// The line of the `mma` that returned them.
         place: Place,
     },
+    /// The metadata of a sparse `mma` has a code that names no two parts of a chunk, or, with `::ordered_metadata`, not in order.
+    Metadata {
+        /// The instruction, as in PTX.
+        form: &'static str,
+        /// The code: four bits.
+        code: u8,
+        /// The row of A.
+        row: usize,
+        /// The first column of the chunk, and the last.
+        cols: (usize, usize),
+        /// What is wrong with it.
+        why: &'static str,
+    },
+    /// The lanes of a warp come to a sparse `mma` with different selectors, which are part of the instruction.
+    SelectorsDiffer {
+        /// The instruction, as in PTX.
+        form: &'static str,
+        /// The first lane's, and another.
+        selectors: (u32, u32),
+    },
+    /// A matrix that is to be compressed has more in a chunk than half that is not zero.
+    NotSparse {
+        /// The row.
+        row: usize,
+        /// The first column of the chunk, and the last.
+        cols: (usize, usize),
+        /// The parts of the chunk that are not zero: a bit each.
+        parts: usize,
+    },
     /// A lane reads the same again and again, as if to wait for another to write it.
     Polling {
         /// What it reads.

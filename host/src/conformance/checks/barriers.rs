@@ -3,6 +3,7 @@
 use super::{Check, upload, with_output};
 use crate::conformance::data::Rng;
 use crate::conformance::{bytes, elements};
+use ptx_matrix::forms::Needs;
 use ptx_matrix::launch::Device;
 use ptx_matrix_kernels::barriers::{NO_ARRIVAL, Step, barrier_script, barrier_stages};
 use rand::RngExt;
@@ -59,7 +60,8 @@ impl Model {
 fn script<D: Device + 'static>(name: &str, most: u32) -> Check<D> {
     Check {
         name: format!("mbarrier, every form, {name}"),
-        needs: 90,
+        needs: Needs::at_least(90),
+        joins: false,
         rounds: 32,
         element: 4,
         inputs: Box::new(move |rng| {
@@ -120,7 +122,8 @@ fn stages<D: Device + 'static>() -> Check<D> {
     const ROWS: usize = 20;
     Check {
         name: "mbarrier, rows through stages".into(),
-        needs: 90,
+        needs: Needs::at_least(90),
+        joins: false,
         rounds: 16,
         element: 4,
         inputs: Box::new(|rng| vec![bytes(&(0..ROWS * 64).map(|_| rng.random::<u32>() >> 2).collect::<Vec<u32>>())]),

@@ -5,6 +5,7 @@ use super::{Check, upload, with_output};
 use crate::conformance::data::Kind;
 use crate::conformance::{bytes, data, elements};
 use half::bf16;
+use ptx_matrix::forms::Needs;
 use ptx_matrix::launch::Device;
 use ptx_matrix::{CpAsync, CpAsyncForm};
 use ptx_matrix_kernels::copies as kernels;
@@ -37,8 +38,9 @@ fn copy<D: Device + 'static>(ptx: &str, size: usize, launch: Launch<D>) -> Check
     let per_chunk = size / 2;
     Check {
         name: format!("{ptx}, {size} bytes"),
-        needs: 80,
+        needs: Needs::at_least(80),
         rounds: 32,
+        joins: false,
         element: 2,
         inputs: Box::new(move |rng| {
             let chunks = (ELEMENTS / per_chunk) as u32;
@@ -74,8 +76,9 @@ fn copy<D: Device + 'static>(ptx: &str, size: usize, launch: Launch<D>) -> Check
 fn tiles<D: Device + 'static>() -> Check<D> {
     Check {
         name: "tiles by cp.async, with edges".to_string(),
-        needs: 80,
+        needs: Needs::at_least(80),
         rounds: 32,
+        joins: false,
         element: 2,
         inputs: Box::new(|rng| {
             let size = [rng.random_range(0..=32u32), rng.random_range(0..=64)];
@@ -102,8 +105,9 @@ fn product<D: Device + 'static>(kind: Kind) -> Check<D> {
     let (m, n) = (64, 64);
     Check {
         name: format!("product 64x64 in stages of cp.async, {}", kind.name()),
-        needs: 80,
+        needs: Needs::at_least(80),
         rounds: 4,
+        joins: false,
         element: 4,
         inputs: Box::new(move |rng| {
             let k = rng.random_range(0..=6) * 32;

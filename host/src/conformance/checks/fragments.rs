@@ -2,6 +2,7 @@
 
 use super::{Check, upload, with_output};
 use crate::conformance::{bytes, data, elements};
+use ptx_matrix::forms::Needs;
 use ptx_matrix::launch::Device;
 use ptx_matrix_kernels::fragments::{self as kernels, AT, COLS, ROWS};
 use std::borrow::Borrow;
@@ -43,8 +44,9 @@ fn load<D: Device + 'static>(swizzle: &str, launch: Launch<D>) -> Check<D> {
     };
     Check {
         name: format!("fragments by ldmatrix, {swizzle}"),
-        needs: 75,
+        needs: Needs::at_least(75),
         rounds: 16,
+        joins: false,
         element: 2,
         inputs: Box::new(|rng| vec![bytes(&data::distinct(rng, ROWS * COLS))]),
         run: Box::new(move |device, inputs| {
@@ -60,8 +62,9 @@ fn load<D: Device + 'static>(swizzle: &str, launch: Launch<D>) -> Check<D> {
 fn store<D: Device + 'static>(by: &str, swizzle: &str, needs: u32, launch: Launch<D>) -> Check<D> {
     Check {
         name: format!("fragments by {by}, {swizzle}"),
-        needs,
+        needs: Needs::at_least(needs),
         rounds: 16,
+        joins: false,
         element: 2,
         inputs: Box::new(|rng| vec![bytes(&data::distinct(rng, 16 * 16))]),
         run: Box::new(move |device, inputs| {

@@ -2,6 +2,7 @@
 
 use super::{Check, upload, with_output};
 use crate::conformance::{bytes, data, elements, reference};
+use ptx_matrix::forms::Needs;
 use ptx_matrix::launch::Device;
 use ptx_matrix::{B16, LdMatrix, MovMatrix, NoTrans, StMatrix, Trans, X1, X2, X4};
 use ptx_matrix_kernels::matrices as kernels;
@@ -71,8 +72,9 @@ pub fn checks<D: Device + 'static>() -> Vec<Check<D>> {
 fn load<D: Device + 'static>(ptx: &str, count: usize, trans: bool, launch: Load<D>) -> Check<D> {
     Check {
         name: ptx.to_string(),
-        needs: 75,
+        needs: Needs::at_least(75),
         rounds: 32,
+        joins: false,
         element: 4,
         inputs: Box::new(|rng| vec![bytes(&data::distinct(rng, ELEMENTS)), bytes(&data::choose(rng, 32, SLOTS))]),
         run: Box::new(move |device, inputs| {
@@ -89,8 +91,9 @@ fn load<D: Device + 'static>(ptx: &str, count: usize, trans: bool, launch: Load<
 fn store<D: Device + 'static>(ptx: &str, count: usize, trans: bool, launch: Store<D>) -> Check<D> {
     Check {
         name: ptx.to_string(),
-        needs: 90,
+        needs: Needs::at_least(90),
         rounds: 32,
+        joins: false,
         element: 2,
         inputs: Box::new(move |rng| {
             vec![bytes(&data::choose(rng, 32, SLOTS)), bytes(&data::distinct(rng, 64 * count))]
@@ -110,8 +113,9 @@ fn store<D: Device + 'static>(ptx: &str, count: usize, trans: bool, launch: Stor
 fn transpose<D: Device + 'static>() -> Check<D> {
     Check {
         name: MovMatrix::<Trans, B16>::PTX.to_string(),
-        needs: 75,
+        needs: Needs::at_least(75),
         rounds: 32,
+        joins: false,
         element: 2,
         inputs: Box::new(|rng| vec![bytes(&data::distinct(rng, 64))]),
         run: Box::new(|device, inputs| {

@@ -5,11 +5,13 @@ mod copies;
 mod fragments;
 mod matrices;
 mod multiply;
+mod multiply_sparse;
 mod products;
 
 use super::Buffers;
 use super::data::Rng;
 use bytemuck::Pod;
+use ptx_matrix::forms::Needs;
 use ptx_matrix::launch::Device;
 use std::borrow::{Borrow, BorrowMut};
 
@@ -17,10 +19,12 @@ use std::borrow::{Borrow, BorrowMut};
 pub struct Check<D: Device> {
     /// What is checked: an instruction as in PTX and the kind of data, or the name of a kernel.
     pub name: String,
-    /// The least compute capability (75, 80, ...) that has the kernel.
-    pub needs: u32,
+    /// What the GPU must be to have the kernel.
+    pub needs: Needs,
     /// Seeds that one run tries.
     pub rounds: u64,
+    /// Whether the inputs of several rounds, one behind the other, are an input too: one launch runs them all.
+    pub joins: bool,
     /// Bytes of an element of the output, for reports.
     pub element: usize,
     /// Random input.
@@ -42,6 +46,7 @@ pub fn all<D: Device + 'static>() -> Vec<Check<D>> {
     let families = [
         matrices::checks(),
         multiply::checks(),
+        multiply_sparse::checks(),
         fragments::checks(),
         copies::checks(),
         barriers::checks(),

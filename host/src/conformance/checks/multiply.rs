@@ -1,69 +1,182 @@
 //! `mma.sync`.
 
 use super::{Check, upload, with_output};
-use crate::conformance::data::{Element, Kind, Rng};
-use crate::conformance::reference::Factor;
+use crate::conformance::data::{Element, Kind, Rng, Scale};
+use crate::conformance::reference::{Factor, Quad, ScaledFactor};
 use crate::conformance::{bytes, data, elements, reference};
+use ptx_matrix::forms::{Needs, ptx};
 use ptx_matrix::launch::Device;
+use ptx_matrix::target::{AtLeast, Requirement};
 use ptx_matrix::{
-    F8E4M3, F8E5M2, M8N8K4, M8N8K16, M16N8K4, M16N8K8, M16N8K16, M16N8K32, Mma, MmaForm, Shape, bf16, f16, tf32,
+    M16N8K8, Mma, MmaForm, Plain, Shape, mma_element, mma_forms, mma_kind, mma_named, mma_ptx, mma_scaled_forms,
+    mma_scaled_ptx, mma_shape, tf32,
 };
-use ptx_matrix_kernels::{mma_kernels, multiply as kernels};
+use ptx_matrix_kernels::multiply as kernels;
 use rand::RngExt;
 use std::borrow::Borrow;
 
-type Launch<D, A, B, C> = fn(
+type Launch<D, A, B, C, R> = fn(
     &D,
+    u32,
     &<D as Device>::Buffer<A>,
     &<D as Device>::Buffer<B>,
     &<D as Device>::Buffer<C>,
-    &mut <D as Device>::Buffer<C>,
+    &mut <D as Device>::Buffer<R>,
 ) -> Result<<D as Device>::Report, <D as Device>::Error>;
+
+type LaunchScaled<D, A, B, S> = fn(
+    &D,
+    u32,
+    &<D as Device>::Buffer<A>,
+    &<D as Device>::Buffer<B>,
+    &<D as Device>::Buffer<f32>,
+    &<D as Device>::Buffer<S>,
+    &<D as Device>::Buffer<S>,
+    &mut <D as Device>::Buffer<f32>,
+) -> Result<<D as Device>::Report, <D as Device>::Error>;
+
+/// By what the reference knows the arithmetic of a form: its option, but for `m8n8k4` with f16.
+macro_rules! arithmetic {
+    (m8n8k4 f16 plain) => {
+        Quad
+    };
+    ($shape:ident $a:ident $q:ident) => {
+        ptx::$q
+    };
+}
 
 pub fn checks<D: Device + 'static>() -> Vec<Check<D>> {
     let mut checks = Vec::new();
     macro_rules! of_each_form {
-        ($($kernel:ident $shape:ident $a:ident $b:ident $c:ident $target:literal;)*) => {$(
-            checks.extend($a::KINDS.iter().map(|&kind| {
-                multiply::<D, $shape, $a, $b, $c>(Mma::<$shape, $a, $b, $c>::PTX, $target, kind, |d, a, b, c, out| {
-                    kernels::$kernel::launch(d, 1, a, b, c, out)
+        ($($shape:ident $la:ident $lb:ident $q:ident $d:ident [$(($a:ident $b:ident))*] $c:ident $width:ident $registers:tt
+            $needs:ident $version:literal $nature:ident;)*) => {$($(
+            mma_named! { $q $shape $la $lb $d $a $b $c => of_each_form ([$q $shape $la $lb $d $a $b $c] $needs
+                [mma_shape!($shape $la $lb $a)] [mma_element!($q $a)] [mma_element!($q $b)] [ptx::$c] [arithmetic!($shape $a $q)]) }
+        )*)*};
+        (@named $kernel:ident ([$($ptx:tt)*] $needs:ident [$s:ty] [$a:ty] [$b:ty] [$c:ty] [$o:ty])) => {
+            checks.extend(<$a>::KINDS.iter().map(|&kind| {
+                let needs = <ptx::$needs as Requirement>::NEEDS;
+                multiply::<D, $s, $a, $b, $c, $o>(mma_ptx!($($ptx)*), needs, kind, |d, blocks, a, b, c, out| {
+                    kernels::$kernel::launch(d, blocks, a, b, c, out)
                 })
             }));
-        )*};
+        };
     }
-    mma_kernels!(of_each_form);
+    mma_forms!(of_each_form);
+
+    macro_rules! of_each_scaled_form {
+        ($($shape:ident $kind:ident $vec:literal $scale:ident [$(($a:ident $b:ident))*] $needs:ident $version:literal;)*) => {$($(
+            checks.extend(<mma_element!($kind $a)>::KINDS.iter().map(|&kind| {
+                type Kind = mma_kind!($kind $vec $scale);
+                multiply_scaled::<D, ptx::$shape, mma_element!($kind $a), mma_element!($kind $b), Kind>(
+                    mma_scaled_ptx!($shape $kind $vec $scale $a $b), $vec, <ptx::$needs as Requirement>::NEEDS, kind,
+                    |d, blocks, a, b, c, scales_a, scales_b, out| {
+                        kernels::${concat(mma_sync_aligned_, $shape, _row_col_kind_, $kind, _block_scale_scale_vec_, $vec, x_f32_,
+                            $a, _, $b, _f32_, $scale)}::launch(d, blocks, a, b, c, scales_a, scales_b, out)
+                    },
+                )
+            }));
+        )*)*};
+    }
+    mma_scaled_forms!(of_each_scaled_form);
     checks.extend(whole_registers());
     checks
 }
 
-/// Input: A, B and C, row by row.
-fn multiply<D, S, A, B, C>(ptx: &str, target: &str, kind: Kind, launch: Launch<D, A, B, C>) -> Check<D>
+/// Seeds that one run tries: fewer of what no GPU here has run.
+fn rounds(needs: Needs) -> u64 {
+    if needs.specific { 8 } else { 64 }
+}
+
+/// Input: A, B and C, row by row; of forms with several multiplications at once, one A (and C) below the other, one B beside the
+/// other.
+fn multiply<D, S, A, B, C, O>(ptx: &str, needs: Needs, kind: Kind, launch: Launch<D, A, B, C, A::D>) -> Check<D>
 where
     D: Device + 'static,
     S: Shape,
-    A: Factor<B, C>,
+    A: Factor<B, C, O>,
     B: Element,
     C: Element,
 {
-    let (m, n, k) = (S::M, S::N, S::K);
+    let (m, n, k, count) = (S::M, S::N, S::K, S::COUNT);
     Check {
         name: format!("{ptx}, {}", kind.name()),
-        needs: target.strip_prefix("sm_").and_then(|number| number.parse().ok()).expect("a target"),
-        rounds: 64,
-        element: size_of::<C>(),
+        needs,
+        rounds: rounds(needs),
+        joins: true,
+        element: size_of::<A::D>(),
         inputs: Box::new(move |rng| {
-            let (a, b) = (data::factors::<A>(rng, m * k, kind), data::factors::<B>(rng, k * n, kind));
-            vec![bytes(&a), bytes(&b), bytes(&data::sums::<C>(rng, m * n, kind))]
+            let a = data::factors::<A>(rng, count * m * k, kind);
+            let b = data::factors::<B>(rng, count * k * n, kind);
+            vec![bytes(&a), bytes(&b), bytes(&data::sums::<C>(rng, count * m * n, kind))]
         }),
         run: Box::new(move |device, inputs| {
             let (a, b) = (upload::<D, A>(device, &inputs[0])?, upload::<D, B>(device, &inputs[1])?);
             let c = upload::<D, C>(device, &inputs[2])?;
-            with_output(device, m * n, |out| launch(device, a.borrow(), b.borrow(), c.borrow(), out))
+            let blocks = inputs[0].len() / (count * m * k * size_of::<A>());
+            with_output(device, blocks * count * m * n, |out| {
+                launch(device, blocks as u32, a.borrow(), b.borrow(), c.borrow(), out)
+            })
         }),
         reference: Box::new(move |inputs| {
             let (a, b, c) = (elements::<A>(&inputs[0]), elements::<B>(&inputs[1]), elements::<C>(&inputs[2]));
-            let dot = if kind == Kind::Integers { reference::exact } else { A::dot };
-            bytes(&reference::multiply((m, n, k), (&a, &b, &c), dot))
+            let dot = if kind == Kind::Integers && A::MULTIPLIES { reference::exact } else { A::dot };
+            let product = |which: usize| {
+                let b: Vec<B> = b.chunks(n * count).flat_map(|row| &row[which * n..][..n]).copied().collect();
+                reference::multiply((m, n, k), (&a[which * m * k..][..m * k], &b, &c[which * m * n..][..m * n]), dot)
+            };
+            bytes(&(0..count).flat_map(product).collect::<Vec<_>>())
+        }),
+    }
+}
+
+/// Input: A, B and C, row by row, and the scales of A and B, likewise.
+fn multiply_scaled<D, S, A, B, K>(
+    ptx: &str,
+    scales: usize,
+    needs: Needs,
+    kind: Kind,
+    launch: LaunchScaled<D, A, B, A::Scale>,
+) -> Check<D>
+where
+    D: Device + 'static,
+    S: Shape,
+    A: Element + ScaledFactor<B, K, Scale: Scale>,
+    B: Element + data::Float,
+{
+    let (m, n, k) = (S::M, S::N, S::K);
+    Check {
+        name: format!("{ptx}, {}", kind.name()),
+        needs,
+        rounds: rounds(needs),
+        joins: true,
+        element: size_of::<f32>(),
+        inputs: Box::new(move |rng| {
+            let (a, b) = (data::factors::<A>(rng, m * k, kind), data::factors::<B>(rng, k * n, kind));
+            let c = data::sums::<f32>(rng, m * n, kind);
+            let mut draw = |len: usize| bytes(&(0..len).map(|_| A::Scale::draw(rng, kind)).collect::<Vec<A::Scale>>());
+            let (scales_a, scales_b) = (draw(m * scales), draw(n * scales));
+            vec![bytes(&a), bytes(&b), bytes(&c), scales_a, scales_b]
+        }),
+        run: Box::new(move |device, inputs| {
+            let (a, b) = (upload::<D, A>(device, &inputs[0])?, upload::<D, B>(device, &inputs[1])?);
+            let c = upload::<D, f32>(device, &inputs[2])?;
+            let [scales_a, scales_b] = [3, 4].map(|input| upload::<D, A::Scale>(device, &inputs[input]));
+            let (scales_a, scales_b) = (scales_a?, scales_b?);
+            let blocks = inputs[0].len() / (m * k * size_of::<A>());
+            with_output(device, blocks * m * n, |out| {
+                let (scales_a, scales_b) = (scales_a.borrow(), scales_b.borrow());
+                launch(device, blocks as u32, a.borrow(), b.borrow(), c.borrow(), scales_a, scales_b, out)
+            })
+        }),
+        reference: Box::new(move |inputs| {
+            let (a, b, c) = (elements::<A>(&inputs[0]), elements::<B>(&inputs[1]), elements::<f32>(&inputs[2]));
+            let (scales_a, scales_b) = (elements::<A::Scale>(&inputs[3]), elements::<A::Scale>(&inputs[4]));
+            let d = match kind {
+                Kind::Integers => reference::multiply((m, n, k), (&a, &b, &c), reference::exact::<A, B, f32, f32>),
+                _ => reference::scaled((m, n, k), (&a, &scales_a), (&b, &scales_b), &c),
+            };
+            bytes(&d)
         }),
     }
 }
@@ -72,11 +185,17 @@ where
 fn whole_registers<D: Device + 'static>() -> impl Iterator<Item = Check<D>> {
     type Form = Mma<M16N8K8, tf32, tf32, f32>;
     tf32::KINDS.iter().map(|&kind| {
-        let of_tf32 = multiply::<D, M16N8K8, tf32, tf32, f32>(Form::PTX, "sm_80", kind, |d, a, b, c, out| {
-            kernels::mma_m16n8k8_tf32_tf32_f32::launch(d, 1, a, b, c, out)
-        });
+        let of_tf32 = multiply::<D, M16N8K8, tf32, tf32, f32, Plain>(
+            Form::PTX,
+            AtLeast::<80>::NEEDS,
+            kind,
+            |d, blocks, a, b, c, out| {
+                kernels::mma_sync_aligned_m16n8k8_row_col_f32_tf32_tf32_f32::launch(d, blocks, a, b, c, out)
+            },
+        );
         Check {
             name: format!("{}, whole registers, {}", Form::PTX, kind.name()),
+            joins: false,
             inputs: Box::new(move |rng| {
                 let inputs = (of_tf32.inputs)(rng);
                 vec![with_low_bits(rng, &inputs[0]), with_low_bits(rng, &inputs[1]), inputs[2].clone()]

@@ -4,6 +4,7 @@ use super::{Check, upload, with_output};
 use crate::conformance::data::Kind;
 use crate::conformance::{bytes, data, elements, reference};
 use half::bf16;
+use ptx_matrix::forms::Needs;
 use ptx_matrix::launch::Device;
 use ptx_matrix_kernels::products as kernels;
 use ptx_matrix_kernels::shared_memory::{SIDE, transpose};
@@ -49,8 +50,9 @@ fn product<D: Device + 'static>(
 ) -> Check<D> {
     Check {
         name: format!("{name}, {}", kind.name()),
-        needs: 80,
+        needs: Needs::at_least(80),
         rounds: 8,
+        joins: false,
         element: 4,
         inputs: Box::new(move |rng| {
             let (a, b) = (data::factors::<bf16>(rng, m * k, kind), data::factors::<bf16>(rng, k * n, kind));
@@ -81,8 +83,9 @@ pub(super) fn product_by_16((m, n): (usize, usize), kind: Kind, a: &[bf16], b: &
 fn transposition<D: Device + 'static>() -> Check<D> {
     Check {
         name: format!("transposition through {} KiB of shared memory", transpose::INFO.shared_bytes / 1024),
-        needs: 75,
+        needs: Needs::at_least(75),
         rounds: 4,
+        joins: false,
         element: 2,
         inputs: Box::new(|rng| vec![bytes(&data::distinct(rng, SIDE * SIDE))]),
         run: Box::new(|device, inputs| {

@@ -1,0 +1,87 @@
+//! What is not a sum of the tensor cores: one step after the other, each rounded.
+
+use super::number::{Rounding, SCALE, fixed, round};
+use super::tensor_core::Sum;
+use crate::conformance::data::Float;
+use half::f16;
+use num_bigint::BigInt;
+use num_traits::{Signed, Zero};
+
+/// f64: one product after the other is added to C, each sum rounded once.
+pub fn fused_chain(a: &[f64], b: &[f64], c: f64, rounding: Rounding) -> f64 {
+    a.iter().zip(b).fold(c, |c, (&a, &b)| {
+        let quiet = |nan: f64| f64::from_bits(nan.to_bits() | 1 << 51);
+        // That of B comes before that of the sum, and that before A's.
+        match [b, c, a].into_iter().find(|value| value.is_nan()) {
+            Some(nan) => quiet(nan),
+            None => fused_multiply_add(a, b, c, rounding).unwrap_or(f64::from_bits(0xfff8 << 48)),
+        }
+    })
+}
+
+/// `a * b + c` of numbers of one format; nothing, if there is no such number.
+fn fused_multiply_add<F: Float>(a: F, b: F, c: F, rounding: Rounding) -> Option<F> {
+    let (x, y, z) = (a.to_f64(), b.to_f64(), c.to_f64());
+    if x.is_nan() || y.is_nan() || z.is_nan() {
+        return None;
+    }
+    if !(x.is_finite() && y.is_finite()) {
+        let sum = x * y + z;
+        return (!sum.is_nan()).then(|| F::from_f64(sum));
+    }
+    // A product of finite numbers adds nothing to an infinite C, even where f64 has no number for it.
+    if !z.is_finite() {
+        return Some(c);
+    }
+    let product: BigInt = (fixed(x) * fixed(y)) >> SCALE;
+    let sum = product + fixed(z);
+    let rounded: F = round(&sum, rounding);
+    // IEEE 754: a zero keeps the sign of what was rounded to it; an exact one has that of both terms, if they are alike, else it is
+    // negative where sums are rounded down.
+    let product_negative = x.is_sign_negative() != y.is_sign_negative();
+    let negative = match sum.is_zero() {
+        false => sum.is_negative(),
+        true if product_negative == z.is_sign_negative() => product_negative,
+        true => rounding == Rounding::Down,
+    };
+    let sign = 1 << (F::EXPONENT + F::FRACTION);
+    Some(F::from_code(rounded.code() & (sign - 1) | if negative { sign } else { 0 }))
+}
+
+/// The same in f32; what is not a number is all the same.
+fn step(a: f32, b: f32, c: f32) -> f32 {
+    fused_multiply_add(a, b, c, Rounding::Nearest).unwrap_or(f32::from_code(f32::NAN_CODE))
+}
+
+/// An accumulator of `m8n8k4` with f16, which ptxas makes additions of f32 of.
+pub trait Additions: Sum {
+    fn sum(a: &[f32], b: &[f32], c: Self) -> Self;
+}
+
+impl Additions for f32 {
+    /// A chain of the products, from zero on, and C.
+    fn sum(a: &[f32], b: &[f32], c: f32) -> f32 {
+        step(1.0, a.iter().zip(b).fold(0.0, |sum, (&a, &b)| step(a, b, sum)), c)
+    }
+}
+
+impl Additions for f16 {
+    /// C, the first two products and the last two.
+    fn sum(a: &[f32], b: &[f32], c: f16) -> f16 {
+        let pair = |k: usize| step(a[k + 1], b[k + 1], step(a[k], b[k], -0.0));
+        let sum = step(1.0, pair(2), step(1.0, pair(0), f32::from(c)));
+        match sum {
+            _ if sum.is_nan() => f16::from_code(Self::NAN_CODE),
+            _ if sum.is_infinite() || sum == 0.0 => f16::from_f32(sum),
+            _ => {
+                let rounded: f16 = round(&fixed(sum.into()), Rounding::Nearest);
+                f16::from_code(rounded.code() & 0x7fff | u64::from(sum < 0.0) << 15)
+            }
+        }
+    }
+}
+
+pub fn additions<C: Additions>(a: &[f16], b: &[f16], c: C) -> C {
+    let widened = |factors: &[f16]| factors.iter().map(|&factor| f32::from(factor)).collect::<Vec<f32>>();
+    C::sum(&widened(a), &widened(b), c)
+}

@@ -1,0 +1,145 @@
+//! What the instructions are to return, from the definition of the matrices, and by other means than the simulator's:
+//! one element at a time, with integers of any size.
+
+mod chain;
+mod number;
+mod scaled;
+mod sparse;
+mod tensor_core;
+
+pub use scaled::{ScaledFactor, scaled};
+pub use sparse::{Granularity, multiply_sparse};
+pub use tensor_core::tensor_core;
+
+use super::data::Element;
+use chain::{additions, fused_chain};
+use half::{bf16, f16};
+use number::Rounding;
+use ptx_matrix::{
+    AndPopc, F8E4M3, F8E5M2, F8F6F4, InByte, Plain, Rm, Rn, Rp, Rz, SatFinite, Widen, XorPopc, b1, e2m1, e2m3, e3m2,
+    s4, tf32, u4,
+};
+use tensor_core::{BLACKWELL, HOPPER, sum_of, two_tensor_cores};
+
+/// `ldmatrix`: the registers of lane after lane, from a row-major matrix of rows of eight elements ("slots").
+///
+/// Register `i` of lane `l` holds, of the eight slots that lanes `8i..8i+8` name, elements `2(l % 4)` and the next of the
+/// one that lane `8i + l / 4` names; with `.trans`, element `l / 4` of those that lanes `8i + 2(l % 4)` and the next name.
+pub fn ldmatrix(source: &[u16], slots: &[u32], count: usize, trans: bool) -> Vec<u32> {
+    let element = |matrix: usize, row: usize, col: usize| source[slots[matrix * 8 + row] as usize * 8 + col];
+    let mut registers = Vec::new();
+    for lane in 0..32 {
+        for matrix in 0..count {
+            let (outer, inner) = (lane / 4, lane % 4 * 2);
+            let pair = [inner, inner + 1]
+                .map(|inner| if trans { element(matrix, inner, outer) } else { element(matrix, outer, inner) });
+            registers.push(u32::from(pair[0]) | u32::from(pair[1]) << 16);
+        }
+    }
+    registers
+}
+
+/// `stmatrix`: what the registers of lane after lane make of a matrix of 0xffff.
+pub fn stmatrix(registers: &[u32], slots: &[u32], count: usize, trans: bool, len: usize) -> Vec<u16> {
+    let mut target = vec![0xffff; len];
+    for lane in 0..32 {
+        for matrix in 0..count {
+            for half in 0..2 {
+                let value = (registers[lane * count + matrix] >> (16 * half)) as u16;
+                let (outer, inner) = (lane / 4, lane % 4 * 2 + half);
+                let (row, col) = if trans { (inner, outer) } else { (outer, inner) };
+                target[slots[matrix * 8 + row] as usize * 8 + col] = value;
+            }
+        }
+    }
+    target
+}
+
+/// D = A x B + C for row-major matrices, each element by `dot(row of A, column of B, element of C)`.
+pub fn multiply<A, B: Copy, C: Copy, D>(
+    (m, n, k): (usize, usize, usize),
+    (a, b, c): (&[A], &[B], &[C]),
+    dot: impl Fn(&[A], &[B], C) -> D,
+) -> Vec<D> {
+    let mut d = Vec::with_capacity(m * n);
+    for row in 0..m {
+        for col in 0..n {
+            let column: Vec<B> = (0..k).map(|i| b[i * n + col]).collect();
+            d.push(dot(&a[row * k..(row + 1) * k], &column, c[row * n + col]));
+        }
+    }
+    d
+}
+
+/// In place of `Plain`, that of `m8n8k4` with f16, which has no tensor core.
+pub struct Quad;
+
+/// Elements of A, whose products with those of B are added to those of C, with the option `O` of `mma`.
+pub trait Factor<B, C, O>: Element {
+    /// An element of D.
+    type D: Element;
+    /// Whether small integers are multiplied and added as integers are. (Rounded down, a sum of zero may be negative.)
+    const MULTIPLIES: bool = true;
+    /// An element of D as the GPU computes it (`docs/NUMERICS.md`).
+    fn dot(a: &[Self], b: &[B], c: C) -> Self::D;
+}
+
+/// Of which elements by which arithmetic: the option, and whether it multiplies.
+macro_rules! dots {
+    ($($option:ident $multiplies:literal |$x:ident, $y:ident, $z:ident| $dot:expr =>
+        $($a:ty, [$($b:ty),*] $c:ident $d:ident),*;)*) => {$($($(
+        impl Factor<$b, $c, $option> for $a {
+            type D = $d;
+            const MULTIPLIES: bool = $multiplies;
+            fn dot($x: &[$a], $y: &[$b], $z: $c) -> $d {
+                $dot
+            }
+        }
+    )*)*)*};
+}
+dots! {
+    Plain true |a, b, c| sum_of(a, b, c, HOPPER) => f16, [f16] f16 f16, f16, [f16] f32 f32, bf16, [bf16] f32 f32, tf32, [tf32] f32 f32;
+    Plain true |a, b, c| two_tensor_cores(a, b, c) =>
+        F8E4M3, [F8E4M3, F8E5M2] f16 f16, F8E5M2, [F8E4M3, F8E5M2] f16 f16,
+        F8E4M3, [F8E4M3, F8E5M2] f32 f32, F8E5M2, [F8E4M3, F8E5M2] f32 f32;
+    F8F6F4 true |a, b, c| sum_of(a, b, c, BLACKWELL) =>
+        F8E4M3, [F8E4M3, F8E5M2, e3m2, e2m3, InByte<e2m1>] f16 f16, F8E4M3, [F8E4M3, F8E5M2, e3m2, e2m3, InByte<e2m1>] f32 f32,
+        F8E5M2, [F8E4M3, F8E5M2, e3m2, e2m3, InByte<e2m1>] f16 f16, F8E5M2, [F8E4M3, F8E5M2, e3m2, e2m3, InByte<e2m1>] f32 f32,
+        e3m2, [F8E4M3, F8E5M2, e3m2, e2m3, InByte<e2m1>] f16 f16, e3m2, [F8E4M3, F8E5M2, e3m2, e2m3, InByte<e2m1>] f32 f32,
+        e2m3, [F8E4M3, F8E5M2, e3m2, e2m3, InByte<e2m1>] f16 f16, e2m3, [F8E4M3, F8E5M2, e3m2, e2m3, InByte<e2m1>] f32 f32,
+        InByte<e2m1>, [F8E4M3, F8E5M2, e3m2, e2m3, InByte<e2m1>] f16 f16,
+        InByte<e2m1>, [F8E4M3, F8E5M2, e3m2, e2m3, InByte<e2m1>] f32 f32;
+    Quad true |a, b, c| additions(a, b, c) => f16, [f16] f16 f16, f16, [f16] f32 f32;
+    Widen true |a, b, c| additions(a, b, f32::from(c)) => f16, [f16] f16 f32;
+    Plain true |a, b, c| fused_chain(a, b, c, Rounding::Nearest) => f64, [f64] f64 f64;
+    Rn true |a, b, c| fused_chain(a, b, c, Rounding::Nearest) => f64, [f64] f64 f64;
+    Rz true |a, b, c| fused_chain(a, b, c, Rounding::Zero) => f64, [f64] f64 f64;
+    Rm false |a, b, c| fused_chain(a, b, c, Rounding::Down) => f64, [f64] f64 f64;
+    Rp true |a, b, c| fused_chain(a, b, c, Rounding::Up) => f64, [f64] f64 f64;
+    Plain true |a, b, c| exact(a, b, c) => i8, [i8, u8] i32 i32, u8, [i8, u8] i32 i32, s4, [s4, u4] i32 i32, u4, [s4, u4] i32 i32;
+    SatFinite true |a, b, c| saturated(a, b, c) =>
+        i8, [i8, u8] i32 i32, u8, [i8, u8] i32 i32, s4, [s4, u4] i32 i32, u4, [s4, u4] i32 i32;
+    XorPopc false |a, b, c| popcount(a, b, c, |a, b| a ^ b) => b1, [b1] i32 i32;
+    AndPopc false |a, b, c| popcount(a, b, c, |a, b| a & b) => b1, [b1] i32 i32;
+}
+
+fn integer_sum<A: Element, B: Element>(a: &[A], b: &[B], c: i64) -> i64 {
+    a.iter().zip(b).map(|(a, b)| a.to_integer() * b.to_integer()).sum::<i64>() + c
+}
+
+/// An element of D in integers: what any arithmetic returns, where none rounds.
+pub fn exact<A: Element, B: Element, C: Element, D: Element>(a: &[A], b: &[B], c: C) -> D {
+    D::from_integer(integer_sum(a, b, c.to_integer()))
+}
+
+fn saturated<A: Element, B: Element>(a: &[A], b: &[B], c: i32) -> i32 {
+    let sum = integer_sum(a, b, c.into());
+    i32::try_from(sum).unwrap_or(if sum < 0 { i32::MIN } else { i32::MAX })
+}
+
+/// The bits that an operation leaves, counted.
+fn popcount(a: &[b1], b: &[b1], c: i32, operation: impl Fn(u8, u8) -> u8) -> i32 {
+    let word = |bits: &[b1]| bits.iter().map(|bit| bit.to_bits()).collect::<Vec<u8>>();
+    let ones: u32 = word(a).into_iter().zip(word(b)).map(|(a, b)| u32::from(operation(a, b))).sum();
+    c.wrapping_add_unsigned(ones)
+}

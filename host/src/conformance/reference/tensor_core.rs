@@ -1,0 +1,77 @@
+//! Sums of the tensor cores.
+
+use super::number::{Rounding, SCALE, cut, exponent, fixed, round};
+use crate::conformance::data::Float;
+use half::f16;
+use num_bigint::BigInt;
+
+/// The least exponent that terms are put below on sm_90.
+pub const HOPPER: i64 = -133;
+/// As published of sm_120: there is none.
+pub const BLACKWELL: i64 = -2000;
+
+/// A format that products are summed in.
+pub trait Sum: Float {
+    /// How the tensor cores round.
+    const ROUNDING: Rounding;
+    /// What a sum that is not a number returns.
+    const NAN_CODE: u64;
+}
+
+impl Sum for f16 {
+    const ROUNDING: Rounding = Rounding::Nearest;
+    const NAN_CODE: u64 = 0x7fff;
+}
+
+impl Sum for f32 {
+    const ROUNDING: Rounding = Rounding::Cut;
+    const NAN_CODE: u64 = 0x7fff_ffff;
+}
+
+/// One sum of the tensor cores: every term cut toward zero 25 bits below the largest exponent of all terms, which is at
+/// least -133, then summed, then rounded. (The products of the formats that it takes are exact in f64.)
+pub fn tensor_core<A: Float, B: Float, C: Sum>(a: &[A], b: &[B], c: C) -> C {
+    sum_of(a, b, c, HOPPER)
+}
+
+/// The same with another least exponent.
+pub fn sum_of<A: Float, B: Float, C: Sum>(a: &[A], b: &[B], c: C, least: i64) -> C {
+    let pairs = || a.iter().zip(b).map(|(&a, &b)| (a, b));
+    let products: Vec<f64> = pairs().map(|(a, b)| a.to_f64() * b.to_f64()).collect();
+    let special: f64 = products.iter().filter(|product| !product.is_finite()).sum::<f64>()
+        + if c.to_f64().is_finite() { 0.0 } else { c.to_f64() };
+    if special.is_nan() {
+        return C::from_code(C::NAN_CODE);
+    }
+    if special.is_infinite() {
+        return C::from_f64(special);
+    }
+    let exponents = pairs()
+        .zip(&products)
+        .filter(|(_, product)| **product != 0.0)
+        .map(|((a, b), _)| exponent(a) + exponent(b))
+        .chain((c.to_f64() != 0.0).then(|| exponent(c)));
+    let largest = exponents.chain([least]).max().expect("one at least");
+    let last_place = largest - 25 + SCALE;
+    let sum: BigInt = products.iter().map(|&product| cut(&fixed(product), last_place)).sum();
+    round(&(sum + cut(&fixed(c.to_f64()), last_place)), C::ROUNDING)
+}
+
+/// fp8 on sm_90: two sums of the tensor cores, in f16, and an addition. The first sum is of every other pair of products; the
+/// other ones are added to it; then C, rounded to the nearest.
+pub fn two_tensor_cores<A: Float, B: Float, C: Sum>(a: &[A], b: &[B], c: C) -> C {
+    let sum = [0, 2].into_iter().fold(C::from_code(0), |sum, first| {
+        let chosen = || (first..a.len()).step_by(4).flat_map(|k| [k, k + 1]);
+        let a: Vec<f16> = chosen().map(|k| f16::from_f64(a[k].to_f64())).collect();
+        let b: Vec<f16> = chosen().map(|k| f16::from_f64(b[k].to_f64())).collect();
+        tensor_core(&a, &b, sum)
+    });
+    let exact = sum.to_f64() + c.to_f64();
+    if exact.is_nan() {
+        C::from_code(C::NAN_CODE)
+    } else if exact.is_infinite() {
+        C::from_f64(exact)
+    } else {
+        round(&(fixed(sum.to_f64()) + fixed(c.to_f64())), Rounding::Nearest)
+    }
+}

@@ -1,0 +1,91 @@
+//! `mma.sp`: one form a kernel, of the form's name, on row-major matrices in global memory, a multiplication a block. The kernels
+//! are made of the tables in `src/forms/`.
+
+use ptx_matrix::forms::ptx;
+use ptx_matrix::*;
+
+macro_rules! kernels {
+    ([$order:ident] $($shape:ident $q:ident $d:ident [$(($a:ident $b:ident))*] $c:ident $registers:tt $selectors:tt
+        $needs:ident $version:literal $nature:ident;)*) => {$($(
+        mma_sparse_named! { $order $q $shape $d $a $b $c => kernels ($needs $selectors
+            [ptx::$shape] [mma_element!($q $a)] [mma_element!($q $b)] [ptx::$c] [ptx::$q] [ptx::$order]) }
+    )*)*};
+    (@named $kernel:ident (sm_80 $($form:tt)*)) => { kernels! { @selectors "sm_80" $kernel $($form)* } };
+    (@named $kernel:ident (sm_89 $($form:tt)*)) => { kernels! { @selectors "sm_89" $kernel $($form)* } };
+    (@named $kernel:ident (blackwell $($form:tt)*)) => { kernels! { @selectors "sm_100a or sm_120a" $kernel $($form)* } };
+    (@named $kernel:ident (blackwell_120 $($form:tt)*)) => { kernels! { @selectors "sm_120a" $kernel $($form)* } };
+    (@selectors $target:literal $kernel:ident 1 $($types:tt)*) => { kernels! { @kernel $target $kernel [0] $($types)* } };
+    (@selectors $target:literal $kernel:ident 2 $($types:tt)*) => { kernels! { @kernel $target $kernel [0 1] $($types)* } };
+    (@selectors $target:literal $kernel:ident 4 $($types:tt)*) => { kernels! { @kernel $target $kernel [0 1 2 3] $($types)* } };
+    (@kernel $target:literal $kernel:ident [$($selector:literal)*] [$s:ty] [$a:ty] [$b:ty] [$c:ty] [$q:ty] [$order:ty]) => {
+        /// A has half the columns; D is A x B + C once for each selector.
+        #[kernel(threads = 32, target = $target)]
+        pub fn $kernel(
+            block: &Block,
+            a: Global<$a>,
+            metadata: Global<u32>,
+            b: Global<$b>,
+            c: Global<$c>,
+            d: GlobalMut<$c>,
+        ) {
+            const HALF: usize = <$s>::K / 2;
+            const SELECTORS: usize = [$($selector),*].len();
+            let (warp, which) = (block.warp(), block.index().x as usize);
+            let metadata = Metadata::load(warp, metadata, which);
+            let a = FragmentSparseA::<$s, $a>::from_fn(warp, |row, col| a.get((which * <$s>::M + row) * HALF + col));
+            let b = FragmentB::<$s, $b>::from_fn(warp, |k, col| b.get((which * <$s>::K + k) * <$s>::N + col));
+            let c = Accumulator::<$s, $c>::from_fn(warp, |row, col| c.get((which * <$s>::M + row) * <$s>::N + col));
+            $(
+                let mut acc = c;
+                MmaSparse::<$s, $a, $b, $c, $q, $order>::accumulate::<$selector>(warp, &mut acc, &a, &b, &metadata);
+                let first = (which * SELECTORS + $selector) * <$s>::M;
+                acc.for_each(warp, |row, col, value| d.set((first + row) * <$s>::N + col, value));
+            )*
+        }
+    };
+}
+mma_sparse_forms!(kernels any);
+mma_sparse_forms!(kernels ordered);
+mma_sparse_ordered_forms!(kernels ordered);
+
+macro_rules! scaled_kernels {
+    ($($shape:ident $kind:ident $vec:literal $scale:ident [$(($a:ident $b:ident))*] $needs:ident $version:literal;)*) => {$($(
+        mma_sparse_scaled_named! { $shape $kind $vec $scale $a $b => scaled_kernels (
+            [ptx::$shape] [mma_element!($kind $a)] [mma_element!($kind $b)] [mma_kind!($kind $vec $scale)] [ptx::$scale]
+        ) }
+    )*)*};
+    (@named $kernel:ident ([$s:ty] [$a:ty] [$b:ty] [$kind:ty] [$scale:ty])) => {
+        /// The scales are row-major matrices, of as many columns as A has scales in a row, and as many rows as B has in a column.
+        #[kernel(threads = 32, target = "sm_120a")]
+        pub fn $kernel(
+            block: &Block,
+            a: Global<$a>,
+            metadata: Global<u32>,
+            b: Global<$b>,
+            c: Global<f32>,
+            scales_a: Global<$scale>,
+            scales_b: Global<$scale>,
+            d: GlobalMut<f32>,
+        ) {
+            const HALF: usize = <$s>::K / 2;
+            let (warp, which) = (block.warp(), block.index().x as usize);
+            let metadata = Metadata::load(warp, metadata, which);
+            let a = FragmentSparseA::<$s, $a>::from_fn(warp, |row, col| a.get((which * <$s>::M + row) * HALF + col));
+            let b = FragmentB::<$s, $b>::from_fn(warp, |k, col| b.get((which * <$s>::K + k) * <$s>::N + col));
+            let mut acc = Accumulator::<$s, f32>::from_fn(warp, |row, col| c.get((which * <$s>::M + row) * <$s>::N + col));
+            // What lies in the register beside the scales that are meant is not those.
+            let wrong = <$scale>::from_bits(0x55);
+            let meant = Selected { byte: 0, thread: 1 };
+            let scales_a = ScaleA::<$kind>::from_fn(warp, |set, row, of| {
+                if set == meant { scales_a.get((which * <$s>::M + row) * <$kind>::SCALES + of) } else { wrong }
+            });
+            let scales_b = ScaleB::<$kind>::from_fn(warp, |set, col, of| {
+                if set == meant { scales_b.get((which * <$kind>::SCALES + of) * <$s>::N + col) } else { wrong }
+            });
+            type Form = MmaSparseScaled<$s, $a, $b, $kind, Select<0, 1>, Select<0, 1>>;
+            Form::accumulate(warp, &mut acc, (&a, &metadata, &scales_a), (&b, &scales_b));
+            acc.for_each(warp, |row, col, value| d.set((which * <$s>::M + row) * <$s>::N + col, value));
+        }
+    };
+}
+mma_sparse_scaled_forms!(scaled_kernels);

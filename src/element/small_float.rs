@@ -1,0 +1,201 @@
+//! Floating-point formats of 8 bits and less, beside those of `float8`.
+
+use bytemuck::{Pod, Zeroable};
+use core::fmt;
+use float8::F8E4M3;
+
+/// `.e2m1`: 4 bits, up to 6; in the registers of `kind::mxf4` and `kind::mxf4nvf4`, eight to one.
+///
+/// Conversions from `f32` round to the nearest, ties to even, and go no farther than the largest value. `kind::f8f6f4` and
+/// `kind::mxf8f6f4` take it in a byte: [`InByte`].
+#[allow(non_camel_case_types, reason = "as in PTX")]
+pub type e2m1 = microfloat::f4e2m1fn;
+/// `.e3m2`: 6 bits, up to 28; in registers, and in memory, the lower ones of a byte.
+#[allow(non_camel_case_types, reason = "as in PTX")]
+pub type e3m2 = microfloat::f6e3m2fn;
+/// `.e2m3`: 6 bits, up to 7.5; in registers, and in memory, the lower ones of a byte.
+#[allow(non_camel_case_types, reason = "as in PTX")]
+pub type e2m3 = microfloat::f6e2m3fn;
+/// `.ue8m0`: a power of two, from 2^-127 to 2^127, or, of all ones, NaN: the scale of a block.
+///
+/// Conversions from `f32` take the nearer one of two powers, and of a value in the middle the greater.
+#[allow(non_camel_case_types, reason = "as in PTX")]
+pub type ue8m0 = microfloat::f8e8m0fnu;
+
+/// `.ue4m3`: an e4m3 that is not negative, the scale of a block. Bit 7 is zero.
+///
+/// ```
+/// use ptx_matrix::ue4m3;
+/// assert_eq!(ue4m3::from_f32(448.0), ue4m3::MAX);
+/// assert_eq!(ue4m3::from_f32(1.5).to_f32(), 1.5);
+/// assert_eq!(ue4m3::from_bits(0x7f).to_f32().is_nan(), true);
+/// ```
+#[allow(non_camel_case_types, reason = "as in PTX")]
+#[derive(Clone, Copy, Default, PartialEq, Eq, Pod, Zeroable)]
+#[repr(transparent)]
+pub struct ue4m3(u8);
+
+impl ue4m3 {
+    /// Zero.
+    pub const ZERO: Self = Self(0);
+    /// One.
+    pub const ONE: Self = Self(0x38);
+    /// The largest value, 448.
+    pub const MAX: Self = Self(0x7e);
+
+    /// The nearest value, ties to even, but none larger than the largest; what is negative becomes zero, and NaN stays NaN.
+    pub fn from_f32(value: f32) -> Self {
+        if value <= 0.0 { Self::ZERO } else { Self(F8E4M3::from_f32(value).to_bits() & 0x7f) }
+    }
+
+    /// The same value.
+    pub fn to_f32(self) -> f32 {
+        F8E4M3::from_bits(self.to_bits()).to_f32()
+    }
+
+    /// The value of these bits; bit 7 is dropped.
+    #[inline(always)]
+    pub const fn from_bits(bits: u8) -> Self {
+        Self(bits & 0x7f)
+    }
+
+    /// Its bits.
+    #[inline(always)]
+    pub const fn to_bits(self) -> u8 {
+        self.0 & 0x7f
+    }
+}
+
+impl fmt::Debug for ue4m3 {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&self.to_f32(), f)
+    }
+}
+
+impl From<ue4m3> for f32 {
+    fn from(value: ue4m3) -> f32 {
+        value.to_f32()
+    }
+}
+
+/// A 4-bit element in a byte, as `kind::f8f6f4` and `kind::mxf8f6f4` take it: in bits 2 to 5.
+///
+/// (`ldmatrix` with `.b4x16_p64` leaves it in bits 0 to 3: [`from_low_bits`](Self::from_low_bits) is a register of those,
+/// shifted.)
+///
+/// ```
+/// use ptx_matrix::{Element, InByte, e2m1};
+/// let six = InByte::from(e2m1::from_f32(6.0));
+/// assert_eq!(six.to_bits(), 0b00_0111_00);
+/// assert_eq!(e2m1::from(six).to_f32(), 6.0);
+/// ```
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+#[repr(transparent)]
+pub struct InByte<T>(u8, core::marker::PhantomData<T>);
+
+// SAFETY: a byte, of which any value is one, and nothing else.
+unsafe impl<T: 'static> Zeroable for InByte<T> {}
+// SAFETY: likewise.
+unsafe impl<T: Copy + 'static> Pod for InByte<T> {}
+
+impl InByte<e2m1> {
+    /// The four elements of a register, whose bits are the lowest of each byte, as this.
+    #[inline(always)]
+    pub const fn from_low_bits(register: u32) -> u32 {
+        (register & 0x0f0f_0f0f) << 2
+    }
+}
+
+impl From<e2m1> for InByte<e2m1> {
+    #[inline(always)]
+    fn from(value: e2m1) -> Self {
+        InByte((value.to_bits() & 0xf) << 2, core::marker::PhantomData)
+    }
+}
+
+impl From<InByte<e2m1>> for e2m1 {
+    #[inline(always)]
+    fn from(value: InByte<e2m1>) -> e2m1 {
+        e2m1::from_bits(value.0 >> 2 & 0xf)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::vec::Vec;
+
+    /// The number of a code, from the definition: sign, exponent, fraction.
+    fn number(bits: u8, exponent: u32, fraction: u32) -> f64 {
+        let bias = (1 << (exponent - 1)) - 1;
+        let field = i32::from(bits >> fraction) & ((1 << exponent) - 1);
+        let digits = f64::from(bits & ((1 << fraction) - 1)) / f64::from(1 << fraction);
+        let magnitude =
+            if field == 0 { digits * 2f64.powi(1 - bias) } else { (1.0 + digits) * 2f64.powi(field - bias) };
+        if bits >> (exponent + fraction) & 1 == 1 { -magnitude } else { magnitude }
+    }
+
+    /// Every code is its number; every f32 of 12 leading bits (which has all ties, and what lies beside them) goes to the
+    /// nearest number, of two to the even code.
+    fn check(exponent: u32, fraction: u32, codes: u8, to: impl Fn(u8) -> f32, from: impl Fn(f32) -> u8) {
+        let numbers: Vec<f64> = (0..codes).map(|bits| number(bits, exponent, fraction)).collect();
+        for bits in 0..codes {
+            assert_eq!(f64::from(to(bits)).to_bits(), numbers[usize::from(bits)].to_bits(), "{bits:#x}");
+            assert_eq!(from(to(bits)), bits, "{bits:#x}");
+        }
+        for upper in 0..=u16::MAX {
+            let value = f32::from_bits(u32::from(upper) << 16);
+            if value.is_nan() {
+                continue;
+            }
+            let of_sign = |bits: &u8| numbers[usize::from(*bits)].is_sign_negative() == value.is_sign_negative();
+            let distance = |bits: &u8| (numbers[usize::from(*bits)] - f64::from(value).clamp(-1e3, 1e3)).abs();
+            let nearest = (0..codes)
+                .filter(of_sign)
+                .min_by(|a, b| distance(a).total_cmp(&distance(b)).then_with(|| (a & 1).cmp(&(b & 1))));
+            if let Some(nearest) = nearest {
+                assert_eq!(from(value), nearest, "{value}");
+            }
+        }
+    }
+
+    #[test]
+    fn every_code_and_every_rounding_of_the_formats_without_nan() {
+        check(2, 1, 16, |bits| e2m1::from_bits(bits).to_f32(), |value| e2m1::from_f32(value).to_bits());
+        check(3, 2, 64, |bits| e3m2::from_bits(bits).to_f32(), |value| e3m2::from_f32(value).to_bits());
+        check(2, 3, 64, |bits| e2m3::from_bits(bits).to_f32(), |value| e2m3::from_f32(value).to_bits());
+    }
+
+    #[test]
+    fn every_code_and_every_rounding_of_ue4m3() {
+        check(4, 3, 0x7f, |bits| ue4m3::from_bits(bits).to_f32(), |value| ue4m3::from_f32(value.max(0.0)).to_bits());
+        assert!(ue4m3::from_bits(0x7f).to_f32().is_nan() && ue4m3::from_f32(f32::NAN).to_f32().is_nan());
+        assert_eq!(ue4m3::from_f32(-1.0), ue4m3::ZERO);
+    }
+
+    #[test]
+    fn every_code_of_ue8m0_is_a_power_of_two() {
+        for bits in 0..u8::MAX {
+            let power = 2f64.powi(i32::from(bits) - 127);
+            assert_eq!(f64::from(ue8m0::from_bits(bits).to_f32()), power);
+            assert_eq!(ue8m0::from_f32(power as f32).to_bits(), bits);
+            if bits > 0 && bits < 254 {
+                assert_eq!(ue8m0::from_f32(power as f32 * 1.49).to_bits(), bits);
+                assert_eq!(ue8m0::from_f32(power as f32 * 1.5).to_bits(), bits + 1);
+            }
+        }
+        assert!(ue8m0::from_bits(u8::MAX).to_f32().is_nan());
+        assert_eq!(ue8m0::from_f32(f32::NAN).to_bits(), u8::MAX);
+    }
+
+    #[test]
+    fn every_e2m1_goes_into_a_byte_and_back() {
+        for bits in 0..16 {
+            let value = e2m1::from_bits(bits);
+            assert_eq!(InByte::from(value).0, bits << 2);
+            assert_eq!(e2m1::from(InByte::from(value)).to_bits(), bits);
+            let low = u32::from(bits) * 0x0101_0101;
+            assert_eq!(InByte::<e2m1>::from_low_bits(low | 0xf0f0_f0f0), low << 2);
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! The table of `mma.sync` (PTX ISA 9.7.14.5.14).
+
+/// Hands the forms to a macro, in rows of those that differ only in the elements of A and B:
+///
+/// - the shape, and how A and B lie;
+/// - what else is in the name (`plain`: nothing; `widen`: C is f16, and D f32);
+/// - the elements of D, of A and B (in pairs), and of C;
+/// - the width of a register, and how many of them D, A, B and C take in a lane;
+/// - the target and the PTX version from which on there is the form;
+/// - what becomes of it on sm_90.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! mma_forms {
+    ($with:ident) => {
+        $with! {
+            // Four multiplications at once, of eight lanes each (9.7.14.5.1).
+            m8n8k4   row col plain     f16 [(f16 f16)] f16 b32 (4 2 2 4) sm_75 6.4 emulated;
+            m8n8k4   row col widen     f32 [(f16 f16)] f16 b32 (8 2 2 4) sm_75 6.4 emulated;
+            m8n8k4   row col plain     f32 [(f16 f16)] f32 b32 (8 2 2 8) sm_75 6.4 emulated;
+            m8n8k4   row row plain     f16 [(f16 f16)] f16 b32 (4 2 2 4) sm_75 6.4 emulated;
+            m8n8k4   row row widen     f32 [(f16 f16)] f16 b32 (8 2 2 4) sm_75 6.4 emulated;
+            m8n8k4   row row plain     f32 [(f16 f16)] f32 b32 (8 2 2 8) sm_75 6.4 emulated;
+            m8n8k4   col col plain     f16 [(f16 f16)] f16 b32 (4 2 2 4) sm_75 6.4 emulated;
+            m8n8k4   col col widen     f32 [(f16 f16)] f16 b32 (8 2 2 4) sm_75 6.4 emulated;
+            m8n8k4   col col plain     f32 [(f16 f16)] f32 b32 (8 2 2 8) sm_75 6.4 emulated;
+            m8n8k4   col row plain     f16 [(f16 f16)] f16 b32 (4 2 2 4) sm_75 6.4 emulated;
+            m8n8k4   col row widen     f32 [(f16 f16)] f16 b32 (8 2 2 4) sm_75 6.4 emulated;
+            m8n8k4   col row plain     f32 [(f16 f16)] f32 b32 (8 2 2 8) sm_75 6.4 emulated;
+
+            // f16, bf16 and tf32 (.4, .7, .8).
+            m16n8k8  row col plain     f16 [(f16 f16)] f16 b32 (2 2 1 2) sm_75 6.5 native;
+            m16n8k8  row col plain     f32 [(f16 f16)] f32 b32 (4 2 1 4) sm_75 6.5 native;
+            m16n8k16 row col plain     f16 [(f16 f16)] f16 b32 (2 4 2 2) sm_80 7.0 native;
+            m16n8k16 row col plain     f32 [(f16 f16)] f32 b32 (4 4 2 4) sm_80 7.0 native;
+            m16n8k8  row col plain     f32 [(bf16 bf16)] f32 b32 (4 2 1 4) sm_80 7.0 native;
+            m16n8k16 row col plain     f32 [(bf16 bf16)] f32 b32 (4 4 2 4) sm_80 7.0 native;
+            m16n8k4  row col plain     f32 [(tf32 tf32)] f32 b32 (4 2 1 4) sm_80 7.0 native;
+            m16n8k8  row col plain     f32 [(tf32 tf32)] f32 b32 (4 4 2 4) sm_80 7.0 native;
+
+            // f64, rounded to the nearest unless it says otherwise.
+            m8n8k4   row col plain     f64 [(f64 f64)] f64 b64 (2 1 1 2) sm_80 7.0 native;
+            m8n8k4   row col rn        f64 [(f64 f64)] f64 b64 (2 1 1 2) sm_80 7.0 native;
+            m8n8k4   row col rz        f64 [(f64 f64)] f64 b64 (2 1 1 2) sm_80 7.0 native;
+            m8n8k4   row col rm        f64 [(f64 f64)] f64 b64 (2 1 1 2) sm_80 7.0 native;
+            m8n8k4   row col rp        f64 [(f64 f64)] f64 b64 (2 1 1 2) sm_80 7.0 native;
+            m16n8k4  row col plain     f64 [(f64 f64)] f64 b64 (4 2 1 4) sm_90 7.8 native;
+            m16n8k4  row col rn        f64 [(f64 f64)] f64 b64 (4 2 1 4) sm_90 7.8 native;
+            m16n8k4  row col rz        f64 [(f64 f64)] f64 b64 (4 2 1 4) sm_90 7.8 native;
+            m16n8k4  row col rm        f64 [(f64 f64)] f64 b64 (4 2 1 4) sm_90 7.8 native;
+            m16n8k4  row col rp        f64 [(f64 f64)] f64 b64 (4 2 1 4) sm_90 7.8 native;
+            m16n8k8  row col plain     f64 [(f64 f64)] f64 b64 (4 4 2 4) sm_90 7.8 native;
+            m16n8k8  row col rn        f64 [(f64 f64)] f64 b64 (4 4 2 4) sm_90 7.8 native;
+            m16n8k8  row col rz        f64 [(f64 f64)] f64 b64 (4 4 2 4) sm_90 7.8 native;
+            m16n8k8  row col rm        f64 [(f64 f64)] f64 b64 (4 4 2 4) sm_90 7.8 native;
+            m16n8k8  row col rp        f64 [(f64 f64)] f64 b64 (4 4 2 4) sm_90 7.8 native;
+            m16n8k16 row col plain     f64 [(f64 f64)] f64 b64 (4 8 4 4) sm_90 7.8 native;
+            m16n8k16 row col rn        f64 [(f64 f64)] f64 b64 (4 8 4 4) sm_90 7.8 native;
+            m16n8k16 row col rz        f64 [(f64 f64)] f64 b64 (4 8 4 4) sm_90 7.8 native;
+            m16n8k16 row col rm        f64 [(f64 f64)] f64 b64 (4 8 4 4) sm_90 7.8 native;
+            m16n8k16 row col rp        f64 [(f64 f64)] f64 b64 (4 8 4 4) sm_90 7.8 native;
+
+            // Integers, modulo 2^32 or kept within 32 bits.
+            m8n8k16  row col plain     s32 [(s8 s8) (s8 u8) (u8 s8) (u8 u8)] s32 b32 (2 1 1 2) sm_75 6.5 native;
+            m8n8k16  row col satfinite s32 [(s8 s8) (s8 u8) (u8 s8) (u8 u8)] s32 b32 (2 1 1 2) sm_75 6.5 native;
+            m16n8k16 row col plain     s32 [(s8 s8) (s8 u8) (u8 s8) (u8 u8)] s32 b32 (4 2 1 4) sm_80 7.0 native;
+            m16n8k16 row col satfinite s32 [(s8 s8) (s8 u8) (u8 s8) (u8 u8)] s32 b32 (4 2 1 4) sm_80 7.0 native;
+            m16n8k32 row col plain     s32 [(s8 s8) (s8 u8) (u8 s8) (u8 u8)] s32 b32 (4 4 2 4) sm_80 7.0 native;
+            m16n8k32 row col satfinite s32 [(s8 s8) (s8 u8) (u8 s8) (u8 u8)] s32 b32 (4 4 2 4) sm_80 7.0 native;
+            m8n8k32  row col plain     s32 [(s4 s4) (s4 u4) (u4 s4) (u4 u4)] s32 b32 (2 1 1 2) sm_75 6.5 emulated;
+            m8n8k32  row col satfinite s32 [(s4 s4) (s4 u4) (u4 s4) (u4 u4)] s32 b32 (2 1 1 2) sm_75 6.5 emulated;
+            m16n8k32 row col plain     s32 [(s4 s4) (s4 u4) (u4 s4) (u4 u4)] s32 b32 (4 2 1 4) sm_80 7.0 emulated;
+            m16n8k32 row col satfinite s32 [(s4 s4) (s4 u4) (u4 s4) (u4 u4)] s32 b32 (4 2 1 4) sm_80 7.0 emulated;
+            m16n8k64 row col plain     s32 [(s4 s4) (s4 u4) (u4 s4) (u4 u4)] s32 b32 (4 4 2 4) sm_80 7.0 emulated;
+            m16n8k64 row col satfinite s32 [(s4 s4) (s4 u4) (u4 s4) (u4 u4)] s32 b32 (4 4 2 4) sm_80 7.0 emulated;
+
+            // Bits: how many are in one of both, or in both.
+            m8n8k128 row col xor_popc  s32 [(b1 b1)] s32 b32 (2 1 1 2) sm_75 7.0 emulated;
+            m8n8k128 row col and_popc  s32 [(b1 b1)] s32 b32 (2 1 1 2) sm_80 7.1 native;
+            m16n8k128 row col xor_popc  s32 [(b1 b1)] s32 b32 (4 2 1 4) sm_80 7.0 emulated;
+            m16n8k128 row col and_popc  s32 [(b1 b1)] s32 b32 (4 2 1 4) sm_80 7.1 native;
+            m16n8k256 row col xor_popc  s32 [(b1 b1)] s32 b32 (4 4 2 4) sm_80 7.0 emulated;
+            m16n8k256 row col and_popc  s32 [(b1 b1)] s32 b32 (4 4 2 4) sm_80 7.1 native;
+
+            // fp8.
+            m16n8k16 row col plain     f16 [(e4m3 e4m3) (e4m3 e5m2) (e5m2 e4m3) (e5m2 e5m2)] f16 b32 (2 2 1 2) sm_89 8.7 emulated;
+            m16n8k16 row col plain     f32 [(e4m3 e4m3) (e4m3 e5m2) (e5m2 e4m3) (e5m2 e5m2)] f32 b32 (4 2 1 4) sm_89 8.7 emulated;
+            m16n8k32 row col plain     f16 [(e4m3 e4m3) (e4m3 e5m2) (e5m2 e4m3) (e5m2 e5m2)] f16 b32 (2 4 2 2) sm_89 8.7 emulated;
+            m16n8k32 row col plain     f32 [(e4m3 e4m3) (e4m3 e5m2) (e5m2 e4m3) (e5m2 e5m2)] f32 b32 (4 4 2 4) sm_89 8.4 emulated;
+
+            // fp8, fp6 and fp4 in bytes: of fp8 alone, on all of Blackwell.
+            m16n8k32 row col f8f6f4    f16 [(e4m3 e4m3) (e4m3 e5m2) (e5m2 e4m3) (e5m2 e5m2)] f16 b32 (2 4 2 2) blackwell 8.7 absent;
+            m16n8k32 row col f8f6f4    f32 [(e4m3 e4m3) (e4m3 e5m2) (e5m2 e4m3) (e5m2 e5m2)] f32 b32 (4 4 2 4) blackwell 8.6 absent;
+            m16n8k32 row col f8f6f4    f16 [
+                (e2m1 e2m1) (e2m1 e2m3) (e2m1 e3m2) (e2m1 e4m3) (e2m1 e5m2)
+                (e2m3 e2m1) (e2m3 e2m3) (e2m3 e3m2) (e2m3 e4m3) (e2m3 e5m2)
+                (e3m2 e2m1) (e3m2 e2m3) (e3m2 e3m2) (e3m2 e4m3) (e3m2 e5m2)
+                (e4m3 e2m1) (e4m3 e2m3) (e4m3 e3m2)
+                (e5m2 e2m1) (e5m2 e2m3) (e5m2 e3m2)
+            ] f16 b32 (2 4 2 2) blackwell_120 8.7 absent;
+            m16n8k32 row col f8f6f4    f32 [
+                (e2m1 e2m1) (e2m1 e2m3) (e2m1 e3m2) (e2m1 e4m3) (e2m1 e5m2)
+                (e2m3 e2m1) (e2m3 e2m3) (e2m3 e3m2) (e2m3 e4m3) (e2m3 e5m2)
+                (e3m2 e2m1) (e3m2 e2m3) (e3m2 e3m2) (e3m2 e4m3) (e3m2 e5m2)
+                (e4m3 e2m1) (e4m3 e2m3) (e4m3 e3m2)
+                (e5m2 e2m1) (e5m2 e2m3) (e5m2 e3m2)
+            ] f32 b32 (4 4 2 4) blackwell_120 8.7 absent;
+        }
+    };
+}

@@ -1,0 +1,301 @@
+//! The legal forms of the matrix instructions: tables, of which everything else that is one a form is made, and the list of
+//! them all, [`FORMS`].
+//!
+//! `dense.rs` and `scaled.rs` are `mma`, `sparse.rs` and `sparse_scaled.rs` are `mma.sp`, `matrices.rs` is `ldmatrix`, `stmatrix` and `movmatrix`. `raw` makes its functions of
+//! them, the typed instructions their implementations, the conformance run its kernels; `tests/forms.rs` compares them with a list
+//! of what ptxas accepts.
+
+mod dense;
+mod matrices;
+mod scaled;
+mod sparse;
+mod sparse_scaled;
+
+use crate::target::Requirement;
+
+/// What becomes of a form on some GPU.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Nature {
+    /// One matrix instruction.
+    Native,
+    /// Several instructions, which ptxas makes of it.
+    Emulated,
+    /// Nothing: the GPU has not got it.
+    Absent,
+}
+
+/// What a GPU must be to have a form.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Needs {
+    /// The least compute capability, times ten.
+    pub sm: u32,
+    /// Whether the build must be for one architecture or family (`sm_120a`, `sm_120f`), and not for newer ones as well.
+    pub specific: bool,
+    /// Whether it must be for one architecture: a family will not do.
+    pub arch: bool,
+}
+
+impl Needs {
+    /// This compute capability, times ten, or a newer one.
+    pub const fn at_least(sm: u32) -> Self {
+        Needs { sm, specific: false, arch: false }
+    }
+
+    /// Whether a target, as ptxas names it, has it.
+    pub fn are_met_by(self, target: &str) -> bool {
+        let Some(number) = target.strip_prefix("sm_") else { return false };
+        let digits = number.trim_end_matches(['a', 'f']);
+        let kind = &number[digits.len()..];
+        digits.parse().is_ok_and(|sm: u32| sm >= self.sm) && (!self.specific || kind == "a" || kind == "f" && !self.arch)
+    }
+}
+
+/// `sm_90`, or `sm_120a or sm_120f`, for the least there is.
+impl core::fmt::Display for Needs {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        let sm = self.sm;
+        match (self.specific, self.arch) {
+            (false, _) => write!(f, "sm_{sm}"),
+            (true, false) => write!(f, "sm_{sm}a or sm_{sm}f"),
+            (true, true) => write!(f, "sm_{sm}a"),
+        }
+    }
+}
+
+/// A form of an instruction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Form {
+    /// `mma`, `ldmatrix`, ...
+    pub family: &'static str,
+    /// The instruction, as in PTX.
+    pub ptx: &'static str,
+    /// Bits of a register.
+    pub register_bits: usize,
+    /// Registers that D takes in a lane; zero where there is none.
+    pub d: usize,
+    /// Registers that A takes; of `stmatrix` and `movmatrix`, those of the source.
+    pub a: usize,
+    /// Registers that B takes.
+    pub b: usize,
+    /// Registers that C takes.
+    pub c: usize,
+    /// The scales that a row of A and a column of B have each, or zero.
+    pub scales: usize,
+    /// Sparsity selectors, or zero where A is dense.
+    pub selectors: usize,
+    /// What the GPU must be.
+    pub needs: Needs,
+    /// The PTX version from which on there is the form, as in `7.8`.
+    pub ptx_version: &'static str,
+    /// What becomes of it on sm_90.
+    pub on_sm_90: Nature,
+}
+
+/// All forms, table by table.
+pub const FORMS: &[&[Form]] = &[matrices::FORMS, DENSE, SCALED, sparse::ANY, sparse::ORDERED, sparse::ORDERED_ONLY, sparse_scaled::FORMS];
+
+/// All forms, in the order of the tables.
+pub fn all() -> impl Iterator<Item = &'static Form> {
+    FORMS.iter().copied().flatten()
+}
+
+/// An instruction of `mma_forms`, as in PTX.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! mma_ptx {
+    ($q:ident $shape:ident $la:ident $lb:ident $d:ident $a:ident $b:ident $c:ident) => {
+        concat!(
+            "mma.sync.aligned.", stringify!($shape), ".", stringify!($la), ".", stringify!($lb), $crate::mma_ptx!(@before $q), ".",
+            stringify!($d), ".", stringify!($a), ".", stringify!($b), ".", stringify!($c), $crate::mma_ptx!(@behind $q)
+        )
+    };
+    (@before satfinite) => { ".satfinite" };
+    (@before f8f6f4) => { ".kind::f8f6f4" };
+    (@before $other:ident) => { "" };
+    (@behind rn) => { ".rn" };
+    (@behind rz) => { ".rz" };
+    (@behind rm) => { ".rm" };
+    (@behind rp) => { ".rp" };
+    (@behind xor_popc) => { ".xor.popc" };
+    (@behind and_popc) => { ".and.popc" };
+    (@behind $other:ident) => { "" };
+}
+
+/// Calls a macro with the name of a form of `mma_forms`, which is that of PTX with `_` for `.` and `::`, before other arguments.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! mma_named {
+    ($q:ident $shape:ident $la:ident $lb:ident $d:ident $a:ident $b:ident $c:ident => $with:ident $arguments:tt) => {
+        $crate::mma_named! {
+            @$q $with $arguments
+            [${concat(mma_sync_aligned_, $shape, _, $la, _, $lb)}] [${concat($d, _, $a, _, $b, _, $c)}]
+        }
+    };
+    (@plain $with:ident $arguments:tt [$shape:ident] [$elements:ident]) => {
+        $with! { @named ${concat($shape, _, $elements)} $arguments }
+    };
+    (@widen $($rest:tt)*) => { $crate::mma_named! { @plain $($rest)* } };
+    (@satfinite $with:ident $arguments:tt [$shape:ident] [$elements:ident]) => {
+        $with! { @named ${concat($shape, _satfinite_, $elements)} $arguments }
+    };
+    (@f8f6f4 $with:ident $arguments:tt [$shape:ident] [$elements:ident]) => {
+        $with! { @named ${concat($shape, _kind_f8f6f4_, $elements)} $arguments }
+    };
+    (@$behind:ident $with:ident $arguments:tt [$shape:ident] [$elements:ident]) => {
+        $with! { @named ${concat($shape, _, $elements, _, $behind)} $arguments }
+    };
+}
+
+/// The type of a shape: that of `m8n8k4` with f16 says how A and B lie.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! mma_shape {
+    (m8n8k4 $la:ident $lb:ident f16) => { $crate::M8N8K4Quad<$crate::forms::ptx::$la, $crate::forms::ptx::$lb> };
+    ($shape:ident row col $a:ident) => { $crate::forms::ptx::$shape };
+}
+
+/// The type of an element of A or B: `kind::f8f6f4` and `kind::mxf8f6f4` have e2m1 in bytes.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! mma_element {
+    (f8f6f4 e2m1) => { $crate::InByte<$crate::e2m1> };
+    (mxf8f6f4 e2m1) => { $crate::InByte<$crate::e2m1> };
+    ($q:ident $element:ident) => { $crate::forms::ptx::$element };
+}
+
+/// By what the simulator knows the arithmetic of a form: its option, but for `m8n8k4` with f16.
+#[cfg(not(target_arch = "nvptx64"))]
+macro_rules! mma_arithmetic {
+    (m8n8k4 f16 plain) => {
+        crate::sim::Quad
+    };
+    ($shape:ident $a:ident $q:ident) => {
+        crate::forms::ptx::$q
+    };
+}
+#[cfg(not(target_arch = "nvptx64"))]
+pub(crate) use mma_arithmetic;
+
+/// The instruction of a form of `mma_scaled_forms`, as in PTX.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! mma_scaled_ptx {
+    ($shape:ident $kind:ident $vec:literal $scale:ident $a:ident $b:ident) => {
+        concat!(
+            "mma.sync.aligned.",
+            stringify!($shape),
+            ".row.col.kind::",
+            stringify!($kind),
+            ".block_scale.scale_vec::",
+            stringify!($vec),
+            "X.f32.",
+            stringify!($a),
+            ".",
+            stringify!($b),
+            ".f32.",
+            stringify!($scale)
+        )
+    };
+}
+
+/// The type of a kind of scaled blocks.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! mma_kind {
+    (mxf8f6f4 $vec:tt ue8m0) => { $crate::Mxf8f6f4 };
+    (mxf4 $vec:tt ue8m0) => { $crate::Mxf4 };
+    (mxf4nvf4 $vec:tt $scale:ident) => { $crate::Mxf4Nvf4<$vec, $crate::$scale> };
+}
+
+macro_rules! dense_records {
+    ($($shape:ident $la:ident $lb:ident $q:ident $d:ident [$(($a:ident $b:ident))*] $c:ident $width:ident
+        ($nd:literal $na:literal $nb:literal $nc:literal) $needs:ident $version:literal $nature:ident;)*) => {
+        const DENSE: &[Form] = &[$($(Form {
+            family: "mma",
+            ptx: mma_ptx!($q $shape $la $lb $d $a $b $c),
+            register_bits: size_of::<ptx::$width>() * 8,
+            d: $nd,
+            a: $na,
+            b: $nb,
+            c: $nc,
+            scales: 0,
+            selectors: 0,
+            needs: <ptx::$needs as Requirement>::NEEDS,
+            ptx_version: stringify!($version),
+            on_sm_90: ptx::$nature,
+        }),*),*];
+    };
+}
+crate::mma_forms!(dense_records);
+
+macro_rules! scaled_records {
+    ($($shape:ident $kind:ident $vec:literal $scale:ident [$(($a:ident $b:ident))*] $needs:ident $version:literal;)*) => {
+        const SCALED: &[Form] = &[$($(Form {
+            family: "mma",
+            ptx: mma_scaled_ptx!($shape $kind $vec $scale $a $b),
+            register_bits: 32,
+            d: 4,
+            a: 4,
+            b: 2,
+            c: 4,
+            scales: $vec,
+            selectors: 0,
+            needs: <ptx::$needs as Requirement>::NEEDS,
+            ptx_version: stringify!($version),
+            on_sm_90: Nature::Absent,
+        }),*),*];
+    };
+}
+crate::mma_scaled_forms!(scaled_records);
+
+/// What the tables say, as types and values.
+#[doc(hidden)]
+#[allow(non_camel_case_types, non_upper_case_globals, missing_docs, reason = "as in PTX and in the tables")]
+pub mod ptx {
+    use super::Nature;
+    use crate::target::{ArchOnly, ArchSpecific, AtLeast};
+
+    pub use crate::{b1, bf16, e2m1, e2m3, e3m2, f16, s4, tf32, u4, ue4m3, ue8m0};
+    pub use core::primitive::{f32, f64, u8};
+    pub type e4m3 = crate::F8E4M3;
+    pub type e5m2 = crate::F8E5M2;
+    pub type s8 = i8;
+    pub type s32 = i32;
+
+    pub type m8n8k4 = crate::M8N8K4;
+    pub type m8n8k16 = crate::M8N8K16;
+    pub type m8n8k32 = crate::M8N8K32;
+    pub type m8n8k128 = crate::M8N8K128;
+    pub type m16n8k4 = crate::M16N8K4;
+    pub type m16n8k8 = crate::M16N8K8;
+    pub type m16n8k16 = crate::M16N8K16;
+    pub type m16n8k32 = crate::M16N8K32;
+    pub type m16n8k64 = crate::M16N8K64;
+    pub type m16n8k128 = crate::M16N8K128;
+    pub type m16n8k256 = crate::M16N8K256;
+
+    pub type row = crate::RowMajor;
+    pub type col = crate::ColMajor;
+
+    pub use crate::mma::{
+        AndPopc as and_popc, F8F6F4 as f8f6f4, Plain as plain, Rm as rm, Rn as rn, Rp as rp, Rz as rz,
+        SatFinite as satfinite, Widen as widen, XorPopc as xor_popc,
+    };
+
+    pub type b32 = u32;
+    pub type b64 = u64;
+
+    pub type sm_75 = AtLeast<75>;
+    pub type sm_80 = AtLeast<80>;
+    pub type sm_89 = AtLeast<89>;
+    pub type sm_90 = AtLeast<90>;
+    pub use crate::{AnyOrder as any, Ordered as ordered};
+
+    pub type blackwell = ArchSpecific<100>;
+    pub type blackwell_120 = ArchSpecific<120>;
+    pub type only_120 = ArchOnly<120>;
+
+    pub const native: Nature = Nature::Native;
+    pub const emulated: Nature = Nature::Emulated;
+    pub const absent: Nature = Nature::Absent;
+}

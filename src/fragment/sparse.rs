@@ -1,0 +1,252 @@
+//! The layouts of fragments with a sparse A, and of its metadata (PTX ISA 9.7.14.6.2).
+
+use super::layout::{Bit, Layout};
+use super::shape::*;
+use crate::element::{Bits4, Bits8, Bits16, Bits32, Width};
+#[cfg(not(target_arch = "nvptx64"))]
+use crate::Kept;
+use crate::sealed::Sealed;
+
+/// A sparse left factor: the M x K/2 elements that are kept.
+#[derive(Debug, Clone, Copy)]
+pub struct RoleSparseA;
+impl Sealed for RoleSparseA {}
+impl Role for RoleSparseA {
+    const NAME: char = 'A';
+    const PACKS_ROWS: bool = true;
+    const RUNS_DOWN: bool = true;
+}
+
+/// How a matrix with elements of this width is sparse: of each chunk of a row, half of the elements are kept.
+///
+/// A chunk has four parts, of which two are kept. A part is an element of 16 or 8 bits; of 4-bit elements it is two; and of a
+/// tf32 it is a half, so that the two of an element go together.
+#[diagnostic::on_unimplemented(message = "there is no sparse `mma` of elements of width `{Self}`")]
+pub trait SparseWidth: Width {
+    /// Columns of a chunk.
+    const CHUNK: usize;
+    /// Elements of a chunk that are kept.
+    const KEPT: usize = Self::CHUNK / 2;
+    /// Which lane holds which code of the metadata: (lane, index of four bits) to (row, chunk). A register has those of 16 rows
+    /// of 16 chunks.
+    const METADATA: Layout;
+
+    /// What the kept element `index` of a chunk is multiplied with, of the rows of B that the chunk is multiplied with.
+    #[cfg(not(target_arch = "nvptx64"))]
+    #[doc(hidden)]
+    fn pick(rows: &[Self::Bits], kept: Kept, index: usize) -> Self::Bits {
+        rows[kept.column::<Self>(index)]
+    }
+}
+
+/// The layouts, a row each: shape, role, width, registers, and the bits of the coordinate that the bits of the lane and of the
+/// index are, lowest first.
+macro_rules! layouts {
+    ($($shape:ident $role:ident $width:ident $registers:literal [$($lane:ident)*] [$($index:ident)*];)*) => {
+        $(
+            impl FragmentShape<$role, $width> for $shape {
+                type Registers = [<$width as Width>::Register; $registers];
+                const LAYOUT: Layout = Layout::new([$($lane),*], &[$($index),*]);
+            }
+        )*
+        /// All of them, with the elements that their registers hold.
+        #[cfg(test)]
+        const ALL: &[(&str, Layout, usize)] = &[$((
+            concat!(stringify!($shape), " ", stringify!($role), " ", stringify!($width)),
+            <$shape as FragmentShape<$role, $width>>::LAYOUT,
+            $registers * <$width as Width>::PER_REGISTER,
+        )),*];
+    };
+}
+
+const R0: Bit = Bit::Row(0);
+const R1: Bit = Bit::Row(1);
+const R2: Bit = Bit::Row(2);
+const R3: Bit = Bit::Row(3);
+const R4: Bit = Bit::Row(4);
+const R5: Bit = Bit::Row(5);
+const R6: Bit = Bit::Row(6);
+const C0: Bit = Bit::Col(0);
+const C1: Bit = Bit::Col(1);
+const C2: Bit = Bit::Col(2);
+const C3: Bit = Bit::Col(3);
+const C4: Bit = Bit::Col(4);
+const C5: Bit = Bit::Col(5);
+
+// The kept elements lie as a dense A of half as many columns does. Of B and C, only what no dense form has is here.
+layouts! {
+    M16N8K8   RoleSparseA Bits32 2 [C0 C1 R0 R1 R2] [R3];
+
+    M16N8K16  RoleSparseA Bits16 2 [C1 C2 R0 R1 R2] [C0 R3];
+    M16N8K16  RoleSparseA Bits32 4 [C0 C1 R0 R1 R2] [R3 C2];
+    M16N8K16  RoleB       Bits32 4 [R0 R1 C0 C1 C2] [R2 R3];
+
+    M16N8K32  RoleSparseA Bits8  2 [C2 C3 R0 R1 R2] [C0 C1 R3];
+    M16N8K32  RoleSparseA Bits16 4 [C1 C2 R0 R1 R2] [C0 R3 C3];
+    M16N8K32  RoleB       Bits16 4 [R1 R2 C0 C1 C2] [R0 R3 R4];
+
+    M16N8K64  RoleSparseA Bits4  2 [C3 C4 R0 R1 R2] [C0 C1 C2 R3];
+    M16N8K64  RoleSparseA Bits8  4 [C2 C3 R0 R1 R2] [C0 C1 R3 C4];
+    M16N8K64  RoleB       Bits8  4 [R2 R3 C0 C1 C2] [R0 R1 R4 R5];
+    M16N8K64  RoleC       Bits16 2 [C1 C2 R0 R1 R2] [C0 R3];
+
+    M16N8K128 RoleSparseA Bits4  4 [C3 C4 R0 R1 R2] [C0 C1 C2 R3 C5];
+    M16N8K128 RoleB       Bits4  4 [R3 R4 C0 C1 C2] [R0 R1 R2 R5 R6];
+}
+
+/// The widths, a row each: columns of a chunk, and the bits of (row, chunk) that the bits of the lane and of the index are.
+macro_rules! widths {
+    ($($width:ident $chunk:literal [$($lane:ident)*] [$($index:ident)*] $({ $($pick:tt)* })?;)*) => {$(
+        impl SparseWidth for $width {
+            const CHUNK: usize = $chunk;
+            const METADATA: Layout = Layout::new([$($lane),*], &[$($index),*]);
+            $($($pick)*)?
+        }
+    )*};
+}
+widths! {
+    Bits32 2 [C2 C3 R0 R1 R2] [C0 C1 R3] {
+        /// The two halves that the code names: of two elements, where it is no code of tf32.
+        #[cfg(not(target_arch = "nvptx64"))]
+        fn pick(rows: &[u32], kept: Kept, _: usize) -> u32 {
+            let half = |part: usize| rows[part / 2] >> (part % 2 * 16) & 0xffff;
+            half(kept.first()) | half(kept.second()) << 16
+        }
+    };
+    Bits16 4 [C2 C3 R0 R1 R2] [C0 C1 R3];
+    Bits8  4 [R3 C3 R0 R1 R2] [C0 C1 C2];
+    Bits4  8 [R3 C3 R0 R1 R2] [C0 C1 C2];
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::vec;
+
+    /// The metadata of each width, and whether it is one of the wider two.
+    const WIDTHS: &[(&str, Layout, bool)] = &[
+        ("tf32", Bits32::METADATA, true),
+        ("16 bits", Bits16::METADATA, true),
+        ("8 bits", Bits8::METADATA, false),
+        ("4 bits", Bits4::METADATA, false),
+    ];
+
+    #[test]
+    fn every_layout_is_a_bijection_and_its_inverse_is_its_inverse() {
+        let of_metadata = WIDTHS.iter().map(|&(name, layout, _)| (name, layout, 8));
+        for (name, layout, held) in ALL.iter().copied().chain(of_metadata) {
+            assert_eq!(layout.elements(), held, "{name}");
+            let mut seen = vec![false; layout.rows() * layout.cols()];
+            for lane in 0..32 {
+                for index in 0..held {
+                    let (row, col) = layout.position(lane, index);
+                    let seen = &mut seen[row * layout.cols() + col];
+                    assert!(!std::mem::replace(seen, true), "{name}: ({row}, {col}) twice");
+                    assert_eq!(layout.owner(row, col), (lane, index), "{name}");
+                }
+            }
+            assert!(seen.iter().all(|&seen| seen), "{name}");
+        }
+    }
+
+    /// The PTX ISA gives, for each element of A, its row, and the columns among which its metadata says where it is: from groupID,
+    /// threadID_in_group and the element's index.
+    type Chunks = fn(usize, usize, usize) -> (usize, core::ops::RangeInclusive<usize>);
+
+    /// The sections of 9.7.14.6.2, with the elements that are kept of those columns.
+    const CHUNKS: &[(&str, usize, Chunks)] = &[
+        // .1
+        ("M16N8K16 RoleSparseA Bits16", 2, |group, thread, i| {
+            (if i < 2 { group } else { group + 8 }, thread * 4..=thread * 4 + 3)
+        }),
+        // .2
+        ("M16N8K32 RoleSparseA Bits16", 2, |group, thread, i| {
+            let first = if i < 4 { thread * 4 } else { thread * 4 + 16 };
+            (if i < 2 || (4..6).contains(&i) { group } else { group + 8 }, first..=first + 3)
+        }),
+        // .3
+        ("M16N8K16 RoleSparseA Bits32", 1, |group, thread, i| {
+            let first = if i < 2 { thread * 2 } else { thread * 2 + 8 };
+            (if i % 2 == 0 { group } else { group + 8 }, first..=first + 1)
+        }),
+        // .4
+        ("M16N8K8 RoleSparseA Bits32", 1, |group, thread, i| {
+            (if i == 0 { group } else { group + 8 }, thread * 2..=thread * 2 + 1)
+        }),
+        // .5
+        ("M16N8K32 RoleSparseA Bits8", 4, |group, thread, i| {
+            (if i < 4 { group } else { group + 8 }, thread * 8..=thread * 8 + 7)
+        }),
+        // .6
+        ("M16N8K64 RoleSparseA Bits8", 4, |group, thread, i| {
+            let first = if i < 8 { thread * 8 } else { thread * 8 + 32 };
+            (if i < 4 || (8..12).contains(&i) { group } else { group + 8 }, first..=first + 7)
+        }),
+        // .7
+        ("M16N8K64 RoleSparseA Bits4", 8, |group, thread, i| {
+            (if i < 8 { group } else { group + 8 }, thread * 16..=thread * 16 + 15)
+        }),
+        // .8
+        ("M16N8K128 RoleSparseA Bits4", 8, |group, thread, i| {
+            let first = if i < 16 { thread * 16 } else { thread * 16 + 64 };
+            (if i < 8 || (16..24).contains(&i) { group } else { group + 8 }, first..=first + 15)
+        }),
+    ];
+
+    #[test]
+    fn kept_elements_are_of_the_columns_that_the_ptx_isa_says() {
+        for &(name, layout, held) in ALL.iter().filter(|(name, ..)| name.contains("RoleSparseA")) {
+            let &(_, kept, chunks) = CHUNKS.iter().find(|row| row.0 == name).expect("a formula");
+            for lane in 0..32 {
+                for i in 0..held {
+                    let (row, col) = layout.position(lane, i);
+                    // Of `2 * kept` columns, `kept` elements: those behind each other in the packed row.
+                    let first = col / kept * 2 * kept;
+                    assert_eq!((row, first..=first + 2 * kept - 1), chunks(lane >> 2, lane % 4, i), "{name}: {lane}, {i}");
+                }
+            }
+        }
+    }
+
+    /// The PTX ISA prints where metadata lies as pictures. An H200 has it there: of all 120 ways to hand out the bits, one a form
+    /// explains what it returns for random metadata.
+    #[test]
+    fn metadata_lies_where_the_hardware_looks_for_it() {
+        for &(name, layout, wide) in WIDTHS {
+            for row in 0..16 {
+                for col in 0..16 {
+                    let (lane, bit) = (layout.owner(row, col).0, layout.owner(row, col).1 * 4);
+                    let group = row % 8 * 4;
+                    // Wide elements: a lane has four chunks of a row, and of that eight below. Narrow ones: eight of one row.
+                    let expected = if wide {
+                        (group + col / 4, (row / 8 * 4 + col % 4) * 4)
+                    } else {
+                        (group + col / 8 * 2 + row / 8, col % 8 * 4)
+                    };
+                    assert_eq!((lane, bit), expected, "{name}: row {row}, chunk {col}");
+                }
+            }
+        }
+    }
+
+    /// Dense formulas of the PTX ISA, continued: those that it refers to.
+    #[test]
+    fn b_and_c_are_those_of_the_ptx_isa() {
+        type Formula = fn(usize, usize, usize) -> (usize, usize);
+        let formulas: [(&str, Formula); 5] = [
+            ("M16N8K16 RoleB Bits32", |group, thread, i| (thread + i * 4, group)),
+            ("M16N8K32 RoleB Bits16", |group, thread, i| (thread * 2 + i % 2 + i / 2 * 8, group)),
+            ("M16N8K64 RoleB Bits8", |group, thread, i| (thread * 4 + i % 4 + i / 4 * 16, group)),
+            ("M16N8K128 RoleB Bits4", |group, thread, i| (thread * 8 + i % 8 + i / 8 * 32, group)),
+            ("M16N8K64 RoleC Bits16", |group, thread, i| (if i < 2 { group } else { group + 8 }, thread * 2 + i % 2)),
+        ];
+        for &(name, layout, held) in ALL.iter().filter(|(name, ..)| !name.contains("RoleSparseA")) {
+            let (_, formula) = formulas.iter().find(|row| row.0 == name).unwrap_or_else(|| panic!("no formula for {name}"));
+            for lane in 0..32 {
+                for i in 0..held {
+                    assert_eq!(layout.position(lane, i), formula(lane >> 2, lane % 4, i), "{name}: lane {lane}, {i}");
+                }
+            }
+        }
+    }
+}

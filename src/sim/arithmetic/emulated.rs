@@ -1,0 +1,86 @@
+//! What sm_90 has no matrix instruction for, as the instructions compute it that ptxas makes of it.
+
+use super::format::{AccumulatorFloat, Float, Number};
+use super::fused::{HOPPER, fused_sum};
+use super::{Product, Quad, each_element};
+use crate::{Plain, Widen};
+use float8::{F8E4M3, F8E5M2};
+use half::f16;
+use std::vec::Vec;
+
+fn numbers_in_f16<T: Float>(matrix: &[T]) -> Vec<Number> {
+    matrix.iter().map(|element| element.number().in_f16(T::FRACTION)).collect()
+}
+
+/// fp8, of which ptxas makes two f16 instructions, and an addition: first the k with k mod 4 in {0, 1} are summed, from zero,
+/// then the others on top of it; then C is added, as two numbers are outside of the tensor cores.
+macro_rules! fp8 {
+    ($($a:ident $b:ident $c:ident;)*) => {$(
+        impl Product<$b, $c, Plain> for $a {
+            type D = $c;
+
+            fn multiply(a: &[$a], b: &[$b], c: &[$c], n: usize, k: usize) -> Vec<$c> {
+                each_element((&numbers_in_f16(a), &numbers_in_f16(b), c), n, k, |a, b, c| {
+                    let half = |which: usize, onto: $c| {
+                        let factors = a.iter().copied().zip(b.iter().copied()).enumerate();
+                        let chosen = factors.filter(|(k, _)| k / 2 % 2 == which).map(|(_, factors)| factors);
+                        fused_sum(chosen, 2 * <f16 as Float>::FRACTION, onto, HOPPER)
+                    };
+                    canonical(half(1, half(0, $c::default())) + c)
+                })
+            }
+        }
+    )*};
+}
+fp8! {
+    F8E4M3 F8E4M3 f16;
+    F8E4M3 F8E5M2 f16;
+    F8E5M2 F8E4M3 f16;
+    F8E5M2 F8E5M2 f16;
+    F8E4M3 F8E4M3 f32;
+    F8E4M3 F8E5M2 f32;
+    F8E5M2 F8E4M3 f32;
+    F8E5M2 F8E5M2 f32;
+}
+
+fn canonical<C: AccumulatorFloat>(sum: C) -> C {
+    if sum.number() == Number::Nan { C::nan() } else { sum }
+}
+
+/// A chain of fused multiply-adds of f32, from zero on, and C.
+fn chain_and_c(a: &[f16], b: &[f16], c: f32) -> f32 {
+    let chain = a.iter().zip(b).fold(0.0f32, |sum, (a, b)| a.to_f32().mul_add(b.to_f32(), sum));
+    canonical(c + chain)
+}
+
+impl Product<f16, f32, Quad> for f16 {
+    type D = f32;
+
+    fn multiply(a: &[f16], b: &[f16], c: &[f32], n: usize, k: usize) -> Vec<f32> {
+        each_element((a, b, c), n, k, chain_and_c)
+    }
+}
+
+impl Product<f16, f16, Widen> for f16 {
+    type D = f32;
+
+    fn multiply(a: &[f16], b: &[f16], c: &[f16], n: usize, k: usize) -> Vec<f32> {
+        each_element((a, b, c), n, k, |a, b, c| chain_and_c(a, b, c.to_f32()))
+    }
+}
+
+/// Of f16, two products are summed, and two; C and the sums are added one after the other, in f32, and the result is rounded.
+impl Product<f16, f16, Quad> for f16 {
+    type D = f16;
+
+    fn multiply(a: &[f16], b: &[f16], c: &[f16], n: usize, k: usize) -> Vec<f16> {
+        each_element((a, b, c), n, k, |a, b, c| {
+            let product = |k: usize| (a[k].to_f32(), b[k].to_f32());
+            let pair = |first: usize| {
+                let ((a, b), (x, y)) = (product(first), product(first + 1));
+                x.mul_add(y, a * b)
+            };
+            canonical(f16::from_f32(c.to_f32() + pair(0) + pair(2)))
+        })
+    }
+}

@@ -1,0 +1,178 @@
+//! Scaled blocks, as published of sm_120 (MMA-Sim, arXiv 2511.10909), and not verified here.
+
+use super::each_element;
+use super::format::{AccumulatorFloat, Float, Number};
+use super::fused::{BLACKWELL, fused_terms, product, shifted};
+use crate::{F8E4M3, F8E5M2, InByte, Mxf4, Mxf4Nvf4, Mxf8f6f4, e2m1, e2m3, e3m2, ue4m3, ue8m0};
+use std::vec::Vec;
+
+/// Elements that are multiplied with those of `B`, with scales of a kind.
+pub(crate) trait ScaledProduct<B, K>: Sized {
+    /// An element of the scales.
+    type Scale;
+
+    /// A x B + C: row-major matrices, with `k` columns in A and `n` in B, whose rows and columns have so many scales each as
+    /// there are in `scales_a` for a row and in `scales_b` for a column.
+    fn multiply(
+        a: &[Self],
+        b: &[B],
+        c: &[f32],
+        scales_a: &[Self::Scale],
+        scales_b: &[Self::Scale],
+        n: usize,
+        k: usize,
+    ) -> Vec<f32>;
+}
+
+/// Numbers of a row or column, and their scales.
+type Scaled<'s> = (&'s [Number], &'s [Number]);
+
+/// D, of the numbers of A and B with their scales, by `element`.
+fn each_scaled(
+    (a, scales_a): Scaled<'_>,
+    (b, scales_b): Scaled<'_>,
+    c: &[f32],
+    n: usize,
+    k: usize,
+    element: impl Fn(Scaled<'_>, Scaled<'_>, f32) -> f32,
+) -> Vec<f32> {
+    let rows = a.len() / k;
+    let (per_row, per_column) = (scales_a.len() / rows, scales_b.len() / n);
+    // Which element it is, in place of C: it knows its row and column.
+    let index: Vec<usize> = (0..c.len()).collect();
+    each_element((a, b, &index), n, k, |a, b, index| {
+        let (row, col) = (index / n, index % n);
+        let scales = (&scales_a[row * per_row..][..per_row], &scales_b[col * per_column..][..per_column]);
+        element((a, scales.0), (b, scales.1), c[index])
+    })
+}
+
+/// A power of two, or NaN.
+fn power(scale: ue8m0) -> Number {
+    match scale.to_bits() {
+        u8::MAX => Number::Nan,
+        bits => Number::Finite { negative: false, significand: 1, exponent: i32::from(bits) - 127 },
+    }
+}
+
+/// One fused sum over all of K and C, in which the scales are added to the exponents of the products.
+fn scaled_sum((a, scale_a): Scaled<'_>, (b, scale_b): Scaled<'_>, c: f32, fraction: i32) -> f32 {
+    let scale = product(scale_a[0], scale_b[0]);
+    let products = a.iter().zip(b).map(|(&a, &b)| (product(product(a, b), scale), fraction));
+    fused_terms(products, c, BLACKWELL)
+}
+
+macro_rules! bytes {
+    ($($a:ty, [$($b:ty),*];)*) => {$($(
+        impl ScaledProduct<$b, Mxf8f6f4> for $a {
+            type Scale = ue8m0;
+
+            fn multiply(
+                a: &[$a],
+                b: &[$b],
+                c: &[f32],
+                scales_a: &[ue8m0],
+                scales_b: &[ue8m0],
+                n: usize,
+                k: usize,
+            ) -> Vec<f32> {
+                let (a, b) = (numbers(a), numbers(b));
+                let (scales_a, scales_b) = (powers(scales_a), powers(scales_b));
+                each_scaled((&a, &scales_a), (&b, &scales_b), c, n, k, |a, b, c| {
+                    scaled_sum(a, b, c, <$a as Float>::FRACTION + <$b as Float>::FRACTION)
+                })
+            }
+        }
+    )*)*};
+}
+bytes! {
+    F8E4M3, [F8E4M3, F8E5M2, e3m2, e2m3, InByte<e2m1>];
+    F8E5M2, [F8E4M3, F8E5M2, e3m2, e2m3, InByte<e2m1>];
+    e3m2, [F8E4M3, F8E5M2, e3m2, e2m3, InByte<e2m1>];
+    e2m3, [F8E4M3, F8E5M2, e3m2, e2m3, InByte<e2m1>];
+    InByte<e2m1>, [F8E4M3, F8E5M2, e3m2, e2m3, InByte<e2m1>];
+}
+
+fn numbers<T: Float>(matrix: &[T]) -> Vec<Number> {
+    matrix.iter().map(|element| element.number()).collect()
+}
+
+fn powers(scales: &[ue8m0]) -> Vec<Number> {
+    scales.iter().map(|&scale| power(scale)).collect()
+}
+
+/// Products whose sum is exact, before it is scaled.
+const GROUP: usize = 16;
+
+/// Bits behind the point that the sum of a group keeps, next to the largest.
+const GROUP_FRACTION_BITS: i32 = 35;
+
+/// The sums of groups of products are exact; scaled, they are summed as products are elsewhere, each with the exponent of its
+/// scales, also if it is zero.
+fn sum_of_groups((a, scales_a): Scaled<'_>, (b, scales_b): Scaled<'_>, c: f32, scale_fraction: i32) -> f32 {
+    let per_scale = a.len() / scales_a.len();
+    let mut terms = Vec::new();
+    for (group, (a, b)) in a.chunks(GROUP).zip(b.chunks(GROUP)).enumerate() {
+        let scale = group * GROUP / per_scale;
+        let Number::Finite { significand: scale, exponent, .. } = product(scales_a[scale], scales_b[scale]) else {
+            return f32::nan();
+        };
+        if scale != 0 {
+            let sum: i64 = a.iter().zip(b).map(|(&a, &b)| quarters(product(a, b))).sum();
+            terms.push((sum * scale, exponent, 2 + 2 * scale_fraction));
+        }
+    }
+    match c.number() {
+        Number::Nan => return f32::nan(),
+        Number::Infinite { .. } => return c,
+        Number::Finite { significand: 0, .. } => {}
+        Number::Finite { negative, significand, exponent } => {
+            terms.push((if negative { -significand } else { significand }, exponent, <f32 as Float>::FRACTION));
+        }
+    }
+    let Some(largest) = terms.iter().map(|&(_, exponent, _)| exponent).max() else { return 0.0 };
+    let sum = terms.iter().map(|&(significand, exponent, fraction)| {
+        let by = GROUP_FRACTION_BITS - fraction - (largest - exponent);
+        significand.signum() * shifted(significand.abs(), by)
+    });
+    <f32 as AccumulatorFloat>::round(sum.sum(), largest - GROUP_FRACTION_BITS)
+}
+
+/// A product of two e2m1, in quarters: a whole number.
+fn quarters(product: Number) -> i64 {
+    match product {
+        Number::Finite { negative, significand, exponent } => {
+            let magnitude = significand << exponent;
+            if negative { -magnitude } else { magnitude }
+        }
+        Number::Infinite { .. } | Number::Nan => unreachable!("e2m1 has only finite numbers"),
+    }
+}
+
+macro_rules! groups {
+    ($($kind:ty, $scale:ident $fraction:literal $to_numbers:ident;)*) => {$(
+        impl ScaledProduct<e2m1, $kind> for e2m1 {
+            type Scale = $scale;
+
+            fn multiply(
+                a: &[e2m1],
+                b: &[e2m1],
+                c: &[f32],
+                scales_a: &[$scale],
+                scales_b: &[$scale],
+                n: usize,
+                k: usize,
+            ) -> Vec<f32> {
+                let (a, b) = (numbers(a), numbers(b));
+                let (scales_a, scales_b) = ($to_numbers(scales_a), $to_numbers(scales_b));
+                each_scaled((&a, &scales_a), (&b, &scales_b), c, n, k, |a, b, c| sum_of_groups(a, b, c, $fraction))
+            }
+        }
+    )*};
+}
+groups! {
+    Mxf4, ue8m0 0 powers;
+    Mxf4Nvf4<2, ue8m0>, ue8m0 0 powers;
+    Mxf4Nvf4<4, ue8m0>, ue8m0 0 powers;
+    Mxf4Nvf4<4, ue4m3>, ue4m3 3 numbers;
+}

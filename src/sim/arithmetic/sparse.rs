@@ -1,0 +1,143 @@
+//! What `mma.sp` does, on all 32 lanes at once.
+//!
+//! An H200 multiplies each element that is kept with the row of B that its code names, and sums as it does for a dense A of as
+//! many columns as are kept, whatever the codes are: also such that are not allowed, of which this is a finding.
+
+use crate::fragment::{FragmentShape, RoleB, RoleC, RoleSparseA, Shape, SparseWidth};
+use crate::mma_scaled::{ScaleA, ScaleB, ScaledKind, Selected};
+use crate::sim::arithmetic::{Product, ScaledProduct};
+use crate::sim::arithmetic::operands::{check_operand, remember_result};
+use crate::sim::findings::Misuse;
+use crate::sim::memory::race::Lanes;
+use crate::sim::record::note_collective;
+use crate::sim::warps::context::with_block;
+use crate::site::Site;
+use crate::{Accumulator, AnyOrder, Element, FragmentB, FragmentSparseA, Kept, Ordered, PerLane};
+use std::vec::Vec;
+
+/// Which codes a form takes.
+pub(crate) trait MetadataOrder {
+    /// Whether the parts of a chunk are named in ascending order.
+    const ORDERED: bool;
+}
+impl MetadataOrder for Ordered {
+    const ORDERED: bool = true;
+}
+impl MetadataOrder for AnyOrder {
+    const ORDERED: bool = false;
+}
+
+/// `acc += a x b`, with the option `O`, by an instruction of this form at this line.
+pub(crate) fn multiply_sparse<S, A, B, C, O, Order>(
+    (site, form): (Site, &'static str),
+    selector: usize,
+    acc: &mut Accumulator<S, C>,
+    a: &FragmentSparseA<S, A>,
+    b: &FragmentB<S, B>,
+    metadata: &PerLane<u32>,
+) where
+    S: Shape + FragmentShape<RoleSparseA, A::Width> + FragmentShape<RoleB, B::Width> + FragmentShape<RoleC, C::Width>,
+    A: Element<Width: SparseWidth> + Product<B, C, O, D = C>,
+    B: Element<Width = A::Width>,
+    C: Element,
+    Order: MetadataOrder,
+{
+    note_collective(site, form);
+    check_operand(site, a);
+    check_operand(site, b);
+    check_operand(site, acc);
+    let chunks = S::K / A::Width::CHUNK;
+    let kept = codes::<A::Width>(S::M, selector * chunks..(selector + 1) * chunks, metadata);
+    check_codes::<A::Width, Order>((site, form), selector * chunks, chunks, &kept);
+    let (a, b, c) = (a.matrix(), b.matrix(), acc.matrix());
+    let rows = a.chunks(S::K / 2).zip(kept.chunks(chunks)).zip(c.chunks(S::N));
+    let d: Vec<C> = rows.flat_map(|((a, kept), c)| A::multiply(a, &picked(&b, kept, S::N), c, S::N, S::K / 2)).collect();
+    *acc = Accumulator::from_matrix(&d);
+    remember_result(site, acc);
+}
+
+/// The same with scaled blocks, of which a register has the metadata of one matrix. What is published is of a dense A.
+pub(crate) fn multiply_sparse_scaled<S, A, B, K>(
+    (site, form): (Site, &'static str),
+    acc: &mut Accumulator<S, f32>,
+    (a, metadata, scales_a, select_a): (&FragmentSparseA<S, A>, &PerLane<u32>, &ScaleA<K>, Selected),
+    (b, scales_b, select_b): (&FragmentB<S, B>, &ScaleB<K>, Selected),
+) where
+    S: Shape
+        + FragmentShape<RoleSparseA, A::Width>
+        + FragmentShape<RoleB, B::Width>
+        + FragmentShape<RoleC, <f32 as Element>::Width>,
+    A: Element<Width: SparseWidth> + ScaledProduct<B, K, Scale = K::Scale>,
+    B: Element<Width = A::Width>,
+    K: ScaledKind,
+{
+    note_collective(site, form);
+    check_operand(site, a);
+    check_operand(site, b);
+    check_operand(site, acc);
+    let chunks = S::K / A::Width::CHUNK;
+    let kept = codes::<A::Width>(S::M, 0..chunks, metadata);
+    check_codes::<A::Width, Ordered>((site, form), 0, chunks, &kept);
+    let (a, b, c) = (a.matrix(), b.matrix(), acc.matrix());
+    let (scales_a, scales_b) = (scales_a.matrix(select_a), scales_b.matrix(select_b));
+    let rows = a.chunks(S::K / 2).zip(kept.chunks(chunks)).zip(c.chunks(S::N)).zip(scales_a.chunks(K::SCALES));
+    let row = |(((a, kept), c), scales_a)| {
+        A::multiply(a, &picked(&b, kept, S::N), c, scales_a, &scales_b, S::N, S::K / 2)
+    };
+    let d: Vec<f32> = rows.flat_map(row).collect();
+    *acc = Accumulator::from_matrix(&d);
+    remember_result(site, acc);
+}
+
+/// The codes of so many rows and these chunks, row by row.
+fn codes<W: SparseWidth>(rows: usize, chunks: std::ops::Range<usize>, metadata: &PerLane<u32>) -> Vec<Kept> {
+    let code = |row: usize, chunk: usize| {
+        let (lane, index) = W::METADATA.owner(row, chunk);
+        Kept::from_code((metadata.array()[lane] >> (4 * index)) as u8)
+    };
+    (0..rows).flat_map(|row| chunks.clone().map(move |chunk| code(row, chunk))).collect()
+}
+
+/// Notes a code that the form does not take.
+fn check_codes<W: SparseWidth, Order: MetadataOrder>(
+    (site, form): (Site, &'static str),
+    first_chunk: usize,
+    chunks: usize,
+    kept: &[Kept],
+) {
+    for (index, &kept) in kept.iter().enumerate() {
+        let Some(why) = fault::<W>(kept, Order::ORDERED) else { continue };
+        let (row, chunk) = (index / chunks, index % chunks);
+        let lane = W::METADATA.owner(row, first_chunk + chunk).0;
+        let cols = (chunk * W::CHUNK, (chunk + 1) * W::CHUNK - 1);
+        let misuse = Misuse::Metadata { form, code: kept.code(), row, cols, why };
+        with_block(|block| block.findings.note(block.access_by(Lanes::Together(lane), site), misuse));
+    }
+}
+
+/// What is wrong with a code.
+fn fault<W: SparseWidth>(kept: Kept, ordered: bool) -> Option<&'static str> {
+    let (first, second) = (kept.first(), kept.second());
+    if W::CHUNK < 4 && kept != Kept::half(0) && kept != Kept::half(1) {
+        Some("it is not that of one of two tf32")
+    } else if first == second {
+        Some("it names one part twice")
+    } else if ordered && first > second {
+        Some("it names the later part first, and the instruction is that for ordered metadata")
+    } else {
+        None
+    }
+}
+
+/// The rows of B, of `n` columns, that the kept elements of a row of A are multiplied with.
+fn picked<B: Element<Width: SparseWidth>>(b: &[B], kept: &[Kept], n: usize) -> Vec<B> {
+    let chunk = B::Width::CHUNK;
+    let columns: Vec<Vec<_>> = (0..n).map(|col| b[col..].iter().step_by(n).map(|b| b.to_bits()).collect()).collect();
+    let of_chunk = |(index, &kept): (usize, &Kept)| {
+        let columns = &columns;
+        (0..B::Width::KEPT).flat_map(move |which| {
+            columns.iter().map(move |column| B::from_bits(B::Width::pick(&column[index * chunk..][..chunk], kept, which)))
+        })
+    };
+    kept.iter().enumerate().flat_map(of_chunk).collect()
+}

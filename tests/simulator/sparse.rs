@@ -1,0 +1,201 @@
+//! Sparse `mma`: each raw form returns what the typed one does; and metadata that a form does not take is found.
+
+use crate::assert_at;
+use ptx_matrix::forms::ptx;
+use ptx_matrix::sim::{Misuse, SimError};
+use ptx_matrix::*;
+
+/// Any bits of a register of A or B, that differ from register to register.
+fn registers<const N: usize>(salt: u32, lane: usize) -> [u32; N] {
+    core::array::from_fn(|i| (salt * 4096 + lane as u32 * 16 + i as u32 + 1).wrapping_mul(0x9e37_79b9).rotate_left(13))
+}
+
+/// Codes in order, those of tf32 or any.
+fn word(lane: usize, tf32: bool) -> u32 {
+    let codes: [u32; 6] = if tf32 { [4, 14, 4, 4, 14, 14] } else { [4, 8, 12, 9, 13, 14] };
+    (0..8).fold(0, |word, i| word << 4 | codes[(lane * 5 + i * 7 + lane * i) % 6])
+}
+
+macro_rules! same {
+    ([$order:ident] $($shape:ident $q:ident $d:ident [$(($a:ident $b:ident))*] $c:ident $registers:tt $selectors:tt
+        $needs:ident $version:literal $nature:ident;)*) => {$($(
+        mma_sparse_named! { $order $q $shape $d $a $b $c => same (
+            $selectors [ptx::$shape] [mma_element!($q $a)] [mma_element!($q $b)] [ptx::$c] [ptx::$q] [ptx::$order]
+        ) }
+    )*)*};
+    (@named $name:ident (1 $($types:tt)*)) => { same! { @test $name 0 $($types)* } };
+    (@named $name:ident (2 $($types:tt)*)) => { same! { @test $name 1 $($types)* } };
+    (@named $name:ident (4 $($types:tt)*)) => { same! { @test $name 2 $($types)* } };
+    (@test $name:ident $selector:literal [$s:ty] [$a:ty] [$b:ty] [$c:ty] [$q:ty] [$order:ty]) => {
+        #[test]
+        fn $name() {
+            #[kernel(threads = 32)]
+            fn both(block: &Block, typed: GlobalMut<$c>, raw: GlobalMut<$c>) {
+                let warp = block.warp();
+                let a = FragmentSparseA::<$s, $a>::from_registers(warp.each(|lane| registers(1, lane.id())));
+                let b = FragmentB::<$s, $b>::from_registers(warp.each(|lane| registers(2, lane.id())));
+                let metadata = Metadata::from_words(warp.each(|lane| word(lane.id(), <$a>::NAME == "tf32")));
+                let c = Accumulator::<$s, $c>::from_registers(warp.each(|lane| registers(3, lane.id())));
+                let mut acc = c;
+                MmaSparse::<$s, $a, $b, $c, $q, $order>::accumulate::<$selector>(warp, &mut acc, &a, &b, &metadata);
+                acc.for_each(warp, |row, col, value| typed.set(row * 8 + col, value));
+                let (a, b, c, metadata) = (a.registers(), b.registers(), c.registers(), metadata.words());
+                let sums = warp.each(|lane| {
+                    // SAFETY: all lanes come here.
+                    unsafe { raw::$name::<$selector>(lane.get(&a), lane.get(&b), lane.get(&c), lane.get(&metadata)) }
+                });
+                Accumulator::<$s, $c>::from_registers(sums).for_each(warp, |row, col, value| raw.set(row * 8 + col, value));
+            }
+            let (mut typed, mut raw) = ([<$c as Zeroable>::zeroed(); 128], [<$c as Zeroable>::zeroed(); 128]);
+            both::simulate(1, &mut typed, &mut raw).check();
+            let bits = |of: [$c; 128]| of.map(|value| value.to_bits());
+            assert_eq!(bits(typed), bits(raw));
+            assert!(bits(typed).iter().any(|bits| *bits != typed[0].to_bits()));
+        }
+    };
+}
+mma_sparse_forms!(same any);
+mma_sparse_forms!(same ordered);
+mma_sparse_ordered_forms!(same ordered);
+
+macro_rules! same_scaled {
+    ($($shape:ident $kind:ident $vec:literal $scale:ident [$(($a:ident $b:ident))*] $needs:ident $version:literal;)*) => {$($(
+        mma_sparse_scaled_named! { $shape $kind $vec $scale $a $b => same_scaled (
+            [ptx::$shape] [mma_element!($kind $a)] [mma_element!($kind $b)] [mma_kind!($kind $vec $scale)]
+        ) }
+    )*)*};
+    (@named $name:ident ([$s:ty] [$a:ty] [$b:ty] [$kind:ty])) => {
+        #[test]
+        fn $name() {
+            #[kernel(threads = 32)]
+            fn both(block: &Block, typed: GlobalMut<f32>, raw: GlobalMut<f32>) {
+                let warp = block.warp();
+                let a = FragmentSparseA::<$s, $a>::from_registers(warp.each(|lane| registers(1, lane.id())));
+                let b = FragmentB::<$s, $b>::from_registers(warp.each(|lane| registers(2, lane.id())));
+                let metadata = Metadata::from_words(warp.each(|lane| word(lane.id(), false)));
+                let scales_a = ScaleA::<$kind>::from_registers(warp.each(|lane| registers::<1>(3, lane.id())[0] & 0x7f7f_7f7f));
+                let scales_b = ScaleB::<$kind>::from_registers(warp.each(|lane| registers::<1>(4, lane.id())[0] & 0x7f7f_7f7f));
+                let mut acc = Accumulator::<$s, f32>::zero();
+                type Form = MmaSparseScaled<$s, $a, $b, $kind, Select<0, 1>, Select<0, 2>>;
+                Form::accumulate(warp, &mut acc, (&a, &metadata, &scales_a), (&b, &scales_b));
+                acc.for_each(warp, |row, col, value| typed.set(row * 8 + col, value));
+                let (a, b, metadata) = (a.registers(), b.registers(), metadata.words());
+                let (scales_a, scales_b) = (scales_a.registers(), scales_b.registers());
+                let sums = warp.each(|lane| {
+                    let (a, b, metadata) = (lane.get(&a), lane.get(&b), lane.get(&metadata));
+                    // SAFETY: all lanes come here.
+                    unsafe { raw::$name::<0, 1, 0, 2>(a, b, [0; 4], metadata, lane.get(&scales_a), lane.get(&scales_b)) }
+                });
+                Accumulator::<$s, f32>::from_registers(sums).for_each(warp, |row, col, value| raw.set(row * 8 + col, value));
+            }
+            let (mut typed, mut raw) = ([0.0; 128], [0.0; 128]);
+            both::simulate(1, &mut typed, &mut raw).check();
+            assert_eq!(typed.map(f32::to_bits), raw.map(f32::to_bits));
+            assert!(typed.iter().any(|value| value.to_bits() != typed[0].to_bits()));
+        }
+    };
+}
+mma_sparse_scaled_forms!(same_scaled);
+
+/// What the metadata of one code in lane 9 (row 2, and row 10) is said to be.
+#[track_caller]
+fn assert_code(error: &SimError, code: u8, row: usize, cols: (usize, usize), why: &str) {
+    let Misuse::Metadata { code: found, row: of, cols: at, why: because, .. } = error.misuse else { panic!("{error}") };
+    assert_eq!((found, of, at), (code, row, cols), "{error}");
+    assert!(because.contains(why), "{error}");
+}
+
+#[kernel(threads = 32, target = "sm_80")]
+fn halves(block: &Block, ordered: bool, word: u32) {
+    let warp = block.warp();
+    let metadata = Metadata::from_words(warp.each(|lane| if lane.id() == 9 { word } else { 0x4444_4444 }));
+    let (a, b) = (FragmentSparseA::<M16N8K16, f16>::zero(), FragmentB::<M16N8K16, f16>::zero());
+    let mut acc = Accumulator::<M16N8K16, f32>::zero();
+    if ordered {
+        MmaSparse::<_, f16, f16, _>::accumulate::<1>(warp, &mut acc, &a, &b, &metadata); // <- ordered
+    } else {
+        MmaSparse::<_, f16, f16, _, Plain, AnyOrder>::accumulate::<1>(warp, &mut acc, &a, &b, &metadata); // <- any order
+    }
+}
+
+#[test]
+fn a_part_that_is_named_twice() {
+    for code in [0b0000, 0b0101, 0b1010, 0b1111] {
+        for (ordered, marker) in [(true, "ordered"), (false, "any order")] {
+            let error = halves::simulate(1, ordered, 0x4444_4444 & !0xf00 | u32::from(code) << 8).unwrap_err();
+            assert_at(&error, marker, 0, 0, Some(9));
+            assert_code(&error, code, 2, (8, 11), "one part twice");
+        }
+    }
+}
+
+#[test]
+fn parts_that_are_not_in_order() {
+    for code in [0b0001, 0b0010, 0b0011, 0b0110, 0b0111, 0b1011] {
+        let word = 0x4444_4444 & !0xf00_0000 | u32::from(code) << 24;
+        assert_code(&halves::simulate(1, true, word).unwrap_err(), code, 10, (8, 11), "the later part first");
+        halves::simulate(1, false, word).check();
+    }
+}
+
+#[test]
+fn metadata_of_lanes_that_the_selector_does_not_name_is_not_looked_at() {
+    #[kernel(threads = 32, target = "sm_80")]
+    fn other_lanes(block: &Block) {
+        let warp = block.warp();
+        let metadata = Metadata::from_words(warp.each(|lane| if lane.id() % 4 < 2 { 0 } else { 0x4444_4444 }));
+        let (a, b) = (FragmentSparseA::<M16N8K32, f16>::zero(), FragmentB::<M16N8K32, f16>::zero());
+        let mut acc = Accumulator::<M16N8K32, f32>::zero();
+        MmaSparse::<_, f16, f16, _>::accumulate::<1>(warp, &mut acc, &a, &b, &metadata);
+    }
+    other_lanes::simulate(1).check();
+}
+
+#[test]
+fn a_code_that_is_neither_half_of_a_pair_of_tf32() {
+    #[kernel(threads = 32, target = "sm_80")]
+    fn pairs(block: &Block) {
+        let warp = block.warp();
+        let metadata = Metadata::from_words(warp.each(|lane| if lane.id() == 9 { 0x4449_4444 } else { 0x4444_4444 }));
+        let (a, b) = (FragmentSparseA::<M16N8K16, tf32>::zero(), FragmentB::<M16N8K16, tf32>::zero());
+        let mut acc = Accumulator::<M16N8K16, f32>::zero();
+        MmaSparse::<_, tf32, tf32, _, Plain, AnyOrder>::accumulate::<0>(warp, &mut acc, &a, &b, &metadata); // <- pairs
+    }
+    let error = pairs::simulate(1).unwrap_err();
+    assert_at(&error, "pairs", 0, 0, Some(9));
+    assert_code(&error, 0b1001, 10, (8, 9), "one of two tf32");
+}
+
+#[test]
+fn lanes_with_different_selectors() {
+    fn multiply<const SELECTOR: u32>() {
+        // SAFETY: none; that is the bug.
+        unsafe {
+            raw::mma_sp_sync_aligned_m16n8k32_row_col_f32_f16_f16_f32::<SELECTOR>([0; 4], [0; 4], [0; 4], 0x4444_4444);
+        }
+    }
+    #[kernel(threads = 32, target = "sm_80")]
+    fn differ(block: &Block) {
+        block.warp().each(|lane| if lane.id() < 16 { multiply::<0>() } else { multiply::<1>() });
+    }
+    let error = differ::simulate(1).unwrap_err();
+    assert!(matches!(error.misuse, Misuse::SelectorsDiffer { selectors: (0, 1), .. }), "{error}");
+}
+
+/// What the hardware does with a code that a form does not take, it does here too, behind the finding.
+#[test]
+fn what_is_found_is_computed_all_the_same() {
+    #[kernel(threads = 32, target = "sm_80")]
+    fn twice_the_same(block: &Block, d: GlobalMut<f32>) {
+        let warp = block.warp();
+        let metadata = Metadata::from_fn(warp, |_, _| Kept::from_code(0b1010));
+        let a = FragmentSparseA::<M16N8K16, f16>::from_fn(warp, |_, _| f16::ONE);
+        let b = FragmentB::<M16N8K16, f16>::from_fn(warp, |k, _| f16::from_f32(if k % 4 == 2 { k as f32 } else { 0.0 }));
+        let mut acc = Accumulator::<M16N8K16, f32>::zero();
+        MmaSparse::<_, f16, f16, _>::accumulate::<0>(warp, &mut acc, &a, &b, &metadata);
+        acc.for_each(warp, |row, col, value| d.set(row * 8 + col, value));
+    }
+    let mut d = [0.0; 128];
+    assert_eq!(twice_the_same::simulate(1, &mut d).unwrap_err().findings().len(), 1);
+    assert_eq!(d, [2.0 * (2.0 + 6.0 + 10.0 + 14.0); 128]);
+}
