@@ -3,6 +3,7 @@
 //! for the simulator.
 
 #![no_std]
+#![feature(macro_metavar_expr_concat)]
 // A build for an older GPU leaves kernels out, and with them what only they use.
 #![cfg_attr(target_arch = "nvptx64", allow(unused))]
 
@@ -17,3 +18,4 @@ pub mod matrices;
 pub mod multiply;
 pub mod products;
 pub mod shared_memory;
+pub mod timings;

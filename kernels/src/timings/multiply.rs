@@ -1,0 +1,81 @@
+//! `mma.sync`, a form a kernel.
+
+use super::time;
+use crate::mma_kernels;
+use core::array::from_fn;
+use core::ops::BitXorAssign;
+use ptx_matrix::*;
+
+/// Products of a warp in one round, where the throughput is measured: each has an accumulator of its own, and so waits for none of
+/// the others.
+pub const CHAINS: usize = 4;
+
+/// One row a form, as in [`mma_kernels`]: its two kernels.
+macro_rules! kernels {
+    ($($kernel:ident $shape:ident $a:ident $b:ident $c:ident $target:literal;)*) => {$(
+        #[doc = concat!("A warp multiplies by the form of `", stringify!($kernel), "` into one accumulator, time after time.")]
+        #[kernel(threads = 32, target = $target)]
+        pub fn ${concat(latency_, $kernel)}(
+            block: &Block,
+            clocks: GlobalMut<u64>,
+            out: GlobalMut<u32>,
+            rounds: u32,
+            vary: u32,
+        ) {
+            kernels!(@time 1, 4, $shape $a $b $c, block clocks out rounds vary);
+        }
+
+        #[doc = concat!("Each warp multiplies by the form of `", stringify!($kernel), "` into several accumulators.")]
+        #[kernel(threads = 256, target = $target)]
+        pub fn ${concat(time_, $kernel)}(
+            block: &Block,
+            clocks: GlobalMut<u64>,
+            out: GlobalMut<u32>,
+            rounds: u32,
+            vary: u32,
+        ) {
+            kernels!(@time CHAINS, 1, $shape $a $b $c, block clocks out rounds vary);
+        }
+    )*};
+    // Where the GPU has no such instruction, what others make of the factors must not stay the same from one product to the next:
+    // that would be done once. Where it has, the factors need not change, and changing them would take longer than the product.
+    (@time $chains:expr, $times:literal, $shape:ident $a:ident $b:ident $c:ident,
+     $block:ident $clocks:ident $out:ident $rounds:ident $vary:ident) => {
+        time($block, $clocks, |warp, first| {
+            let mut a: [_; $chains] = from_fn(|_| FragmentA::<$shape, $a>::from_registers(Zeroable::zeroed()).registers());
+            let mut b: [_; $chains] = from_fn(|_| FragmentB::<$shape, $b>::from_registers(Zeroable::zeroed()).registers());
+            let mut sums: [Accumulator<$shape, $c>; $chains] = Zeroable::zeroed();
+            for _ in 0..$rounds {
+                for _ in 0..$times {
+                    for i in 0..$chains {
+                        if is_emulated(stringify!($a)) {
+                            warp.update(&mut a[i], |_, a| change(a, $vary));
+                            warp.update(&mut b[i], |_, b| change(b, $vary));
+                        }
+                        let (a, b) = (Fragment::from_registers(a[i]), Fragment::from_registers(b[i]));
+                        Mma::<$shape, $a, $b, $c>::accumulate(warp, &mut sums[i], &a, &b);
+                    }
+                }
+            }
+            let registers = sums.map(|sum| sum.registers());
+            warp.each(|lane| {
+                let all = registers.iter().flat_map(|registers| lane.get(registers)).fold(0, |all, register| all ^ register as u32);
+                $out.set(first + lane.id(), all);
+            });
+        });
+    };
+}
+mma_kernels!(kernels);
+
+/// Changes registers to others, which only the host knows.
+#[inline(always)]
+fn change<R: BitXorAssign + From<u32>>(registers: &mut [R], vary: u32) {
+    for register in registers {
+        *register ^= vary.into();
+    }
+}
+
+/// Whether products of elements of this name are made of other instructions on sm_90.
+const fn is_emulated(a: &str) -> bool {
+    matches!(a.as_bytes(), b"F8E4M3" | b"F8E5M2")
+}
