@@ -3,7 +3,7 @@
 
 use ptx_matrix_build::{Arch, Builder, Toolchain};
 use ptx_matrix_kernels::timings::ROUND;
-use ptx_matrix_kernels::timings::multiply::CHAINS;
+use ptx_matrix_kernels::timings::multiply::PRODUCTS;
 use ptx_matrix_kernels::{mma_kernels, timed_loads, timed_stores};
 use std::collections::HashMap;
 use std::path::Path;
@@ -31,7 +31,7 @@ fn count(code: &str, names: &[&str]) -> usize {
         .count()
 }
 
-const PRODUCTS: [&str; 4] = ["HMMA", "IMMA", "DMMA", "BMMA"];
+const OPCODES: [&str; 4] = ["HMMA", "IMMA", "DMMA", "BMMA"];
 
 #[test]
 fn what_is_timed_is_in_the_machine_code_as_often_as_it_says() {
@@ -63,12 +63,12 @@ fn what_is_timed_is_in_the_machine_code_as_often_as_it_says() {
         ($($kernel:ident $shape:ident $a:ident $b:ident $c:ident $target:literal;)*) => {
             for form in [$(stringify!($kernel)),*] {
                 for kernel in [format!("latency_{form}"), format!("time_{form}")] {
-                    let products = count(&kernels[&kernel], &PRODUCTS);
+                    let products = count(&kernels[&kernel], &OPCODES);
                     if form.contains("e4m3") || form.contains("e5m2") {
-                        let [unpacked, each] = [count(&kernels[&kernel], &["F2FP"]), products / (2 * CHAINS)];
-                        assert!(products == 2 * CHAINS * each && each > 0 && unpacked > 0, "{kernel}: {products}, {unpacked}");
+                        let [unpacked, each] = [count(&kernels[&kernel], &["F2FP"]), products / (2 * PRODUCTS)];
+                        assert!(products == 2 * PRODUCTS * each && each > 0 && unpacked > 0, "{kernel}: {products}, {unpacked}");
                     } else {
-                        assert_eq!(products, 2 * CHAINS, "{kernel}");
+                        assert_eq!(products, 2 * PRODUCTS, "{kernel}");
                     }
                 }
             }

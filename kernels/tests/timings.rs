@@ -97,10 +97,10 @@ fn products_are_as_many_as_they_say() {
         ($($kernel:ident $shape:ident $a:ident $b:ident $c:ident $target:literal;)*) => {$(
             let (out, profile) = run!(${concat(latency_, $kernel)}, 0);
             assert_eq!(out[..32], [0; 32]);
-            assert_eq!(times(&profile, "mma"), u64::from(ROUNDS) * CHAINS as u64, stringify!($kernel));
+            assert_eq!(times(&profile, "mma"), u64::from(ROUNDS) * PRODUCTS as u64, stringify!($kernel));
             let (out, profile) = run!(${concat(time_, $kernel)}, 0);
             assert_eq!(out, [0; 32 * WARPS]);
-            assert_eq!(times(&profile, "mma"), u64::from(ROUNDS) * (CHAINS * WARPS) as u64, stringify!($kernel));
+            assert_eq!(times(&profile, "mma"), u64::from(ROUNDS) * (PRODUCTS * WARPS) as u64, stringify!($kernel));
         )*};
     }
     mma_kernels!(check);

@@ -108,8 +108,8 @@ pub fn all<D: Device + 'static>() -> Vec<Form<D>> {
                 ptx: <Mma<$shape, $a, $b, $c> as MmaForm>::PTX,
                 ways: None,
                 work: Work::Operations(2 * $shape::M * $shape::N * $shape::K),
-                latency: run!(${concat(latency_, $kernel)}, CHAINS, 0),
-                throughput: run!(${concat(time_, $kernel)}, CHAINS, 0),
+                latency: run!(${concat(latency_, $kernel)}, PRODUCTS, 0),
+                throughput: run!(${concat(time_, $kernel)}, PRODUCTS, 0),
             });
         )*};
     }

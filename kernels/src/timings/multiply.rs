@@ -3,12 +3,14 @@
 use super::time;
 use crate::mma_kernels;
 use core::array::from_fn;
-use core::ops::BitXorAssign;
+use core::num::Wrapping;
+use core::ops::Add;
 use ptx_matrix::*;
 
-/// Products of a warp in one round, where the throughput is measured: each has an accumulator of its own, and so waits for none of
-/// the others.
-pub const CHAINS: usize = 4;
+/// Products of a warp in one round.
+pub const PRODUCTS: usize = 16;
+/// Accumulators of a warp where the throughput is measured: so many products in a row do not wait for each other.
+const CHAINS: usize = 8;
 
 /// One row a form, as in [`mma_kernels`]: its two kernels.
 macro_rules! kernels {
@@ -22,7 +24,7 @@ macro_rules! kernels {
             rounds: u32,
             vary: u32,
         ) {
-            kernels!(@time 1, 4, $shape $a $b $c, block clocks out rounds vary);
+            kernels!(@time 1, $shape $a $b $c, block clocks out rounds vary);
         }
 
         #[doc = concat!("Each warp multiplies by the form of `", stringify!($kernel), "` into several accumulators.")]
@@ -34,25 +36,31 @@ macro_rules! kernels {
             rounds: u32,
             vary: u32,
         ) {
-            kernels!(@time CHAINS, 1, $shape $a $b $c, block clocks out rounds vary);
+            kernels!(@time CHAINS, $shape $a $b $c, block clocks out rounds vary);
         }
     )*};
     // Where the GPU has no such instruction, what others make of the factors must not stay the same from one product to the next:
-    // that would be done once. Where it has, the factors need not change, and changing them would take longer than the product.
-    (@time $chains:expr, $times:literal, $shape:ident $a:ident $b:ident $c:ident,
+    // that would be done once. Where it has, the factors need not change, and changing them would take longer than the product. There all
+    // have the same A, as products in a GEMM's row have: the tensor cores take it from the registers once.
+    (@time $chains:expr, $shape:ident $a:ident $b:ident $c:ident,
      $block:ident $clocks:ident $out:ident $rounds:ident $vary:ident) => {
         time($block, $clocks, |warp, first| {
             let mut a: [_; $chains] = from_fn(|_| FragmentA::<$shape, $a>::from_registers(Zeroable::zeroed()).registers());
             let mut b: [_; $chains] = from_fn(|_| FragmentB::<$shape, $b>::from_registers(Zeroable::zeroed()).registers());
+            for i in 0..$chains {
+                warp.update(&mut a[i], |_, a| change(a, i as u32 * $vary));
+                warp.update(&mut b[i], |_, b| change(b, i as u32 * $vary));
+            }
             let mut sums: [Accumulator<$shape, $c>; $chains] = Zeroable::zeroed();
             for _ in 0..$rounds {
-                for _ in 0..$times {
+                for _ in 0..PRODUCTS / $chains {
                     for i in 0..$chains {
+                        let of_a = if is_emulated(stringify!($a)) { i } else { 0 };
                         if is_emulated(stringify!($a)) {
                             warp.update(&mut a[i], |_, a| change(a, $vary));
                             warp.update(&mut b[i], |_, b| change(b, $vary));
                         }
-                        let (a, b) = (Fragment::from_registers(a[i]), Fragment::from_registers(b[i]));
+                        let (a, b) = (Fragment::from_registers(a[of_a]), Fragment::from_registers(b[i]));
                         Mma::<$shape, $a, $b, $c>::accumulate(warp, &mut sums[i], &a, &b);
                     }
                 }
@@ -67,11 +75,14 @@ macro_rules! kernels {
 }
 mma_kernels!(kernels);
 
-/// Changes registers to others, which only the host knows.
+/// Changes registers to others, which only the host knows; time after time, to others again.
 #[inline(always)]
-fn change<R: BitXorAssign + From<u32>>(registers: &mut [R], vary: u32) {
+fn change<R: Copy + From<u32>>(registers: &mut [R], vary: u32)
+where
+    Wrapping<R>: Add<Output = Wrapping<R>>,
+{
     for register in registers {
-        *register ^= vary.into();
+        *register = (Wrapping(*register) + Wrapping(vary.into())).0;
     }
 }
 
