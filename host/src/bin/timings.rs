@@ -14,7 +14,7 @@ use ptx_matrix_host::{Gpu, GpuDevice, ptx_folder};
 /// Measures latency and throughput of each form of `ldmatrix`, `stmatrix`, `movmatrix` and `mma` on an NVIDIA GPU, in cycles.
 ///
 /// Latency: one warp, whose instructions each wait for the one before. Interval: the cycles from one instruction to the next on a
-/// multiprocessor with eight warps, each with eight instructions under way. Both for rows of a matrix in different banks, and for
+/// multiprocessor with eight warps, each with four (`mma`) or eight instructions under way. Both for rows of a matrix in different banks, and for
 /// two, four and eight of them in the same.
 #[derive(Debug, Parser)]
 #[command(name = "timings", version)]
@@ -22,7 +22,7 @@ struct Arguments {
     /// Only the forms whose name contains this.
     #[arg(long, value_name = "PART")]
     filter: Option<String>,
-    /// Rounds of eight or sixteen instructions in each run.
+    /// Rounds of eight instructions in each run.
     #[arg(long, default_value_t = 4096, value_parser = clap::value_parser!(u32).range(1..=1 << 24))]
     rounds: u32,
     /// The folder for timings.csv and timings.md.

@@ -8,9 +8,9 @@ use core::ops::Add;
 use ptx_matrix::*;
 
 /// Products of a warp in one round.
-pub const PRODUCTS: usize = 16;
+pub const PRODUCTS: usize = 8;
 /// Accumulators of a warp where the throughput is measured: so many products in a row do not wait for each other.
-const CHAINS: usize = 8;
+const CHAINS: usize = 4;
 
 /// One row a form, as in [`mma_kernels`]: its two kernels.
 macro_rules! kernels {
@@ -41,7 +41,8 @@ macro_rules! kernels {
     )*};
     // Where the GPU has no such instruction, what others make of the factors must not stay the same from one product to the next:
     // that would be done once. Where it has, the factors need not change, and changing them would take longer than the product. There all
-    // have the same A, as products in a GEMM's row have: the tensor cores take it from the registers once.
+    // have the same A, as products in a GEMM's row have: the tensor cores take it from the registers once. (Not for f64, for which
+    // ptxas 13.5 fails then, and takes so long for each product that it does not matter.)
     (@time $chains:expr, $shape:ident $a:ident $b:ident $c:ident,
      $block:ident $clocks:ident $out:ident $rounds:ident $vary:ident) => {
         time($block, $clocks, |warp, first| {
@@ -55,7 +56,7 @@ macro_rules! kernels {
             for _ in 0..$rounds {
                 for _ in 0..PRODUCTS / $chains {
                     for i in 0..$chains {
-                        let of_a = if is_emulated(stringify!($a)) { i } else { 0 };
+                        let of_a = if is_emulated(stringify!($a)) || size_of::<$c>() == 8 { i } else { 0 };
                         if is_emulated(stringify!($a)) {
                             warp.update(&mut a[i], |_, a| change(a, $vary));
                             warp.update(&mut b[i], |_, b| change(b, $vary));
