@@ -49,8 +49,8 @@ macro_rules! kernels {
             let mut a: [_; $chains] = from_fn(|_| FragmentA::<$shape, $a>::from_registers(Zeroable::zeroed()).registers());
             let mut b: [_; $chains] = from_fn(|_| FragmentB::<$shape, $b>::from_registers(Zeroable::zeroed()).registers());
             for i in 0..$chains {
-                warp.update(&mut a[i], |_, a| change(a, i as u32 * $vary));
-                warp.update(&mut b[i], |_, b| change(b, i as u32 * $vary));
+                warp.update(&mut a[i], |_, a| change(a, (i as u32 * $vary) << 8));
+                warp.update(&mut b[i], |_, b| change(b, (i as u32 * $vary) << 8));
             }
             let mut sums: [Accumulator<$shape, $c>; $chains] = Zeroable::zeroed();
             for _ in 0..$rounds {
