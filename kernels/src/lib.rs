@@ -18,3 +18,4 @@ pub mod matrices;
 pub mod multiply;
 pub mod products;
 pub mod shared_memory;
+pub mod timings;
