@@ -10,7 +10,7 @@
 //! A launch through [`GpuDevice`] is waited for; one through [`GpuDevice::in_stream`] is put into a [`Stream`], and
 //! the host goes on.
 
-#![cfg_attr(feature = "conformance", feature(macro_metavar_expr_concat))]
+#![cfg_attr(any(feature = "conformance", feature = "timings"), feature(macro_metavar_expr_concat))]
 
 #[cfg(feature = "bench")]
 pub mod bench;
@@ -18,8 +18,10 @@ pub mod bench;
 pub mod conformance;
 #[cfg(feature = "gemm")]
 pub mod gemm;
-#[cfg(any(feature = "bench", feature = "conformance", feature = "trials"))]
+#[cfg(any(feature = "bench", feature = "conformance", feature = "timings", feature = "trials"))]
 pub mod ptx_folder;
+#[cfg(feature = "timings")]
+pub mod timings;
 #[cfg(feature = "trials")]
 pub mod trials;
 

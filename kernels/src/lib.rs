@@ -18,3 +18,4 @@ pub mod multiply;
 pub mod multiply_sparse;
 pub mod products;
 pub mod shared_memory;
+pub mod timings;

@@ -8,9 +8,11 @@ use crate::sim::findings::Misuse;
 use crate::sim::memory::shared::{load_shared, store_shared};
 use crate::sim::memory::{copies, matrix, slices};
 use crate::sim::record::note_collective;
+use crate::sim::warps::block::BlockState;
 use crate::sim::warps::context::{current_lane, fail, with_block};
 use crate::sim::warps::divergence::BAR_WARP_SYNC;
 use crate::sim::warps::lanes::collective;
+use crate::sim::warps::polling::spend;
 use crate::site::Site;
 use crate::{Accumulator, Element, Fragment, Grid, PerLane, RowAddr};
 use bytemuck::Pod;
@@ -210,6 +212,13 @@ pub(crate) fn thread() -> u32 {
         None => fail(Site::here(), Misuse::RawAtWarpScope { form: "%tid.x" }),
     };
     with_block(|block| (block.running() * LANES + lane) as u32)
+}
+
+/// `%clock64`: how often the block has read it.
+#[track_caller]
+pub(crate) fn clock() -> u64 {
+    spend(Site::here());
+    with_block(BlockState::read_clock)
 }
 
 /// `%ctaid`.

@@ -1,5 +1,5 @@
 use crate::program::Program;
-use crate::{BENCH, CONFORMANCE, MISUSES, TRIALS};
+use crate::{BENCH, CONFORMANCE, MISUSES, TIMINGS, TRIALS};
 use anyhow::{Context, Result};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -14,7 +14,7 @@ pub struct Arguments {
 }
 
 /// A program, the script that runs it, and that script: it starts what lies beside it.
-const PROGRAMS: [(Program, &str, &str); 4] = [
+const PROGRAMS: [(Program, &str, &str); 5] = [
     (
         CONFORMANCE,
         "run.sh",
@@ -29,6 +29,14 @@ exec "$(dirname "$0")/conformance" --on gpu "$@"
         r#"#!/bin/sh
 # Measures the GEMM kernels of ptx-matrix against cuBLAS on this machine's GPU. `./bench.sh --help` lists the options.
 exec "$(dirname "$0")/bench" "$@"
+"#,
+    ),
+    (
+        TIMINGS,
+        "timings.sh",
+        r#"#!/bin/sh
+# Measures how long the instructions take on this machine's GPU. `./timings.sh --help` lists the options.
+exec "$(dirname "$0")/timings" "$@"
 "#,
     ),
     (

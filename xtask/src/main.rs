@@ -25,6 +25,8 @@ enum Command {
     /// Measure the GEMM kernels against cuBLAS, in turn and in one process, on a machine with an NVIDIA GPU and
     /// cuBLAS: a table, CSV and a plot.
     Bench(program::Arguments),
+    /// Measure latency and throughput of each instruction on an NVIDIA GPU, with and without bank conflicts: tables and CSV.
+    Timings(program::Arguments),
     /// Multiply random matrices of every size, layout and kind through the interface that users call, and compare with sums
     /// in f64: thousands of them on a GPU, or, with `--on sim`, some on the simulator.
     Trials(program::Arguments),
@@ -49,6 +51,8 @@ enum Command {
 const CONFORMANCE: Program = Program { name: "conformance", package: "ptx-matrix-host", feature: "conformance" };
 /// The measurements.
 const BENCH: Program = Program { name: "bench", package: "ptx-matrix-host", feature: "bench" };
+/// How long the instructions take.
+const TIMINGS: Program = Program { name: "timings", package: "ptx-matrix-host", feature: "timings" };
 /// Random products.
 const TRIALS: Program = Program { name: "trials", package: "ptx-matrix-host", feature: "trials" };
 /// Kernels with one misuse each.
@@ -68,6 +72,7 @@ fn run(command: Command) -> Result<ExitCode> {
     match command {
         Command::Conformance(arguments) => CONFORMANCE.run(&arguments),
         Command::Bench(arguments) => BENCH.run(&arguments),
+        Command::Timings(arguments) => TIMINGS.run(&arguments),
         Command::Trials(arguments) => TRIALS.run(&arguments),
         Command::Test(arguments) => test::run(&arguments),
         Command::Build(arguments) => build::run(&arguments),

@@ -52,6 +52,8 @@ pub(in crate::sim) struct BlockState {
     epoch: Cell<u32>,
     /// Barriers that each warp has passed by itself.
     warp_epochs: RefCell<Vec<u32>>,
+    /// How often its clock was read.
+    clock: Cell<u64>,
     pub(in crate::sim) index: Grid,
     pub(in crate::sim) grid: Grid,
     threads: usize,
@@ -61,6 +63,11 @@ impl BlockState {
     /// The warp that is running.
     pub(in crate::sim) fn running(&self) -> usize {
         self.running.get()
+    }
+
+    /// Reads the clock, which goes on with that.
+    pub(in crate::sim) fn read_clock(&self) -> u64 {
+        self.clock.replace(self.clock.get() + 1)
     }
 
     /// An access by the running lane, or, at warp scope, by each lane.
@@ -190,6 +197,7 @@ pub(in crate::sim) fn run(
         running: Cell::new(0),
         epoch: Cell::new(0),
         warp_epochs: RefCell::new(vec![0; threads / LANES]),
+        clock: Cell::new(0),
         index,
         grid: launch.grid,
         threads,

@@ -66,8 +66,9 @@ pub(crate) fn note_access(site: Site) {
     spend(site);
 }
 
+/// One of the accesses that a warp may make in a turn.
 #[inline]
-fn spend(site: Site) {
+pub(in crate::sim) fn spend(site: Site) {
     let (patience, left) = TURN.get();
     if left == 0 && !std::thread::panicking() {
         fail(site, Misuse::Endless { accesses: patience });

@@ -1,0 +1,85 @@
+//! What the kernels that time instructions become in machine code: the instructions that they are to time, as many as they say, and
+//! where a GPU has the instruction, nothing else of their kind.
+
+#![feature(macro_metavar_expr_concat)]
+
+use ptx_matrix::forms::{Nature, ptx};
+use ptx_matrix::{mma_forms, mma_named};
+use ptx_matrix_build::{Arch, Builder, Toolchain};
+use ptx_matrix_kernels::timings::ROUND;
+use ptx_matrix_kernels::timings::multiply::PRODUCTS;
+use ptx_matrix_kernels::{timed_loads, timed_stores};
+use std::collections::HashMap;
+use std::path::Path;
+use std::process::Command;
+
+/// The disassembly of each kernel for sm_90a.
+fn kernels() -> HashMap<String, String> {
+    let folder = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/kernels"));
+    let artifact = Builder::new(folder).archs([Arch::SM_90A]).build().unwrap().remove(0);
+    let toolchain = Toolchain::find(folder, &Toolchain::store(folder).unwrap()).unwrap();
+    let nvdisasm = toolchain.nvdisasm().expect("nvdisasm, which CUDA toolkits have beside ptxas");
+    let output = Command::new(nvdisasm.path()).arg("-c").arg(&artifact.cubin).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let text = String::from_utf8(output.stdout).unwrap();
+    let sections = text.split("\n.text.").skip(1);
+    let named = sections.filter_map(|section| section.split_once(":\n"));
+    named.map(|(name, code)| (name.to_owned(), code.to_owned())).collect()
+}
+
+/// How often instructions of these names stand in a kernel's code.
+fn count(code: &str, names: &[&str]) -> usize {
+    let words = code.lines().flat_map(str::split_whitespace);
+    words.filter(|word| names.iter().any(|name| word.split('.').next() == Some(name))).count()
+}
+
+const OPCODES: [&str; 4] = ["HMMA", "IMMA", "DMMA", "BMMA"];
+
+#[test]
+fn what_is_timed_is_in_the_machine_code_as_often_as_it_says() {
+    let kernels = kernels();
+    let check = |kernel: &str, names: &[&str], expected: usize| {
+        assert_eq!(count(&kernels[kernel], names), expected, "{kernel}: {names:?}");
+    };
+    // Each kernel has its instructions twice: to be read into the cache, and to be timed.
+    macro_rules! loads {
+        ($($latency:ident $throughput:ident $load:ident $ptx:literal $trans:literal;)*) => {
+            for kernel in [$(stringify!($latency), stringify!($throughput)),*] {
+                check(kernel, &["LDSM"], 2 * ROUND);
+            }
+        };
+    }
+    timed_loads!(loads);
+    macro_rules! stores {
+        ($($latency:ident $throughput:ident $store:ident $load:ident $ptx:literal $matrices:literal;)*) => {$(
+            check(stringify!($latency), &["STSM"], 2 * ROUND);
+            check(stringify!($latency), &["LDSM"], 2 * ROUND);
+            check(stringify!($throughput), &["STSM"], 2 * ROUND);
+        )*};
+    }
+    timed_stores!(stores);
+    for kernel in ["latency_mov_trans", "time_mov_trans"] {
+        check(kernel, &["MOVM"], 2 * ROUND);
+    }
+    macro_rules! products {
+        ($($shape:ident $la:ident $lb:ident $q:ident $d:ident [$(($a:ident $b:ident))*] $c:ident $width:ident $registers:tt
+            $needs:ident $version:literal $nature:ident;)*) => {$($(
+            mma_named! { $q $shape $la $lb $d $a $b $c => products ($nature) }
+        )*)*};
+        (@named $kernel:ident (absent)) => {};
+        (@named $kernel:ident ($nature:ident)) => {
+            for kernel in [stringify!(${concat(latency_, $kernel)}), stringify!(${concat(time_, $kernel)})] {
+                let products = count(&kernels[kernel], &OPCODES);
+                match ptx::$nature {
+                    Nature::Native => assert_eq!(products, 2 * PRODUCTS, "{kernel}"),
+                    // A function that ptxas writes, or as many instructions for each.
+                    _ => {
+                        let is_called = count(&kernels[kernel], &["CALL"]) == 2 * PRODUCTS;
+                        assert!(is_called || products > 0 && products % (2 * PRODUCTS) == 0, "{kernel}: {products}");
+                    }
+                }
+            }
+        };
+    }
+    mma_forms!(products);
+}
