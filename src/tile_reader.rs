@@ -71,7 +71,7 @@ pub struct TileReader<'k, Tile: ReadTile, const COPIES: usize> {
     at: u32,
     /// Where the matrix ends along the way.
     end: u32,
-    /// The first element, along the way, of the lines of the tiles, or of the last lines that the matrix has. What is read is counted
+    /// The first element, along the way, of the lines of the tiles, or of the matrix's last lines. What is read is counted
     /// from here by `at`: so the two cannot part, however far one goes.
     start: Source<Tile::Element>,
     /// Where each copy of a tile reads from, in elements from there.
@@ -209,8 +209,8 @@ impl<'k, Tile: ReadTile, const COPIES: usize> TileReader<'k, Tile, COPIES> {
     const LINES: (usize, usize) = if Tile::Order::ROW_MAJOR { Tile::SIZE } else { (Tile::SIZE.1, Tile::SIZE.0) };
     const PER_LINE: usize = Self::LINES.1 / Self::PER_CHUNK;
 
-    /// Whether lines beyond the matrix are not read, but become zero; else its last line is read in the place of each, which costs
-    /// less to find out. Of a low tile's lines most may be beyond, and all blocks would read that one line from the cache.
+    /// Whether lines beyond the matrix are not read, but become zero; else others are read in the place of each, which costs less to
+    /// find out. Of a low tile's lines most may be beyond, and all blocks would read the same few from the cache.
     const LEAVES_OUT: bool = Self::LINES.0 <= 16;
 
     /// The reader of the tiles from (row, col) of the matrix on. All `threads` share the work, which comes to `COPIES` for each.
@@ -273,20 +273,25 @@ impl<'k, Tile: ReadTile, const COPIES: usize> TileReader<'k, Tile, COPIES> {
                 len: matrix.elements().len()
             }
         );
-        // Across the way, what is beyond the matrix is read from its last line, or the last chunk of its lines.
+        // Across the way, what is beyond the matrix is read from other lines of the tile, or the last chunk of its lines.
         let across = (along == Along::Cols) == Tile::Order::ROW_MAJOR;
         let last_line = if across { lines.saturating_sub(1) } else { usize::MAX };
         let last = if across { usize::MAX } else { length.saturating_sub(1) / Self::PER_CHUNK * Self::PER_CHUNK };
         let (first_line, first) = (first_line.min(last_line), first.min(last));
         let start = Source(start.wrapping_add(if across { first_line * matrix.stride() } else { first }));
         let count = threads.count();
+        // The lines of the tile that are there; beyond them those are read again that are so many as a power of two, one after the
+        // other: were it always the last one, all blocks would wait for it at the cache.
+        let there = (last_line - first_line).min(Self::LINES.0 - 1) as u32 + 1;
+        let again = (1 << there.ilog2()) - 1;
         let from = threads.each_thread(|_, rank| {
             core::array::from_fn(|copy| {
                 let (line, along) = Self::chunk(count, rank, copy);
-                if Self::LEAVES_OUT && across && line > last_line - first_line {
+                let beyond = line as u32 >= there;
+                if Self::LEAVES_OUT && beyond {
                     return BEYOND;
                 }
-                let (line, along) = (line.min(last_line - first_line), along.min(last - first));
+                let (line, along) = (if beyond { line & again } else { line }, along.min(last - first));
                 line as u32 * matrix.stride() as u32 + along as u32
             })
         });
