@@ -8,6 +8,11 @@
 mod dense;
 mod matrices;
 mod scaled;
+#[cfg(not(target_arch = "nvptx64"))]
+mod text;
+
+#[cfg(not(target_arch = "nvptx64"))]
+pub use text::IMAGE_BYTES;
 
 use crate::target::Requirement;
 
