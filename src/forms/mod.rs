@@ -10,6 +10,11 @@ mod matrices;
 mod scaled;
 mod sparse;
 mod sparse_scaled;
+#[cfg(not(target_arch = "nvptx64"))]
+mod text;
+
+#[cfg(not(target_arch = "nvptx64"))]
+pub use text::IMAGE_BYTES;
 
 use crate::target::Requirement;
 

@@ -74,13 +74,13 @@ fn load<D: Device + 'static>(ptx: &str, count: usize, trans: bool, launch: Load<
         name: ptx.to_string(),
         needs: Needs::at_least(75),
         rounds: 32,
-        joins: false,
         element: 4,
         inputs: Box::new(|rng| vec![bytes(&data::distinct(rng, ELEMENTS)), bytes(&data::choose(rng, 32, SLOTS))]),
         run: Box::new(move |device, inputs| {
             let (source, slots) = (upload::<D, u16>(device, &inputs[0])?, upload::<D, u32>(device, &inputs[1])?);
             with_output(device, 32 * count, |out| launch(device, source.borrow(), slots.borrow(), out))
         }),
+        arithmetic: None,
         reference: Box::new(move |inputs| {
             bytes(&reference::ldmatrix(&elements::<u16>(&inputs[0]), &elements::<u32>(&inputs[1]), count, trans))
         }),
@@ -93,7 +93,6 @@ fn store<D: Device + 'static>(ptx: &str, count: usize, trans: bool, launch: Stor
         name: ptx.to_string(),
         needs: Needs::at_least(90),
         rounds: 32,
-        joins: false,
         element: 2,
         inputs: Box::new(move |rng| {
             vec![bytes(&data::choose(rng, 32, SLOTS)), bytes(&data::distinct(rng, 64 * count))]
@@ -102,6 +101,7 @@ fn store<D: Device + 'static>(ptx: &str, count: usize, trans: bool, launch: Stor
             let (slots, source) = (upload::<D, u32>(device, &inputs[0])?, upload::<D, u32>(device, &inputs[1])?);
             with_output(device, ELEMENTS, |out| launch(device, slots.borrow(), source.borrow(), out))
         }),
+        arithmetic: None,
         reference: Box::new(move |inputs| {
             let (slots, registers) = (elements::<u32>(&inputs[0]), elements::<u32>(&inputs[1]));
             bytes(&reference::stmatrix(&registers, &slots, count, trans, ELEMENTS))
@@ -115,13 +115,13 @@ fn transpose<D: Device + 'static>() -> Check<D> {
         name: MovMatrix::<Trans, B16>::PTX.to_string(),
         needs: Needs::at_least(75),
         rounds: 32,
-        joins: false,
         element: 2,
         inputs: Box::new(|rng| vec![bytes(&data::distinct(rng, 64))]),
         run: Box::new(|device, inputs| {
             let source = upload::<D, u32>(device, &inputs[0])?;
             with_output::<D, u32>(device, 32, |out| kernels::movmatrix_trans::launch(device, 1, source.borrow(), out))
         }),
+        arithmetic: None,
         reference: Box::new(|inputs| {
             let source = elements::<u16>(&inputs[0]);
             bytes(&(0..64).map(|index| source[index % 8 * 8 + index / 8]).collect::<Vec<u16>>())

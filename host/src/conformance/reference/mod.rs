@@ -15,6 +15,7 @@ use super::data::Element;
 use chain::{additions, fused_chain};
 use half::{bf16, f16};
 use number::Rounding;
+use ptx_matrix::sim::Quad;
 use ptx_matrix::{
     AndPopc, F8E4M3, F8E5M2, F8F6F4, InByte, Plain, Rm, Rn, Rp, Rz, SatFinite, Widen, XorPopc, b1, e2m1, e2m3, e3m2,
     s4, tf32, u4,
@@ -70,9 +71,6 @@ pub fn multiply<A, B: Copy, C: Copy, D>(
     }
     d
 }
-
-/// In place of `Plain`, that of `m8n8k4` with f16, which has no tensor core.
-pub struct Quad;
 
 /// Elements of A, whose products with those of B are added to those of C, with the option `O` of `mma`.
 pub trait Factor<B, C, O>: Element {
