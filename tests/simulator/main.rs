@@ -1,6 +1,8 @@
 //! The simulator ends a kernel that misuses the machine with the misuse, the line, the block, the warp and the lane;
 //! and it lets pass what comes close to a misuse and is none.
 
+#![feature(macro_metavar_expr_concat)]
+
 mod bank_conflicts;
 mod barrier;
 mod check;
@@ -20,6 +22,7 @@ mod profile;
 mod race;
 mod raw_forms;
 mod raw_memory;
+mod raw_mma;
 mod raw_rows;
 mod same_value;
 mod tile;
