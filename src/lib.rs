@@ -11,6 +11,7 @@ extern crate std;
 // `#[kernel]` names this crate; so do the tests within it.
 extern crate self as ptx_matrix;
 
+mod arrangement;
 mod cp_async;
 mod element;
 mod fragment;
@@ -39,6 +40,7 @@ pub mod raw;
 pub mod sim;
 pub mod target;
 
+pub use arrangement::{Arrangement, Packed};
 pub use bytemuck::Zeroable;
 pub use cp_async::{CpAsync, CpAsyncForm};
 pub use element::{
@@ -55,8 +57,10 @@ pub use global_matrix::{GlobalMatrix, GlobalMatrixMut};
 pub use half::{bf16, f16};
 pub use lane::{LANES, Lane, LaneCapture, PerLane};
 pub use launch::Grid;
-pub use ldmatrix::LdMatrix;
-pub use matrix::{B16, Count, CountOf, CountRegisters, NoTrans, PairOf, Trans, Transposition, X1, X2, X4};
+pub use ldmatrix::{LdMatrix, LdMatrixBytes};
+pub use matrix::{
+    B4x16P64, B6x16P32, B8, B16, Count, CountOf, CountRegisters, NoTrans, PairOf, Trans, Transposition, X1, X2, X4,
+};
 pub use mma::{AndPopc, F8F6F4, Mma, MmaForm, Plain, Rm, Rn, Rp, Rz, SatFinite, Widen, XorPopc};
 pub use mma_scaled::{
     MmaScaled, MmaScaledForm, Mxf4, Mxf4Nvf4, Mxf8f6f4, ScaleA, ScaleB, ScaledKind, Scales, Select, Selected, Selects,
@@ -75,7 +79,7 @@ pub use sim::CheckedRun;
 pub use sparse::{Kept, Metadata};
 #[cfg(not(target_arch = "nvptx64"))]
 pub use sparse::{CompressError, Compressed};
-pub use stmatrix::StMatrix;
+pub use stmatrix::{StMatrix, StMatrixBytes};
 pub use tile_reader::{Along, ReadTile, TileReader};
 
 /// A kernel that panics stops with a trap; the launch reports it.
