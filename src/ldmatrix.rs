@@ -1,10 +1,9 @@
 //! `ldmatrix`: matrices from shared memory to registers (PTX ISA 9.7.14.5.15).
 
-#[cfg(doc)]
-use crate::matrix::Trans;
-use crate::matrix::{B16, Count, CountRegisters, Transposition, X1, X2, X4};
+use crate::arrangement::{Arrangement, Packed};
+use crate::matrix::{B4x16P64, B6x16P32, B8, B16, Count, CountRegisters, NoTrans, Trans, Transposition, X1, X2, X4};
 use crate::site::Site;
-use crate::target::{AtLeast, BuildTarget, Supports};
+use crate::target::{ArchSpecific, AtLeast, BuildTarget, Supports};
 use crate::{PerLane, RowAddr, Warp};
 use core::marker::PhantomData;
 
@@ -14,7 +13,7 @@ use core::marker::PhantomData;
 /// elements of matrix `i`: of its row `lane / 4` from column `lane % 4 * 2` on, or, with [`Trans`], of its column
 /// `lane / 4` from row `lane % 4 * 2` on. The lower element is in the lower half.
 ///
-/// Needs sm_75. A [`Fragment`](crate::Fragment) is loaded with the right form by its own `load`; this one is
+/// Needs sm_75. With other elements than [`B16`], it is another instruction: see [`LdMatrixBytes`]. A [`Fragment`](crate::Fragment) is loaded with the right form by its own `load`; this one is
 /// for everything else.
 ///
 /// ```
@@ -101,6 +100,127 @@ impl<N: Count, Tr: Transposition, Target> LdMatrix<N, Tr, B16, Target> {
             PerLane::from_own(unsafe { <N as LdMatrixForms>::issue(Tr::TRANSPOSED, rows.own().address()) })
         };
         #[cfg(not(target_arch = "nvptx64"))]
-        return crate::sim::load_matrices(site, Self::PTX, &rows, Tr::TRANSPOSED);
+        return crate::sim::load_matrices(site, Self::PTX, &rows, Tr::ARRANGEMENT);
     }
 }
+
+/// The forms of `ldmatrix` with elements of a byte each: `LdMatrix<N, Tr, E>` with
+///
+/// | `E` | `Tr` | `N` | in PTX | registers |
+/// | --- | --- | --- | --- | --- |
+/// | [`B8`] | [`Trans`] | `X1`, `X2` | `.m16n16` | 2, 4 |
+/// | [`B6x16P32`], [`B4x16P64`] | [`NoTrans`] | `X1`, `X2`, `X4` | `.m8n16` | 1, 2, 4 |
+/// | [`B6x16P32`], [`B4x16P64`] | [`Trans`] | `X1`, `X2` | `.m16n16` | 2, 4 |
+///
+/// A row is 16 aligned bytes of shared memory: 16 elements of a byte, or 16 narrower ones and padding. Of a matrix of 8 rows (16),
+/// eight lanes (sixteen) give the addresses of the rows. Which byte of a register is which element of a row is
+/// [`ARRANGEMENT`](Self::ARRANGEMENT): not transposed, a register holds four neighbours of row `lane / 4`, from column
+/// `lane % 4 * 4` on; transposed, the first register of a matrix holds those of column `lane / 4`, from row `lane % 4 * 4` on, and the
+/// second those of column `lane / 4 + 8`.
+///
+/// Needs sm_100a, sm_100f or the like, PTX 8.6 (PTX ISA 9.7.14.5.15). No GPU that has them has run them here: assembled and simulated.
+///
+/// ```
+/// use ptx_matrix::*;
+///
+/// #[kernel(threads = 32, target = "sm_100a or sm_120a")]
+/// fn load(block: &Block, #[shared] tile: SharedTile<u8, 16, 16>, d: GlobalMut<u32>) {
+///     let warp = block.warp();
+///     tile.fill(warp, |row, col| (row * 16 + col) as u8);
+///     warp.sync();
+///     let rows = warp.each(|lane| tile.row((lane.id() % 16, 0)));
+///     let registers = LdMatrix::<X1, Trans, B8>::load(warp, rows);
+///     warp.each(|lane| d.set(lane.id(), lane.get(&registers)[1]));
+/// }
+///
+/// let mut d = [0; 32];
+/// load::simulate(1, &mut d).unwrap();
+/// assert_eq!(d[5].to_le_bytes(), [0x49, 0x59, 0x69, 0x79]); // column 1 + 8, rows 4 to 7
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "there is no form `{Self}`",
+    note = "`LdMatrix<N, Tr, E>` exists for `B16` (`X1`, `X2`, `X4`, with `Trans` and `NoTrans`), `B8` (`X1`, `X2`, with `Trans`), `B6x16P32` and `B4x16P64` (`X1`, `X2`, `X4` with `NoTrans`, `X1`, `X2` with `Trans`)"
+)]
+pub trait LdMatrixBytes: crate::sealed::Sealed {
+    /// The registers of a lane.
+    type Registers: crate::Registers<Register = u32>;
+    /// The instruction, as in PTX.
+    const PTX: &'static str;
+    /// How a matrix lies in registers and in shared memory.
+    const ARRANGEMENT: Arrangement;
+
+    /// # Safety
+    /// As the form's function in `raw`.
+    #[doc(hidden)]
+    #[cfg(target_arch = "nvptx64")]
+    unsafe fn issue(address: u32) -> Self::Registers;
+}
+
+macro_rules! byte_forms {
+    ($($count:ident $trans:ident $element:ident $registers:literal [$arrangement:expr] $raw:ident $ptx:literal;)*) => {$(
+        impl<Target> crate::sealed::Sealed for LdMatrix<$count, $trans, $element, Target> {}
+        impl<Target> LdMatrixBytes for LdMatrix<$count, $trans, $element, Target> {
+            type Registers = [u32; $registers];
+            const PTX: &'static str = $ptx;
+            const ARRANGEMENT: Arrangement = $arrangement;
+
+            #[cfg(target_arch = "nvptx64")]
+            #[inline(always)]
+            unsafe fn issue(address: u32) -> [u32; $registers] {
+                // SAFETY: the caller's.
+                unsafe { crate::raw::$raw(address) }
+            }
+        }
+    )*};
+}
+byte_forms! {
+    X1 NoTrans B6x16P32 1 [Arrangement::RowsOfBytes(Packed::Sixes)]
+        ldmatrix_sync_aligned_m8n16_x1_shared_b8x16_b6x16_p32 "ldmatrix.sync.aligned.m8n16.x1.shared.b8x16.b6x16_p32";
+    X2 NoTrans B6x16P32 2 [Arrangement::RowsOfBytes(Packed::Sixes)]
+        ldmatrix_sync_aligned_m8n16_x2_shared_b8x16_b6x16_p32 "ldmatrix.sync.aligned.m8n16.x2.shared.b8x16.b6x16_p32";
+    X4 NoTrans B6x16P32 4 [Arrangement::RowsOfBytes(Packed::Sixes)]
+        ldmatrix_sync_aligned_m8n16_x4_shared_b8x16_b6x16_p32 "ldmatrix.sync.aligned.m8n16.x4.shared.b8x16.b6x16_p32";
+    X1 NoTrans B4x16P64 1 [Arrangement::RowsOfBytes(Packed::Fours)]
+        ldmatrix_sync_aligned_m8n16_x1_shared_b8x16_b4x16_p64 "ldmatrix.sync.aligned.m8n16.x1.shared.b8x16.b4x16_p64";
+    X2 NoTrans B4x16P64 2 [Arrangement::RowsOfBytes(Packed::Fours)]
+        ldmatrix_sync_aligned_m8n16_x2_shared_b8x16_b4x16_p64 "ldmatrix.sync.aligned.m8n16.x2.shared.b8x16.b4x16_p64";
+    X4 NoTrans B4x16P64 4 [Arrangement::RowsOfBytes(Packed::Fours)]
+        ldmatrix_sync_aligned_m8n16_x4_shared_b8x16_b4x16_p64 "ldmatrix.sync.aligned.m8n16.x4.shared.b8x16.b4x16_p64";
+    X1 Trans B8 2 [Arrangement::ColumnsOfBytes(Packed::Bytes)]
+        ldmatrix_sync_aligned_m16n16_x1_trans_shared_b8 "ldmatrix.sync.aligned.m16n16.x1.trans.shared.b8";
+    X2 Trans B8 4 [Arrangement::ColumnsOfBytes(Packed::Bytes)]
+        ldmatrix_sync_aligned_m16n16_x2_trans_shared_b8 "ldmatrix.sync.aligned.m16n16.x2.trans.shared.b8";
+    X1 Trans B6x16P32 2 [Arrangement::ColumnsOfBytes(Packed::Sixes)]
+        ldmatrix_sync_aligned_m16n16_x1_trans_shared_b8x16_b6x16_p32 "ldmatrix.sync.aligned.m16n16.x1.trans.shared.b8x16.b6x16_p32";
+    X2 Trans B6x16P32 4 [Arrangement::ColumnsOfBytes(Packed::Sixes)]
+        ldmatrix_sync_aligned_m16n16_x2_trans_shared_b8x16_b6x16_p32 "ldmatrix.sync.aligned.m16n16.x2.trans.shared.b8x16.b6x16_p32";
+    X1 Trans B4x16P64 2 [Arrangement::ColumnsOfBytes(Packed::Fours)]
+        ldmatrix_sync_aligned_m16n16_x1_trans_shared_b8x16_b4x16_p64 "ldmatrix.sync.aligned.m16n16.x1.trans.shared.b8x16.b4x16_p64";
+    X2 Trans B4x16P64 4 [Arrangement::ColumnsOfBytes(Packed::Fours)]
+        ldmatrix_sync_aligned_m16n16_x2_trans_shared_b8x16_b4x16_p64 "ldmatrix.sync.aligned.m16n16.x2.trans.shared.b8x16.b4x16_p64";
+}
+
+macro_rules! byte_loads {
+    ($($element:ident)*) => {$(
+        impl<N, Tr, Target> LdMatrix<N, Tr, $element, Target>
+        where
+            Self: LdMatrixBytes,
+        {
+            /// Loads the matrices whose rows the lanes name: the first lanes, eight or sixteen, those of the first matrix, and so on.
+            /// What the lanes beyond name is not read.
+            #[inline(always)]
+            #[track_caller]
+            pub fn load(_: Warp<'_>, rows: PerLane<RowAddr>) -> PerLane<<Self as LdMatrixBytes>::Registers>
+            where
+                Target: Supports<ArchSpecific<100>>,
+            {
+                #[cfg(target_arch = "nvptx64")]
+                // SAFETY: warp scope is converged; a row is 16 aligned bytes of shared memory.
+                return PerLane::from_own(unsafe { Self::issue(rows.own().address()) });
+                #[cfg(not(target_arch = "nvptx64"))]
+                return crate::sim::load_matrices(Site::here(), Self::PTX, &rows, Self::ARRANGEMENT);
+            }
+        }
+    )*};
+}
+byte_loads!(B8 B6x16P32 B4x16P64);

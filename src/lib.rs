@@ -13,6 +13,7 @@ extern crate std;
 // `#[kernel]` names this crate; so do the tests within it.
 extern crate self as ptx_matrix;
 
+mod arrangement;
 mod cp_async;
 mod element;
 mod fragment;
@@ -43,6 +44,7 @@ pub mod raw;
 pub mod sim;
 pub mod target;
 
+pub use arrangement::{Arrangement, Packed};
 pub use bytemuck::Zeroable;
 pub use cp_async::{CpAsync, CpAsyncForm};
 pub use element::{
@@ -51,16 +53,19 @@ pub use element::{
 };
 pub use float8::{F8E4M3, F8E5M2};
 pub use fragment::{
-    Accumulator, Bit, Fragment, FragmentA, FragmentB, FragmentRows, FragmentShape, FragmentSparseA, Layout, M8N8K4, M8N8K4Quad, M8N8K16, M8N8K32,
-    M8N8K128, M16N8K4, M16N8K8, M16N8K16, M16N8K32, M16N8K64, M16N8K128, M16N8K256, Registers, Role, RoleA, RoleB, RoleC, RoleSparseA, Shape, SparseWidth,
+    Accumulator, Bit, Fragment, FragmentA, FragmentB, FragmentRows, FragmentShape, FragmentSparseA, Layout, M8N8K4,
+    M8N8K4Quad, M8N8K16, M8N8K32, M8N8K128, M16N8K4, M16N8K8, M16N8K16, M16N8K32, M16N8K64, M16N8K128, M16N8K256,
+    Registers, Role, RoleA, RoleB, RoleC, RoleSparseA, Shape, SparseWidth,
 };
 pub use global::{Global, GlobalMut};
 pub use global_matrix::{GlobalMatrix, GlobalMatrixMut};
 pub use half::{bf16, f16};
 pub use lane::{LANES, Lane, LaneCapture, PerLane};
 pub use launch::Grid;
-pub use ldmatrix::LdMatrix;
-pub use matrix::{B16, Count, CountOf, CountRegisters, NoTrans, Trans, Transposition, X1, X2, X4};
+pub use ldmatrix::{LdMatrix, LdMatrixBytes};
+pub use matrix::{
+    B4x16P64, B6x16P32, B8, B16, Count, CountOf, CountRegisters, NoTrans, Trans, Transposition, X1, X2, X4,
+};
 pub use mbarrier::{Arrival, Barrier, BarrierMemory, BarrierRing, Phase, Turn};
 pub use mma::{AndPopc, F8F6F4, Mma, MmaForm, Plain, Rm, Rn, Rp, Rz, SatFinite, Widen, XorPopc};
 pub use mma_scaled::{
@@ -78,10 +83,10 @@ pub use shared::{
 };
 #[cfg(not(target_arch = "nvptx64"))]
 pub use sim::CheckedRun;
-pub use sparse::{Kept, Metadata};
 #[cfg(not(target_arch = "nvptx64"))]
 pub use sparse::{CompressError, Compressed};
-pub use stmatrix::StMatrix;
+pub use sparse::{Kept, Metadata};
+pub use stmatrix::{StMatrix, StMatrixBytes};
 pub use tile_reader::{Along, ReadTile, TileReader};
 
 /// A kernel that panics stops with a trap; the launch reports it.

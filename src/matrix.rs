@@ -2,6 +2,7 @@
 //! of them, each spread over the lanes so that lane `l` holds two elements of row `l / 4`, from column
 //! `l % 4 * 2` on (transposed: of column `l / 4`).
 
+use crate::arrangement::Arrangement;
 use crate::fragment::Registers;
 use crate::ldmatrix::LdMatrixForms;
 use crate::sealed::Sealed;
@@ -47,6 +48,8 @@ counts! {
 pub trait Transposition: Sealed + Copy + 'static {
     /// Whether they are.
     const TRANSPOSED: bool;
+    /// How matrices of 16-bit elements lie in registers.
+    const ARRANGEMENT: Arrangement = if Self::TRANSPOSED { Arrangement::Columns } else { Arrangement::Rows };
 }
 
 /// As they lie in memory: a lane's register holds neighbours of a row.
@@ -68,3 +71,17 @@ impl Transposition for Trans {
 /// `.b16`: elements of 16 bits, of whatever type.
 #[derive(Debug, Clone, Copy)]
 pub struct B16;
+
+/// `.b8`: elements of 8 bits, of whatever type.
+#[derive(Debug, Clone, Copy)]
+pub struct B8;
+
+/// `.b8x16.b6x16_p32`: elements of 6 bits, 16 in 12 bytes of shared memory and 4 bytes of padding, unpacked to the lower bits of a
+/// byte each.
+#[derive(Debug, Clone, Copy)]
+pub struct B6x16P32;
+
+/// `.b8x16.b4x16_p64`: elements of 4 bits, 16 in 8 bytes of shared memory and 8 bytes of padding, unpacked to the lower bits of a
+/// byte each.
+#[derive(Debug, Clone, Copy)]
+pub struct B4x16P64;

@@ -1,10 +1,9 @@
 //! `stmatrix`: matrices from registers to shared memory (PTX ISA 9.7.14.5.16).
 
-#[cfg(doc)]
-use crate::matrix::Trans;
-use crate::matrix::{B16, Count, CountRegisters, Transposition, X1, X2, X4};
+use crate::arrangement::Arrangement;
+use crate::matrix::{B8, B16, Count, CountRegisters, Trans, Transposition, X1, X2, X4};
 use crate::site::Site;
-use crate::target::{AtLeast, BuildTarget, Supports};
+use crate::target::{ArchSpecific, AtLeast, BuildTarget, Supports};
 use crate::{PerLane, RowAddr, Warp};
 use core::marker::PhantomData;
 
@@ -14,7 +13,7 @@ use core::marker::PhantomData;
 /// register `i` goes to matrix `i`, to its row `lane / 4` from column `lane % 4 * 2` on, or, with [`Trans`], to its
 /// column `lane / 4` from row `lane % 4 * 2` on.
 ///
-/// Needs sm_90.
+/// Needs sm_90. With [`B8`], it is another instruction: see [`StMatrixBytes`].
 ///
 /// ```
 /// use ptx_matrix::*;
@@ -100,6 +99,92 @@ impl<N: Count, Tr: Transposition, Target> StMatrix<N, Tr, B16, Target> {
             <N as StMatrixForms>::issue(Tr::TRANSPOSED, rows.own().address(), registers.own());
         }
         #[cfg(not(target_arch = "nvptx64"))]
-        crate::sim::store_matrices(site, Self::PTX, &rows, &registers, Tr::TRANSPOSED);
+        crate::sim::store_matrices(site, Self::PTX, &rows, &registers, Tr::ARRANGEMENT);
+    }
+}
+
+/// The forms of `stmatrix` with elements of a byte: `StMatrix<N, Trans, B8>`, `.m16n8`, for `X1`, `X2` and `X4`.
+///
+/// A matrix of 16 rows and 8 columns is stored transposed: to eight rows of 16 bytes, which eight lanes give the addresses of. A
+/// lane's register holds what it does of an accumulator of `mma` (`.m16n8`), in bytes: elements `lane / 4` of the rows
+/// `lane % 4 * 2` and the next in shared memory, and elements `lane / 4 + 8` of the same.
+///
+/// Needs sm_100a, sm_100f or the like, PTX 8.6 (PTX ISA 9.7.14.5.16). No GPU that has them has run them here: assembled and simulated.
+///
+/// ```
+/// use ptx_matrix::*;
+///
+/// #[kernel(threads = 32, target = "sm_100a or sm_120a")]
+/// fn store(block: &Block, #[shared] tile: SharedTile<u8, 8, 16>, d: GlobalMut<u8>) {
+///     let warp = block.warp();
+///     let rows = warp.each(|lane| tile.row((lane.id() % 8, 0)));
+///     let registers = warp.each(|lane| [u32::from_le_bytes([0, 1, 2, 3].map(|byte| (lane.id() * 4) as u8 + byte))]);
+///     StMatrix::<X1, Trans, B8>::store(warp, rows, registers);
+///     warp.sync();
+///     tile.for_each(warp, |row, col, value| d.set(row * 16 + col, value));
+/// }
+///
+/// let mut d = [0; 128];
+/// store::simulate(1, &mut d).unwrap();
+/// assert_eq!(d[3 * 16 + 2 + 8], 4 * (4 * 2 + 1) + 3); // row 3, column 10: of lane 9, the last byte
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "there is no form `{Self}`",
+    note = "`StMatrix<N, Tr, E>` exists for `X1`, `X2` and `X4`, of `B16` with `Trans` and `NoTrans`, of `B8` with `Trans`"
+)]
+pub trait StMatrixBytes: crate::sealed::Sealed {
+    /// The registers of a lane.
+    type Registers: crate::Registers<Register = u32>;
+    /// The instruction, as in PTX.
+    const PTX: &'static str;
+
+    /// # Safety
+    /// As the form's function in `raw`.
+    #[doc(hidden)]
+    #[cfg(target_arch = "nvptx64")]
+    unsafe fn issue(address: u32, registers: Self::Registers);
+}
+
+macro_rules! byte_forms {
+    ($($count:ident $registers:literal $raw:ident $ptx:literal;)*) => {$(
+        impl<Target> crate::sealed::Sealed for StMatrix<$count, Trans, B8, Target> {}
+        impl<Target> StMatrixBytes for StMatrix<$count, Trans, B8, Target> {
+            type Registers = [u32; $registers];
+            const PTX: &'static str = $ptx;
+
+            #[cfg(target_arch = "nvptx64")]
+            #[inline(always)]
+            unsafe fn issue(address: u32, registers: [u32; $registers]) {
+                // SAFETY: the caller's.
+                unsafe { crate::raw::$raw(address, registers) }
+            }
+        }
+    )*};
+}
+byte_forms! {
+    X1 1 stmatrix_sync_aligned_m16n8_x1_trans_shared_b8 "stmatrix.sync.aligned.m16n8.x1.trans.shared.b8";
+    X2 2 stmatrix_sync_aligned_m16n8_x2_trans_shared_b8 "stmatrix.sync.aligned.m16n8.x2.trans.shared.b8";
+    X4 4 stmatrix_sync_aligned_m16n8_x4_trans_shared_b8 "stmatrix.sync.aligned.m16n8.x4.trans.shared.b8";
+}
+
+impl<N, Tr, Target> StMatrix<N, Tr, B8, Target>
+where
+    Self: StMatrixBytes,
+{
+    /// Stores the lanes' registers to the matrices whose rows the lanes name: lanes 0 to 7 those of the first, 8 to 15
+    /// those of the second, and so on. What the lanes beyond name is not written.
+    #[inline(always)]
+    #[track_caller]
+    pub fn store(_: Warp<'_>, rows: PerLane<RowAddr>, registers: PerLane<<Self as StMatrixBytes>::Registers>)
+    where
+        Target: Supports<ArchSpecific<100>>,
+    {
+        #[cfg(target_arch = "nvptx64")]
+        // SAFETY: warp scope is converged; a row is 16 aligned bytes of shared memory.
+        unsafe {
+            Self::issue(rows.own().address(), registers.own());
+        }
+        #[cfg(not(target_arch = "nvptx64"))]
+        crate::sim::store_matrices(Site::here(), Self::PTX, &rows, &registers, Arrangement::StoredColumnsOfBytes);
     }
 }

@@ -1,8 +1,7 @@
 //! What the kernels become in PTX.
 
-use ptx_matrix::*;
+use ptx_matrix::forms;
 use ptx_matrix_build::{Arch, Artifact, Builder};
-use ptx_matrix_kernels::mma_kernels;
 use std::fs;
 
 /// The conformance kernels, built for a target, and their PTX.
@@ -85,33 +84,15 @@ fn a_product_of_any_size_keeps_its_sums_in_registers() {
 
 #[test]
 fn each_form_becomes_its_instruction_once() {
-    let (_, text) = build(Arch::SM_90A);
-    let mut forms = vec![
-        ("ldmatrix_x1", "ldmatrix.sync.aligned.m8n8.x1.shared.b16"),
-        ("ldmatrix_x2", "ldmatrix.sync.aligned.m8n8.x2.shared.b16"),
-        ("ldmatrix_x4", "ldmatrix.sync.aligned.m8n8.x4.shared.b16"),
-        ("ldmatrix_x1_trans", "ldmatrix.sync.aligned.m8n8.x1.trans.shared.b16"),
-        ("ldmatrix_x2_trans", "ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16"),
-        ("ldmatrix_x4_trans", "ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16"),
-        ("stmatrix_x1", "stmatrix.sync.aligned.m8n8.x1.shared.b16"),
-        ("stmatrix_x2", "stmatrix.sync.aligned.m8n8.x2.shared.b16"),
-        ("stmatrix_x4", "stmatrix.sync.aligned.m8n8.x4.shared.b16"),
-        ("stmatrix_x1_trans", "stmatrix.sync.aligned.m8n8.x1.trans.shared.b16"),
-        ("stmatrix_x2_trans", "stmatrix.sync.aligned.m8n8.x2.trans.shared.b16"),
-        ("stmatrix_x4_trans", "stmatrix.sync.aligned.m8n8.x4.trans.shared.b16"),
-        ("movmatrix_trans", "movmatrix.sync.aligned.m8n8.trans.b16"),
-    ];
-    macro_rules! multiplications {
-        ($($kernel:ident $shape:ident $a:ident $b:ident $c:ident $target:literal;)*) => {
-            forms.extend([$((stringify!($kernel), Mma::<$shape, $a, $b, $c>::PTX)),*]);
-        };
-    }
-    mma_kernels!(multiplications);
-    for (kernel, form) in forms {
-        let all = instructions(&text, kernel);
-        let matrix: Vec<_> = all.iter().filter(|line| line.contains(".sync.aligned.m")).collect();
-        assert_eq!(matrix.len(), 1, "{kernel}: {matrix:#?}");
-        assert!(matrix[0].starts_with(&format!("{form} ")), "{kernel}: {}", matrix[0]);
+    for arch in [Arch::SM_90A, Arch::SM_120A] {
+        let (_, text) = build(arch);
+        for form in forms::all().filter(|form| form.needs.are_met_by(arch.name())) {
+            let kernel = form.name();
+            let all = instructions(&text, &kernel);
+            let matrix: Vec<_> = all.iter().filter(|line| line.contains(".sync.aligned.m")).collect();
+            assert_eq!(matrix.len(), 1, "{kernel}: {matrix:#?}");
+            assert!(matrix[0].starts_with(&format!("{} ", form.ptx)), "{kernel}: {}", matrix[0]);
+        }
     }
 }
 
@@ -121,9 +102,12 @@ fn each_target_has_the_kernels_that_it_can_run() {
     {
         let (artifact, _) = build(arch);
         let has = |kernel| artifact.manifest.kernel(kernel).is_some();
-        assert!(has("ldmatrix_x4") && has("mma_m16n8k8_f16_f16_f32"), "{arch}");
-        assert_eq!(has("mma_m16n8k16_bf16_bf16_f32"), bf16, "{arch}");
-        assert_eq!(has("stmatrix_x4"), stmatrix, "{arch}");
+        assert!(
+            has("ldmatrix_sync_aligned_m8n8_x4_shared_b16") && has("mma_sync_aligned_m16n8k8_row_col_f32_f16_f16_f32"),
+            "{arch}"
+        );
+        assert_eq!(has("mma_sync_aligned_m16n8k16_row_col_f32_bf16_bf16_f32"), bf16, "{arch}");
+        assert_eq!(has("stmatrix_sync_aligned_m8n8_x4_shared_b16"), stmatrix, "{arch}");
     }
 }
 

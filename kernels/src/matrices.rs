@@ -1,6 +1,5 @@
 //! `ldmatrix`, `stmatrix`, `movmatrix`: one form a kernel, on rows anywhere in a swizzled tile.
 
-use ptx_matrix::target::{AtLeast, BuildTarget, Supports};
 use ptx_matrix::*;
 
 /// The tile that rows are loaded from and stored to: 32 rows of eight matrix rows each.
@@ -12,55 +11,55 @@ fn slot(tile: Tile, slot: u32) -> RowAddr {
     tile.row((slot / 8, slot % 8 * 8))
 }
 
-#[inline(always)]
-fn load<N: Count, Tr: Transposition>(
-    block: &Block,
-    tile: Tile,
-    source: Global<u16>,
-    slots: Global<u32>,
-    out: GlobalMut<u32>,
-) {
-    let warp = block.warp();
-    tile.fill(warp, |row, col| source.get(row * 64 + col));
-    block.sync();
-    let rows = warp.each(|lane| slot(tile, slots.get(lane.id())));
-    let registers = LdMatrix::<N, Tr, B16>::load(warp, rows);
-    warp.each(|lane| {
-        let registers = lane.get(&registers);
-        for (index, register) in registers.as_ref().iter().enumerate() {
-            out.set(lane.id() * N::Registers::COUNT + index, *register);
+/// Hands the kernels of `ldmatrix` to a macro, a row each: its name, the form `LdMatrix<N, Tr, E>`, its registers, and the
+/// targets that have it.
+#[macro_export]
+macro_rules! ldmatrix_kernels {
+    ($with:ident) => {
+        $with! {
+            ldmatrix_sync_aligned_m8n8_x1_shared_b16 X1 NoTrans B16 1 "sm_75";
+            ldmatrix_sync_aligned_m8n8_x1_trans_shared_b16 X1 Trans B16 1 "sm_75";
+            ldmatrix_sync_aligned_m8n16_x1_shared_b8x16_b6x16_p32 X1 NoTrans B6x16P32 1 "sm_100a or sm_120a";
+            ldmatrix_sync_aligned_m8n16_x1_shared_b8x16_b4x16_p64 X1 NoTrans B4x16P64 1 "sm_100a or sm_120a";
+            ldmatrix_sync_aligned_m8n8_x2_shared_b16 X2 NoTrans B16 2 "sm_75";
+            ldmatrix_sync_aligned_m8n8_x2_trans_shared_b16 X2 Trans B16 2 "sm_75";
+            ldmatrix_sync_aligned_m8n16_x2_shared_b8x16_b6x16_p32 X2 NoTrans B6x16P32 2 "sm_100a or sm_120a";
+            ldmatrix_sync_aligned_m8n16_x2_shared_b8x16_b4x16_p64 X2 NoTrans B4x16P64 2 "sm_100a or sm_120a";
+            ldmatrix_sync_aligned_m8n8_x4_shared_b16 X4 NoTrans B16 4 "sm_75";
+            ldmatrix_sync_aligned_m8n8_x4_trans_shared_b16 X4 Trans B16 4 "sm_75";
+            ldmatrix_sync_aligned_m8n16_x4_shared_b8x16_b6x16_p32 X4 NoTrans B6x16P32 4 "sm_100a or sm_120a";
+            ldmatrix_sync_aligned_m8n16_x4_shared_b8x16_b4x16_p64 X4 NoTrans B4x16P64 4 "sm_100a or sm_120a";
+            ldmatrix_sync_aligned_m16n16_x1_trans_shared_b8 X1 Trans B8 2 "sm_100a or sm_120a";
+            ldmatrix_sync_aligned_m16n16_x1_trans_shared_b8x16_b6x16_p32 X1 Trans B6x16P32 2 "sm_100a or sm_120a";
+            ldmatrix_sync_aligned_m16n16_x1_trans_shared_b8x16_b4x16_p64 X1 Trans B4x16P64 2 "sm_100a or sm_120a";
+            ldmatrix_sync_aligned_m16n16_x2_trans_shared_b8 X2 Trans B8 4 "sm_100a or sm_120a";
+            ldmatrix_sync_aligned_m16n16_x2_trans_shared_b8x16_b6x16_p32 X2 Trans B6x16P32 4 "sm_100a or sm_120a";
+            ldmatrix_sync_aligned_m16n16_x2_trans_shared_b8x16_b4x16_p64 X2 Trans B4x16P64 4 "sm_100a or sm_120a";
         }
-    });
+    };
 }
 
-#[inline(always)]
-fn store<N: Count, Tr: Transposition, Target: Supports<AtLeast<90>>>(
-    block: &Block,
-    tile: Tile,
-    slots: Global<u32>,
-    source: Global<u32>,
-    out: GlobalMut<u16>,
-) {
-    let warp = block.warp();
-    tile.fill(warp, |_, _| 0xffff);
-    block.sync();
-    let rows = warp.each(|lane| slot(tile, slots.get(lane.id())));
-    let registers = warp.each(|lane| {
-        let mut registers: N::Registers = Zeroable::zeroed();
-        for (index, register) in registers.as_mut().iter_mut().enumerate() {
-            *register = source.get(lane.id() * N::Registers::COUNT + index);
+/// The same of `stmatrix`.
+#[macro_export]
+macro_rules! stmatrix_kernels {
+    ($with:ident) => {
+        $with! {
+            stmatrix_sync_aligned_m8n8_x1_shared_b16 X1 NoTrans B16 1 "sm_90";
+            stmatrix_sync_aligned_m8n8_x1_trans_shared_b16 X1 Trans B16 1 "sm_90";
+            stmatrix_sync_aligned_m16n8_x1_trans_shared_b8 X1 Trans B8 1 "sm_100a or sm_120a";
+            stmatrix_sync_aligned_m8n8_x2_shared_b16 X2 NoTrans B16 2 "sm_90";
+            stmatrix_sync_aligned_m8n8_x2_trans_shared_b16 X2 Trans B16 2 "sm_90";
+            stmatrix_sync_aligned_m16n8_x2_trans_shared_b8 X2 Trans B8 2 "sm_100a or sm_120a";
+            stmatrix_sync_aligned_m8n8_x4_shared_b16 X4 NoTrans B16 4 "sm_90";
+            stmatrix_sync_aligned_m8n8_x4_trans_shared_b16 X4 Trans B16 4 "sm_90";
+            stmatrix_sync_aligned_m16n8_x4_trans_shared_b8 X4 Trans B8 4 "sm_100a or sm_120a";
         }
-        registers
-    });
-    StMatrix::<N, Tr, B16, Target>::store(warp, rows, registers);
-    block.sync();
-    tile.for_each(warp, |row, col, value| out.set(row * 64 + col, value));
+    };
 }
 
-/// One row a form of `ldmatrix`.
 macro_rules! loads {
-    ($($kernel:ident $count:ident $trans:ident;)*) => {$(
-        #[kernel(threads = 32)]
+    ($($kernel:ident $count:ident $trans:ident $element:ident $registers:literal $target:literal;)*) => {$(
+        #[kernel(threads = 32, target = $target)]
         pub fn $kernel(
             block: &Block,
             #[shared] tile: Tile,
@@ -68,23 +67,24 @@ macro_rules! loads {
             slots: Global<u32>,
             out: GlobalMut<u32>,
         ) {
-            load::<$count, $trans>(block, tile, source, slots, out);
+            let warp = block.warp();
+            tile.fill(warp, |row, col| source.get(row * 64 + col));
+            block.sync();
+            let rows = warp.each(|lane| slot(tile, slots.get(lane.id())));
+            let registers = LdMatrix::<$count, $trans, $element>::load(warp, rows);
+            warp.each(|lane| {
+                for (index, register) in lane.get(&registers).into_iter().enumerate() {
+                    out.set(lane.id() * $registers + index, register);
+                }
+            });
         }
     )*};
 }
-loads! {
-    ldmatrix_x1 X1 NoTrans;
-    ldmatrix_x2 X2 NoTrans;
-    ldmatrix_x4 X4 NoTrans;
-    ldmatrix_x1_trans X1 Trans;
-    ldmatrix_x2_trans X2 Trans;
-    ldmatrix_x4_trans X4 Trans;
-}
+ldmatrix_kernels!(loads);
 
-/// One row a form of `stmatrix`.
 macro_rules! stores {
-    ($($kernel:ident $count:ident $trans:ident;)*) => {$(
-        #[kernel(threads = 32, target = "sm_90")]
+    ($($kernel:ident $count:ident $trans:ident $element:ident $registers:literal $target:literal;)*) => {$(
+        #[kernel(threads = 32, target = $target)]
         pub fn $kernel(
             block: &Block,
             #[shared] tile: Tile,
@@ -92,21 +92,27 @@ macro_rules! stores {
             source: Global<u32>,
             out: GlobalMut<u16>,
         ) {
-            store::<$count, $trans, BuildTarget>(block, tile, slots, source, out);
+            let warp = block.warp();
+            tile.fill(warp, |_, _| 0xffff);
+            block.sync();
+            let rows = warp.each(|lane| slot(tile, slots.get(lane.id())));
+            let registers = warp.each(|lane| {
+                let mut registers = [0; $registers];
+                for (index, register) in registers.iter_mut().enumerate() {
+                    *register = source.get(lane.id() * $registers + index);
+                }
+                registers
+            });
+            StMatrix::<$count, $trans, $element>::store(warp, rows, registers);
+            block.sync();
+            tile.for_each(warp, |row, col, value| out.set(row * 64 + col, value));
         }
     )*};
 }
-stores! {
-    stmatrix_x1 X1 NoTrans;
-    stmatrix_x2 X2 NoTrans;
-    stmatrix_x4 X4 NoTrans;
-    stmatrix_x1_trans X1 Trans;
-    stmatrix_x2_trans X2 Trans;
-    stmatrix_x4_trans X4 Trans;
-}
+stmatrix_kernels!(stores);
 
 #[kernel(threads = 32)]
-pub fn movmatrix_trans(block: &Block, source: Global<u32>, out: GlobalMut<u32>) {
+pub fn movmatrix_sync_aligned_m8n8_trans_b16(block: &Block, source: Global<u32>, out: GlobalMut<u32>) {
     let warp = block.warp();
     let matrix = warp.each(|lane| source.get(lane.id()));
     let transposed = MovMatrix::<Trans, B16>::transpose(warp, matrix);

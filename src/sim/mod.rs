@@ -34,7 +34,9 @@ pub use record::{BytesMoved, Executed, Profile, SharedSite, Trace, TraceEvent};
 pub use simulator::{CheckedRun, Report, Simulator};
 pub use warps::{WaitingLanes, WarpOfBlock};
 
-pub(crate) use arithmetic::{Quad, multiply, multiply_scaled, multiply_sparse, multiply_sparse_scaled};
+#[doc(hidden)]
+pub use arithmetic::{Product, Quad};
+pub(crate) use arithmetic::{multiply, multiply_scaled, multiply_sparse, multiply_sparse_scaled};
 pub(crate) use memory::{
     ElementOf, Slice, commit_copies, load_matrices, load_shared, note_slice, read_constant, read_global, start_copy,
     store_matrices, store_shared, transpose_matrix, wait_for_copies, write_global,

@@ -1,9 +1,12 @@
 //! What the functions of [`raw`](crate::raw) do here: each is one lane's; collectives wait for all lanes.
 
+use crate::arrangement::Arrangement;
 use crate::fragment::{FragmentShape, Registers, RoleA, RoleB, RoleC, RoleSparseA, Shape, SparseWidth};
 use crate::lane::LANES;
 use crate::mma_scaled::{ScaleA, ScaleB, ScaledKind, Selected};
-use crate::sim::arithmetic::{MetadataOrder, Product, ScaledProduct, multiply, multiply_scaled, multiply_sparse, multiply_sparse_scaled};
+use crate::sim::arithmetic::{
+    MetadataOrder, Product, ScaledProduct, multiply, multiply_scaled, multiply_sparse, multiply_sparse_scaled,
+};
 use crate::sim::findings::Misuse;
 use crate::sim::memory::shared::{load_shared, store_shared};
 use crate::sim::memory::{copies, matrix, slices};
@@ -137,9 +140,13 @@ where
 
 /// `ldmatrix`.
 #[track_caller]
-pub(crate) fn load_matrices<R: Registers<Register = u32>>(form: &'static str, transpose: bool, address: u32) -> R {
+pub(crate) fn load_matrices<R: Registers<Register = u32>>(
+    form: &'static str,
+    arrangement: Arrangement,
+    address: u32,
+) -> R {
     collective(Site::here(), form, address, move |_, site, addresses| {
-        matrix::load_matrices(site, form, &rows(&addresses, |address| address), transpose)
+        matrix::load_matrices(site, form, &rows(&addresses, |address| address), arrangement)
     })
 }
 
@@ -147,13 +154,13 @@ pub(crate) fn load_matrices<R: Registers<Register = u32>>(form: &'static str, tr
 #[track_caller]
 pub(crate) fn store_matrices<R: Registers<Register = u32>>(
     form: &'static str,
-    transpose: bool,
+    arrangement: Arrangement,
     address: u32,
     registers: R,
 ) {
     collective(Site::here(), form, (address, registers), move |_, site, operands| {
         let rows = rows(&operands, |(address, _)| address);
-        matrix::store_matrices(site, form, &rows, &mapped(&operands, |(_, registers)| registers), transpose);
+        matrix::store_matrices(site, form, &rows, &mapped(&operands, |(_, registers)| registers), arrangement);
         PerLane::splat(())
     });
 }

@@ -23,6 +23,7 @@ mod profile;
 mod race;
 mod raw_forms;
 mod raw_memory;
+mod raw_mma;
 mod raw_rows;
 mod same_value;
 mod sparse;

@@ -59,12 +59,8 @@ where
         + FragmentShape<RoleC, Width<D::Sum>>
         + FragmentShape<RoleC, Width<D>>,
     I::Width: Swizzled,
-    Mma<S, E, E, D::Sum>: MmaForm<
-            A = FragmentA<S, E>,
-            B = FragmentB<S, E>,
-            C = Accumulator<S, D::Sum>,
-            D = Accumulator<S, D::Sum>,
-        >,
+    Mma<S, E, E, D::Sum>:
+        MmaForm<A = FragmentA<S, E>, B = FragmentB<S, E>, C = Accumulator<S, D::Sum>, D = Accumulator<S, D::Sum>>,
     BuildTarget: Supports<<Mma<S, E, E, D::Sum> as MmaForm>::Needs>,
     Self: 'static,
 {

@@ -17,10 +17,10 @@ pub(crate) use sparse::{MetadataOrder, multiply_sparse, multiply_sparse_scaled};
 use std::vec::Vec;
 
 /// In place of `Plain`, that of `M8N8K4Quad`, which computes otherwise than the same elements in other shapes.
-pub(crate) struct Quad;
+pub struct Quad;
 
 /// Elements that are multiplied with those of `B` and added to those of `C`, with the option `O` of `mma` (or [`Quad`]).
-pub(crate) trait Product<B, C, O>: Sized {
+pub trait Product<B, C, O>: Sized {
     /// An element of the result.
     type D;
 

@@ -1,5 +1,6 @@
 //! What `ldmatrix`, `stmatrix` and `movmatrix` do, on all 32 lanes at once.
 
+use crate::arrangement::Arrangement;
 use crate::fragment::Registers;
 use crate::lane::LANES;
 use crate::sim::findings::Misuse;
@@ -9,74 +10,85 @@ use crate::sim::record::note_rows;
 use crate::sim::warps::context::{fail_in_lane, with_block};
 use crate::site::Site;
 use crate::{PerLane, RowAddr};
-use std::array::from_fn;
 
-/// An 8x8 matrix of 16-bit elements.
-type Matrix = [[u16; 8]; 8];
+/// The rows of a matrix.
+type Matrix = [[u8; 16]; 16];
 
-fn transposed(matrix: &Matrix) -> Matrix {
-    from_fn(|row| from_fn(|col| matrix[col][row]))
-}
-
-/// Lane `l` holds elements `l % 4 * 2` and the next of row `l / 4`, the first in the lower half.
-fn to_registers(matrix: &Matrix) -> [u32; LANES] {
-    from_fn(|lane| {
-        let pair = &matrix[lane / 4][lane % 4 * 2..];
-        u32::from(pair[0]) | u32::from(pair[1]) << 16
-    })
-}
-
-fn from_registers(registers: &[u32; LANES]) -> Matrix {
-    from_fn(|row| from_fn(|col| (registers[row * 4 + col / 2] >> (col % 2 * 16)) as u16))
-}
-
-/// A row's address, or what is wrong with it.
+/// The address of a row, or what is wrong with it.
 fn aligned(row: RowAddr) -> Result<u32, Misuse> {
     let address = row.address();
     if address.is_multiple_of(RowAddr::BYTES) { Ok(address) } else { Err(Misuse::RowMisaligned { address }) }
 }
 
 /// The rows of lanes that an instruction with fewer than four matrices does not use: sm_75 wants them valid too.
-fn check_spare_rows(site: Site, rows: &PerLane<RowAddr>, matrices: usize) {
-    for (lane, &row) in rows.array().iter().enumerate().skip(matrices * 8) {
+fn check_spare_rows(site: Site, rows: &PerLane<RowAddr>, used: usize) {
+    for (lane, &row) in rows.array().iter().enumerate().skip(used) {
         let checked = aligned(row)
             .and_then(|address| with_block(|block| block.shared.check("read", address, RowAddr::BYTES as usize)));
         checked.unwrap_or_else(|misuse| fail_in_lane(site, Some(lane), misuse));
     }
 }
 
+/// Puts a matrix into registers, from `first` on.
+fn to_registers<R: Registers<Register = u32>>(
+    matrix: &Matrix,
+    arrangement: Arrangement,
+    first: usize,
+    registers: &mut [R; LANES],
+) {
+    for (lane, registers) in registers.iter_mut().enumerate() {
+        for register in 0..arrangement.registers() {
+            registers.as_mut()[first + register] = u32::from_le_bytes(core::array::from_fn(|byte| {
+                let (row, col) = arrangement.position(lane, register, byte);
+                matrix[row][col]
+            }));
+        }
+    }
+}
+
+/// The matrix of the registers from `first` on.
+fn from_registers<R: Registers<Register = u32>>(
+    registers: &[R; LANES],
+    arrangement: Arrangement,
+    first: usize,
+) -> Matrix {
+    let mut matrix = Matrix::default();
+    for (lane, registers) in registers.iter().enumerate() {
+        for register in 0..arrangement.registers() {
+            for (byte, value) in registers.as_ref()[first + register].to_le_bytes().into_iter().enumerate() {
+                let (row, col) = arrangement.position(lane, register, byte);
+                matrix[row][col] = value;
+            }
+        }
+    }
+    matrix
+}
+
 pub(crate) fn load_matrices<R: Registers<Register = u32>>(
     site: Site,
     form: &'static str,
     rows: &PerLane<RowAddr>,
-    transpose: bool,
+    arrangement: Arrangement,
 ) -> PerLane<R> {
     if std::thread::panicking() {
         return PerLane::splat(R::zeroed());
     }
-    note_rows(site, form, Traffic::SharedRead, &rows.array()[..R::COUNT * 8]);
+    let used = R::COUNT / arrangement.registers() * arrangement.rows();
+    note_rows(site, form, Traffic::SharedRead, &rows.array()[..used]);
     let mut registers = [R::zeroed(); LANES];
-    for index in 0..R::COUNT {
+    for (index, first) in (0..R::COUNT).step_by(arrangement.registers()).enumerate() {
         let mut matrix = Matrix::default();
-        for (line, elements) in matrix.iter_mut().enumerate() {
-            let lane = index * 8 + line;
+        for (line, row) in matrix.iter_mut().take(arrangement.rows()).enumerate() {
+            let lane = index * arrangement.rows() + line;
             let loaded = aligned(rows.array()[lane]).and_then(|address| {
-                with_block(|block| {
-                    block.shared.load(
-                        block.access_by(Lanes::Together(lane), site),
-                        address,
-                        bytemuck::cast_slice_mut(elements),
-                    )
-                })
+                with_block(|block| block.shared.load(block.access_by(Lanes::Together(lane), site), address, row))
             });
             loaded.unwrap_or_else(|misuse| fail_in_lane(site, Some(lane), misuse));
+            *row = arrangement.unpacked(*row);
         }
-        let matrix = if transpose { transposed(&matrix) } else { matrix };
-        for (registers, register) in registers.iter_mut().zip(to_registers(&matrix)) {
-            registers.as_mut()[index] = register;
-        }
+        to_registers(&matrix, arrangement, first, &mut registers);
     }
-    check_spare_rows(site, rows, R::COUNT);
+    check_spare_rows(site, rows, used);
     PerLane::from_array(registers)
 }
 
@@ -85,25 +97,18 @@ pub(crate) fn store_matrices<R: Registers<Register = u32>>(
     form: &'static str,
     rows: &PerLane<RowAddr>,
     registers: &PerLane<R>,
-    transpose: bool,
+    arrangement: Arrangement,
 ) {
     if std::thread::panicking() {
         return;
     }
-    note_rows(site, form, Traffic::SharedWrite, &rows.array()[..R::COUNT * 8]);
+    note_rows(site, form, Traffic::SharedWrite, &rows.array()[..R::COUNT * arrangement.rows()]);
     for index in 0..R::COUNT {
-        let matrix = from_registers(&from_fn(|lane| registers.array()[lane].as_ref()[index]));
-        let matrix = if transpose { transposed(&matrix) } else { matrix };
-        for (line, elements) in matrix.iter().enumerate() {
-            let lane = index * 8 + line;
+        let matrix = from_registers(registers.array(), arrangement, index);
+        for (line, row) in matrix.iter().take(arrangement.rows()).enumerate() {
+            let lane = index * arrangement.rows() + line;
             let stored = aligned(rows.array()[lane]).and_then(|address| {
-                with_block(|block| {
-                    block.shared.store(
-                        block.access_by(Lanes::Together(lane), site),
-                        address,
-                        bytemuck::cast_slice(elements),
-                    )
-                })
+                with_block(|block| block.shared.store(block.access_by(Lanes::Together(lane), site), address, row))
             });
             stored.unwrap_or_else(|misuse| fail_in_lane(site, Some(lane), misuse));
         }
@@ -111,5 +116,8 @@ pub(crate) fn store_matrices<R: Registers<Register = u32>>(
 }
 
 pub(crate) fn transpose_matrix(registers: &PerLane<u32>) -> PerLane<u32> {
-    PerLane::from_array(to_registers(&transposed(&from_registers(registers.array()))))
+    let matrix = from_registers(&registers.array().map(|register| [register]), Arrangement::Rows, 0);
+    let mut transposed = [[0]; LANES];
+    to_registers(&matrix, Arrangement::Columns, 0, &mut transposed);
+    PerLane::from_array(transposed.map(|[register]| register))
 }

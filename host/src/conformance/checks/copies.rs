@@ -40,7 +40,6 @@ fn copy<D: Device + 'static>(ptx: &str, size: usize, launch: Launch<D>) -> Check
         name: format!("{ptx}, {size} bytes"),
         needs: Needs::at_least(80),
         rounds: 32,
-        joins: false,
         element: 2,
         inputs: Box::new(move |rng| {
             let chunks = (ELEMENTS / per_chunk) as u32;
@@ -57,6 +56,7 @@ fn copy<D: Device + 'static>(ptx: &str, size: usize, launch: Launch<D>) -> Check
                 launch(device, source.borrow(), [from.borrow(), to.borrow(), counts.borrow()], out)
             })
         }),
+        arithmetic: None,
         reference: Box::new(move |inputs| {
             let source = elements::<u16>(&inputs[0]);
             let [from, to, counts] = [1, 2, 3].map(|input| elements::<u32>(&inputs[input]));
@@ -78,7 +78,6 @@ fn tiles<D: Device + 'static>() -> Check<D> {
         name: "tiles by cp.async, with edges".to_string(),
         needs: Needs::at_least(80),
         rounds: 32,
-        joins: false,
         element: 2,
         inputs: Box::new(|rng| {
             let size = [rng.random_range(0..=32u32), rng.random_range(0..=64)];
@@ -91,6 +90,7 @@ fn tiles<D: Device + 'static>() -> Check<D> {
                 kernels::copy_tiles::launch(device, 1, source.borrow(), size[0], size[1], out)
             })
         }),
+        arithmetic: None,
         reference: Box::new(|inputs| {
             let (source, size) = (elements::<u16>(&inputs[0]), elements::<u32>(&inputs[1]));
             let inside = |index: usize| index / 64 < size[0] as usize && index % 64 < size[1] as usize;
@@ -107,7 +107,6 @@ fn product<D: Device + 'static>(kind: Kind) -> Check<D> {
         name: format!("product 64x64 in stages of cp.async, {}", kind.name()),
         needs: Needs::at_least(80),
         rounds: 4,
-        joins: false,
         element: 4,
         inputs: Box::new(move |rng| {
             let k = rng.random_range(0..=6) * 32;
@@ -118,6 +117,7 @@ fn product<D: Device + 'static>(kind: Kind) -> Check<D> {
             let (a, b) = (upload::<D, bf16>(device, &inputs[0])?, upload::<D, bf16>(device, &inputs[1])?);
             with_output(device, m * n, |out| kernels::product_in_stages::launch(device, 1, a.borrow(), b.borrow(), out))
         }),
+        arithmetic: None,
         reference: Box::new(move |inputs| {
             bytes(&product_by_16((m, n), kind, &elements::<bf16>(&inputs[0]), &elements::<bf16>(&inputs[1])))
         }),

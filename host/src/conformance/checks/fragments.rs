@@ -46,7 +46,6 @@ fn load<D: Device + 'static>(swizzle: &str, launch: Launch<D>) -> Check<D> {
         name: format!("fragments by ldmatrix, {swizzle}"),
         needs: Needs::at_least(75),
         rounds: 16,
-        joins: false,
         element: 2,
         inputs: Box::new(|rng| vec![bytes(&data::distinct(rng, ROWS * COLS))]),
         run: Box::new(move |device, inputs| {
@@ -54,6 +53,7 @@ fn load<D: Device + 'static>(swizzle: &str, launch: Launch<D>) -> Check<D> {
             let len = LOADED.iter().map(|(rows, cols)| 2 * rows * cols).sum();
             with_output(device, len, |out| launch(device, source.borrow(), out))
         }),
+        arithmetic: None,
         reference: Box::new(move |inputs| bytes(&expected(&elements::<u16>(&inputs[0])))),
     }
 }
@@ -64,13 +64,13 @@ fn store<D: Device + 'static>(by: &str, swizzle: &str, needs: u32, launch: Launc
         name: format!("fragments by {by}, {swizzle}"),
         needs: Needs::at_least(needs),
         rounds: 16,
-        joins: false,
         element: 2,
         inputs: Box::new(|rng| vec![bytes(&data::distinct(rng, 16 * 16))]),
         run: Box::new(move |device, inputs| {
             let source = upload::<D, u16>(device, &inputs[0])?;
             with_output(device, 2 * ROWS * COLS, |out| launch(device, source.borrow(), out))
         }),
+        arithmetic: None,
         reference: Box::new(|inputs| {
             let source = elements::<u16>(&inputs[0]);
             let mut tile = vec![0xffff; ROWS * COLS];

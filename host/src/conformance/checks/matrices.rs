@@ -2,10 +2,10 @@
 
 use super::{Check, upload, with_output};
 use crate::conformance::{bytes, data, elements, reference};
-use ptx_matrix::forms::Needs;
+use ptx_matrix::forms::{self, Form, Needs};
 use ptx_matrix::launch::Device;
-use ptx_matrix::{B16, LdMatrix, MovMatrix, NoTrans, StMatrix, Trans, X1, X2, X4};
-use ptx_matrix_kernels::matrices as kernels;
+use ptx_matrix::{B16, MovMatrix, Trans};
+use ptx_matrix_kernels::{ldmatrix_kernels, matrices as kernels, stmatrix_kernels};
 use std::borrow::Borrow;
 
 /// Rows of eight elements in the kernels' tile.
@@ -27,84 +27,68 @@ type Store<D> = fn(
 ) -> Result<<D as Device>::Report, <D as Device>::Error>;
 
 pub fn checks<D: Device + 'static>() -> Vec<Check<D>> {
-    vec![
-        load::<D>(LdMatrix::<X1, NoTrans, B16>::PTX, 1, false, |d, s, r, o| {
-            kernels::ldmatrix_x1::launch(d, 1, s, r, o)
-        }),
-        load::<D>(LdMatrix::<X2, NoTrans, B16>::PTX, 2, false, |d, s, r, o| {
-            kernels::ldmatrix_x2::launch(d, 1, s, r, o)
-        }),
-        load::<D>(LdMatrix::<X4, NoTrans, B16>::PTX, 4, false, |d, s, r, o| {
-            kernels::ldmatrix_x4::launch(d, 1, s, r, o)
-        }),
-        load::<D>(LdMatrix::<X1, Trans, B16>::PTX, 1, true, |d, s, r, o| {
-            kernels::ldmatrix_x1_trans::launch(d, 1, s, r, o)
-        }),
-        load::<D>(LdMatrix::<X2, Trans, B16>::PTX, 2, true, |d, s, r, o| {
-            kernels::ldmatrix_x2_trans::launch(d, 1, s, r, o)
-        }),
-        load::<D>(LdMatrix::<X4, Trans, B16>::PTX, 4, true, |d, s, r, o| {
-            kernels::ldmatrix_x4_trans::launch(d, 1, s, r, o)
-        }),
-        store::<D>(StMatrix::<X1, NoTrans, B16>::PTX, 1, false, |d, r, s, o| {
-            kernels::stmatrix_x1::launch(d, 1, r, s, o)
-        }),
-        store::<D>(StMatrix::<X2, NoTrans, B16>::PTX, 2, false, |d, r, s, o| {
-            kernels::stmatrix_x2::launch(d, 1, r, s, o)
-        }),
-        store::<D>(StMatrix::<X4, NoTrans, B16>::PTX, 4, false, |d, r, s, o| {
-            kernels::stmatrix_x4::launch(d, 1, r, s, o)
-        }),
-        store::<D>(StMatrix::<X1, Trans, B16>::PTX, 1, true, |d, r, s, o| {
-            kernels::stmatrix_x1_trans::launch(d, 1, r, s, o)
-        }),
-        store::<D>(StMatrix::<X2, Trans, B16>::PTX, 2, true, |d, r, s, o| {
-            kernels::stmatrix_x2_trans::launch(d, 1, r, s, o)
-        }),
-        store::<D>(StMatrix::<X4, Trans, B16>::PTX, 4, true, |d, r, s, o| {
-            kernels::stmatrix_x4_trans::launch(d, 1, r, s, o)
-        }),
-        transpose(),
-    ]
+    let mut checks = Vec::new();
+    macro_rules! loads {
+        ($($kernel:ident $count:ident $trans:ident $element:ident $registers:literal $target:literal;)*) => {$(
+            checks.push(load::<D>(stringify!($kernel), $registers, |d, s, r, o| kernels::$kernel::launch(d, 1, s, r, o)));
+        )*};
+    }
+    ldmatrix_kernels!(loads);
+    macro_rules! stores {
+        ($($kernel:ident $count:ident $trans:ident $element:ident $registers:literal $target:literal;)*) => {$(
+            checks.push(store::<D>(stringify!($kernel), $registers, |d, r, s, o| kernels::$kernel::launch(d, 1, r, s, o)));
+        )*};
+    }
+    stmatrix_kernels!(stores);
+    checks.push(transpose());
+    checks
+}
+
+/// The form that a kernel is of.
+fn form(kernel: &str) -> &'static Form {
+    forms::all().find(|form| form.name() == kernel).unwrap_or_else(|| panic!("no form of the name {kernel}"))
 }
 
 /// Input: the tile; each lane's slot in it.
-fn load<D: Device + 'static>(ptx: &str, count: usize, trans: bool, launch: Load<D>) -> Check<D> {
+fn load<D: Device + 'static>(kernel: &str, registers: usize, launch: Load<D>) -> Check<D> {
+    let form = form(kernel);
+    let arrangement = reference::Matrices::of(form.ptx);
     Check {
-        name: ptx.to_string(),
-        needs: Needs::at_least(75),
+        name: form.ptx.to_string(),
+        needs: form.needs,
         rounds: 32,
-        joins: false,
         element: 4,
         inputs: Box::new(|rng| vec![bytes(&data::distinct(rng, ELEMENTS)), bytes(&data::choose(rng, 32, SLOTS))]),
         run: Box::new(move |device, inputs| {
             let (source, slots) = (upload::<D, u16>(device, &inputs[0])?, upload::<D, u32>(device, &inputs[1])?);
-            with_output(device, 32 * count, |out| launch(device, source.borrow(), slots.borrow(), out))
+            with_output(device, 32 * registers, |out| launch(device, source.borrow(), slots.borrow(), out))
         }),
+        arithmetic: None,
         reference: Box::new(move |inputs| {
-            bytes(&reference::ldmatrix(&elements::<u16>(&inputs[0]), &elements::<u32>(&inputs[1]), count, trans))
+            bytes(&arrangement.loaded(&inputs[0], &elements::<u32>(&inputs[1]), registers))
         }),
     }
 }
 
 /// Input: each lane's slot in the tile; each lane's registers.
-fn store<D: Device + 'static>(ptx: &str, count: usize, trans: bool, launch: Store<D>) -> Check<D> {
+fn store<D: Device + 'static>(kernel: &str, registers: usize, launch: Store<D>) -> Check<D> {
+    let form = form(kernel);
+    let arrangement = reference::Matrices::of(form.ptx);
     Check {
-        name: ptx.to_string(),
-        needs: Needs::at_least(90),
+        name: form.ptx.to_string(),
+        needs: form.needs,
         rounds: 32,
-        joins: false,
         element: 2,
         inputs: Box::new(move |rng| {
-            vec![bytes(&data::choose(rng, 32, SLOTS)), bytes(&data::distinct(rng, 64 * count))]
+            vec![bytes(&data::choose(rng, 32, SLOTS)), bytes(&data::distinct(rng, 64 * registers))]
         }),
         run: Box::new(move |device, inputs| {
             let (slots, source) = (upload::<D, u32>(device, &inputs[0])?, upload::<D, u32>(device, &inputs[1])?);
             with_output(device, ELEMENTS, |out| launch(device, slots.borrow(), source.borrow(), out))
         }),
+        arithmetic: None,
         reference: Box::new(move |inputs| {
-            let (slots, registers) = (elements::<u32>(&inputs[0]), elements::<u32>(&inputs[1]));
-            bytes(&reference::stmatrix(&registers, &slots, count, trans, ELEMENTS))
+            arrangement.stored(&elements::<u32>(&inputs[1]), &elements::<u32>(&inputs[0]), registers, 2 * ELEMENTS)
         }),
     }
 }
@@ -115,13 +99,15 @@ fn transpose<D: Device + 'static>() -> Check<D> {
         name: MovMatrix::<Trans, B16>::PTX.to_string(),
         needs: Needs::at_least(75),
         rounds: 32,
-        joins: false,
         element: 2,
         inputs: Box::new(|rng| vec![bytes(&data::distinct(rng, 64))]),
         run: Box::new(|device, inputs| {
             let source = upload::<D, u32>(device, &inputs[0])?;
-            with_output::<D, u32>(device, 32, |out| kernels::movmatrix_trans::launch(device, 1, source.borrow(), out))
+            with_output::<D, u32>(device, 32, |out| {
+                kernels::movmatrix_sync_aligned_m8n8_trans_b16::launch(device, 1, source.borrow(), out)
+            })
         }),
+        arithmetic: None,
         reference: Box::new(|inputs| {
             let source = elements::<u16>(&inputs[0]);
             bytes(&(0..64).map(|index| source[index % 8 * 8 + index / 8]).collect::<Vec<u16>>())

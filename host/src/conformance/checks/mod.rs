@@ -23,8 +23,6 @@ pub struct Check<D: Device> {
     pub needs: Needs,
     /// Seeds that one run tries.
     pub rounds: u64,
-    /// Whether the inputs of several rounds, one behind the other, are an input too: one launch runs them all.
-    pub joins: bool,
     /// Bytes of an element of the output, for reports.
     pub element: usize,
     /// Random input.
@@ -33,6 +31,9 @@ pub struct Check<D: Device> {
     pub run: RunOn<D>,
     /// The output that is right.
     pub reference: Reference,
+    /// The output as the simulator's arithmetic computes it, of checks for which the inputs of several rounds, one behind the
+    /// other, are an input too.
+    pub arithmetic: Option<Reference>,
 }
 
 /// What a kernel's output is to be.

@@ -2,10 +2,11 @@
 
 use super::{Check, upload, with_output};
 use crate::conformance::data::{Element, Kind, Rng, Scale};
-use crate::conformance::reference::{Factor, Quad, ScaledFactor};
-use crate::conformance::{bytes, data, elements, reference};
+use crate::conformance::reference::{Factor, ScaledFactor};
+use crate::conformance::{Buffers, bytes, data, elements, reference};
 use ptx_matrix::forms::{Needs, ptx};
 use ptx_matrix::launch::Device;
+use ptx_matrix::sim::{Product, Quad};
 use ptx_matrix::target::{AtLeast, Requirement};
 use ptx_matrix::{
     M16N8K8, Mma, MmaForm, Plain, Shape, mma_element, mma_forms, mma_kind, mma_named, mma_ptx, mma_scaled_forms,
@@ -90,11 +91,16 @@ fn rounds(needs: Needs) -> u64 {
 
 /// Input: A, B and C, row by row; of forms with several multiplications at once, one A (and C) below the other, one B beside the
 /// other.
-fn multiply<D, S, A, B, C, O>(ptx: &str, needs: Needs, kind: Kind, launch: Launch<D, A, B, C, A::D>) -> Check<D>
+fn multiply<D, S, A, B, C, O>(
+    ptx: &str,
+    needs: Needs,
+    kind: Kind,
+    launch: Launch<D, A, B, C, <A as Factor<B, C, O>>::D>,
+) -> Check<D>
 where
     D: Device + 'static,
     S: Shape,
-    A: Factor<B, C, O>,
+    A: Factor<B, C, O> + Product<B, C, O, D = <A as Factor<B, C, O>>::D>,
     B: Element,
     C: Element,
 {
@@ -103,8 +109,7 @@ where
         name: format!("{ptx}, {}", kind.name()),
         needs,
         rounds: rounds(needs),
-        joins: true,
-        element: size_of::<A::D>(),
+        element: size_of::<<A as Factor<B, C, O>>::D>(),
         inputs: Box::new(move |rng| {
             let a = data::factors::<A>(rng, count * m * k, kind);
             let b = data::factors::<B>(rng, count * k * n, kind);
@@ -119,15 +124,29 @@ where
             })
         }),
         reference: Box::new(move |inputs| {
-            let (a, b, c) = (elements::<A>(&inputs[0]), elements::<B>(&inputs[1]), elements::<C>(&inputs[2]));
-            let dot = if kind == Kind::Integers && A::MULTIPLIES { reference::exact } else { A::dot };
-            let product = |which: usize| {
-                let b: Vec<B> = b.chunks(n * count).flat_map(|row| &row[which * n..][..n]).copied().collect();
-                reference::multiply((m, n, k), (&a[which * m * k..][..m * k], &b, &c[which * m * n..][..m * n]), dot)
-            };
-            bytes(&(0..count).flat_map(product).collect::<Vec<_>>())
+            let dot =
+                if kind == Kind::Integers && A::MULTIPLIES { reference::exact } else { <A as Factor<B, C, O>>::dot };
+            each_multiplication::<S, A, B, C, _>(inputs, |a, b, c| reference::multiply((m, n, k), (a, b, c), dot))
         }),
+        arithmetic: Some(Box::new(move |inputs| {
+            each_multiplication::<S, A, B, C, _>(inputs, |a, b, c| <A as Product<B, C, O>>::multiply(a, b, c, n, k))
+        })),
     }
+}
+
+/// D of all multiplications of an instruction, by what computes that of one.
+fn each_multiplication<S: Shape, A: Element, B: Element, C: Element, D: Element>(
+    inputs: &Buffers,
+    product: impl Fn(&[A], &[B], &[C]) -> Vec<D>,
+) -> Vec<u8> {
+    let (a, b, c) = (elements::<A>(&inputs[0]), elements::<B>(&inputs[1]), elements::<C>(&inputs[2]));
+    let each = (0..S::COUNT).flat_map(|which| {
+        let columns = b.chunks(S::N * S::COUNT).flat_map(|row| &row[which * S::N..][..S::N]);
+        let columns: Vec<B> = columns.copied().collect();
+        let (a, c) = (&a[which * S::M * S::K..][..S::M * S::K], &c[which * S::M * S::N..][..S::M * S::N]);
+        product(a, &columns, c)
+    });
+    bytes(&each.collect::<Vec<D>>())
 }
 
 /// Input: A, B and C, row by row, and the scales of A and B, likewise.
@@ -149,7 +168,6 @@ where
         name: format!("{ptx}, {}", kind.name()),
         needs,
         rounds: rounds(needs),
-        joins: true,
         element: size_of::<f32>(),
         inputs: Box::new(move |rng| {
             let (a, b) = (data::factors::<A>(rng, m * k, kind), data::factors::<B>(rng, k * n, kind));
@@ -178,6 +196,7 @@ where
             };
             bytes(&d)
         }),
+        arithmetic: None,
     }
 }
 
@@ -195,7 +214,7 @@ fn whole_registers<D: Device + 'static>() -> impl Iterator<Item = Check<D>> {
         );
         Check {
             name: format!("{}, whole registers, {}", Form::PTX, kind.name()),
-            joins: false,
+            arithmetic: None,
             inputs: Box::new(move |rng| {
                 let inputs = (of_tf32.inputs)(rng);
                 vec![with_low_bits(rng, &inputs[0]), with_low_bits(rng, &inputs[1]), inputs[2].clone()]

@@ -3,13 +3,14 @@
 use super::{Check, upload, with_output};
 use crate::conformance::data::{self, Element, Kind, Rng, Scale};
 use crate::conformance::reference::{self, Factor, Granularity, ScaledFactor};
-use crate::conformance::{bytes, elements};
+use crate::conformance::{Buffers, bytes, elements};
 use ptx_matrix::forms::{Needs, ptx};
 use ptx_matrix::launch::Device;
+use ptx_matrix::sim::Product;
 use ptx_matrix::target::Requirement;
 use ptx_matrix::{
-    MmaSparse, MmaSparseForm, Shape, Width, mma_element, mma_kind, mma_sparse_forms, mma_sparse_named, mma_sparse_ordered_forms,
-    mma_sparse_scaled_forms, mma_sparse_scaled_named, mma_sparse_scaled_ptx,
+    MmaSparse, MmaSparseForm, Shape, Width, mma_element, mma_kind, mma_sparse_forms, mma_sparse_named,
+    mma_sparse_ordered_forms, mma_sparse_scaled_forms, mma_sparse_scaled_named, mma_sparse_scaled_ptx,
 };
 use ptx_matrix_kernels::multiply_sparse as kernels;
 use rand::RngExt;
@@ -95,7 +96,7 @@ fn multiply<D, S, A, B, C, O>(form: Sparse, kind: Kind, launch: Launch<D, A, B, 
 where
     D: Device + 'static,
     S: Shape,
-    A: Factor<B, C, O, D = C> + ptx_matrix::Element,
+    A: Factor<B, C, O, D = C> + Product<B, C, O, D = C> + ptx_matrix::Element,
     B: Element,
     C: Element,
 {
@@ -105,7 +106,6 @@ where
         name: format!("{}, {}", form.ptx, kind.name()),
         needs: form.needs,
         rounds: 8,
-        joins: true,
         element: size_of::<C>(),
         inputs: Box::new(move |rng| {
             let a = data::factors::<A>(rng, m * k / 2, kind);
@@ -128,14 +128,30 @@ where
             })
         }),
         reference: Box::new(move |inputs| {
-            let (a, words) = (elements::<A>(&inputs[0]), elements::<u32>(&inputs[1]));
-            let (b, c) = (elements::<B>(&inputs[2]), elements::<C>(&inputs[3]));
-            let dot = if kind == Kind::Integers && A::MULTIPLIES { reference::exact } else { A::dot };
-            let element = |a: &[A], b: &[B], (row, col): (usize, usize)| dot(a, b, c[row * n + col]);
-            let product = |selector| reference::multiply_sparse((m, n, k), (&a, &b), granularity, (&words, selector), element);
-            bytes(&(0..form.selectors).flat_map(product).collect::<Vec<C>>())
+            let dot =
+                if kind == Kind::Integers && A::MULTIPLIES { reference::exact } else { <A as Factor<B, C, O>>::dot };
+            each_selector::<S, A, B, C>(form.selectors, inputs, dot)
         }),
+        arithmetic: Some(Box::new(move |inputs| {
+            each_selector::<S, A, B, C>(form.selectors, inputs, |a, b, c| {
+                <A as Product<B, C, O>>::multiply(a, b, &[c], 1, a.len()).remove(0)
+            })
+        })),
     }
+}
+
+/// D for each selector, each element by `dot(row of A, column of B, element of C)`.
+fn each_selector<S: Shape, A: Element + ptx_matrix::Element, B: Element, C: Element>(
+    selectors: usize,
+    inputs: &Buffers,
+    dot: impl Fn(&[A], &[B], C) -> C,
+) -> Vec<u8> {
+    let (a, words) = (elements::<A>(&inputs[0]), elements::<u32>(&inputs[1]));
+    let (b, c) = (elements::<B>(&inputs[2]), elements::<C>(&inputs[3]));
+    let (size, granularity) = ((S::M, S::N, S::K), Granularity::of(A::Width::BITS));
+    let element = |a: &[A], b: &[B], (row, col): (usize, usize)| dot(a, b, c[row * S::N + col]);
+    let product = |selector| reference::multiply_sparse(size, (&a, &b), granularity, (&words, selector), element);
+    bytes(&(0..selectors).flat_map(product).collect::<Vec<C>>())
 }
 
 /// Input: what is kept of A, the metadata, B and C, row by row, and the scales of A and B, likewise.
@@ -158,7 +174,6 @@ where
         name: format!("{ptx}, {}", kind.name()),
         needs,
         rounds: 8,
-        joins: true,
         element: size_of::<f32>(),
         inputs: Box::new(move |rng| {
             let a = data::factors::<A>(rng, m * k / 2, kind);
@@ -193,6 +208,7 @@ where
             };
             bytes(&reference::multiply_sparse((m, n, k), (&a, &b), granularity, (&words, 0), element))
         }),
+        arithmetic: None,
     }
 }
 

@@ -52,7 +52,6 @@ fn product<D: Device + 'static>(
         name: format!("{name}, {}", kind.name()),
         needs: Needs::at_least(80),
         rounds: 8,
-        joins: false,
         element: 4,
         inputs: Box::new(move |rng| {
             let (a, b) = (data::factors::<bf16>(rng, m * k, kind), data::factors::<bf16>(rng, k * n, kind));
@@ -62,6 +61,7 @@ fn product<D: Device + 'static>(
             let (a, b) = (upload::<D, bf16>(device, &inputs[0])?, upload::<D, bf16>(device, &inputs[1])?);
             with_output(device, m * n, |out| launch(device, a.borrow(), b.borrow(), out))
         }),
+        arithmetic: None,
         reference: Box::new(move |inputs| {
             bytes(&product_by_16((m, n), kind, &elements::<bf16>(&inputs[0]), &elements::<bf16>(&inputs[1])))
         }),
@@ -85,13 +85,13 @@ fn transposition<D: Device + 'static>() -> Check<D> {
         name: format!("transposition through {} KiB of shared memory", transpose::INFO.shared_bytes / 1024),
         needs: Needs::at_least(75),
         rounds: 4,
-        joins: false,
         element: 2,
         inputs: Box::new(|rng| vec![bytes(&data::distinct(rng, SIDE * SIDE))]),
         run: Box::new(|device, inputs| {
             let source = upload::<D, u16>(device, &inputs[0])?;
             with_output::<D, u16>(device, SIDE * SIDE, |out| transpose::launch(device, 1, source.borrow(), out))
         }),
+        arithmetic: None,
         reference: Box::new(|inputs| {
             let source = elements::<u16>(&inputs[0]);
             let index = |index: usize| index % SIDE * SIDE + index / SIDE;

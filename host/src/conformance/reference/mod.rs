@@ -2,11 +2,13 @@
 //! one element at a time, with integers of any size.
 
 mod chain;
+mod matrices;
 mod number;
 mod scaled;
 mod sparse;
 mod tensor_core;
 
+pub use matrices::Matrices;
 pub use scaled::{ScaledFactor, scaled};
 pub use sparse::{Granularity, multiply_sparse};
 pub use tensor_core::tensor_core;
@@ -15,45 +17,12 @@ use super::data::Element;
 use chain::{additions, fused_chain};
 use half::{bf16, f16};
 use number::Rounding;
+use ptx_matrix::sim::Quad;
 use ptx_matrix::{
     AndPopc, F8E4M3, F8E5M2, F8F6F4, InByte, Plain, Rm, Rn, Rp, Rz, SatFinite, Widen, XorPopc, b1, e2m1, e2m3, e3m2,
     s4, tf32, u4,
 };
 use tensor_core::{BLACKWELL, HOPPER, sum_of, two_tensor_cores};
-
-/// `ldmatrix`: the registers of lane after lane, from a row-major matrix of rows of eight elements ("slots").
-///
-/// Register `i` of lane `l` holds, of the eight slots that lanes `8i..8i+8` name, elements `2(l % 4)` and the next of the
-/// one that lane `8i + l / 4` names; with `.trans`, element `l / 4` of those that lanes `8i + 2(l % 4)` and the next name.
-pub fn ldmatrix(source: &[u16], slots: &[u32], count: usize, trans: bool) -> Vec<u32> {
-    let element = |matrix: usize, row: usize, col: usize| source[slots[matrix * 8 + row] as usize * 8 + col];
-    let mut registers = Vec::new();
-    for lane in 0..32 {
-        for matrix in 0..count {
-            let (outer, inner) = (lane / 4, lane % 4 * 2);
-            let pair = [inner, inner + 1]
-                .map(|inner| if trans { element(matrix, inner, outer) } else { element(matrix, outer, inner) });
-            registers.push(u32::from(pair[0]) | u32::from(pair[1]) << 16);
-        }
-    }
-    registers
-}
-
-/// `stmatrix`: what the registers of lane after lane make of a matrix of 0xffff.
-pub fn stmatrix(registers: &[u32], slots: &[u32], count: usize, trans: bool, len: usize) -> Vec<u16> {
-    let mut target = vec![0xffff; len];
-    for lane in 0..32 {
-        for matrix in 0..count {
-            for half in 0..2 {
-                let value = (registers[lane * count + matrix] >> (16 * half)) as u16;
-                let (outer, inner) = (lane / 4, lane % 4 * 2 + half);
-                let (row, col) = if trans { (inner, outer) } else { (outer, inner) };
-                target[slots[matrix * 8 + row] as usize * 8 + col] = value;
-            }
-        }
-    }
-    target
-}
 
 /// D = A x B + C for row-major matrices, each element by `dot(row of A, column of B, element of C)`.
 pub fn multiply<A, B: Copy, C: Copy, D>(
@@ -70,9 +39,6 @@ pub fn multiply<A, B: Copy, C: Copy, D>(
     }
     d
 }
-
-/// In place of `Plain`, that of `m8n8k4` with f16, which has no tensor core.
-pub struct Quad;
 
 /// Elements of A, whose products with those of B are added to those of C, with the option `O` of `mma`.
 pub trait Factor<B, C, O>: Element {

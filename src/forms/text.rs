@@ -1,0 +1,104 @@
+//! A kernel for each form, as PTX text: one warp that executes it once.
+
+use super::Form;
+use std::format;
+use std::string::String;
+use std::vec::Vec;
+
+/// Bytes of shared memory that the kernels of `ldmatrix` and `stmatrix` have.
+pub const IMAGE_BYTES: usize = 4096;
+
+impl Form {
+    /// A kernel of one warp that executes the form once: `.entry NAME(.param .u64 in, .param .u64 out)`.
+    ///
+    /// In memory, the operands of a lane lie behind those of the lane before, and those of `mma` in the order A, B, C, metadata,
+    /// scales of A, scales of B; so do the results. `ldmatrix` and `stmatrix` have one more word before their operands, the offset of the
+    /// lane's row in shared memory; shared memory, [`IMAGE_BYTES`], lies in front of all, as it was before, and behind the
+    /// results, as it is then.
+    pub fn kernel(&self, name: &str) -> String {
+        let (word, bytes) = if self.register_bits == 64 { ("b64", 8) } else { ("b32", 4) };
+        let shared = matches!(self.family, "ldmatrix" | "stmatrix");
+        let scales = if self.scales > 0 { 1 } else { 0 };
+        let metadata = if self.selectors > 0 { 1 } else { 0 };
+        let operands = [("a", self.a), ("b", self.b), ("c", self.c), ("e", metadata), ("u", scales), ("v", scales)];
+        let taken: usize = usize::from(shared) + operands.iter().map(|(_, count)| count).sum::<usize>();
+        let image = if shared { IMAGE_BYTES } else { 0 };
+
+        let mut text = format!(".visible .entry {name}(.param .u64 in, .param .u64 out) {{\n");
+        let mut push = |line: &str| {
+            text.push_str("  ");
+            text.push_str(line);
+            text.push('\n');
+        };
+        push(".reg .b64 %in, %out, %from, %to; .reg .b32 %lane, %at, %row, %word; .reg .pred %more;");
+        push(&format!(
+            ".reg .{word} %d<{}>, %a<{}>, %b<{}>, %c<{}>, %e<1>, %u<1>, %v<1>;",
+            self.d + 1,
+            self.a + 1,
+            self.b + 1,
+            self.c + 1
+        ));
+        push("ld.param.u64 %in, [in]; ld.param.u64 %out, [out];");
+        push("cvta.to.global.u64 %in, %in; cvta.to.global.u64 %out, %out; mov.u32 %lane, %tid.x;");
+        if shared {
+            push(&format!(".shared .align 16 .b8 image[{IMAGE_BYTES}];"));
+            push("shl.b32 %at, %lane, 2;");
+            push(&format!(
+                "{name}_fill: cvt.u64.u32 %from, %at; add.u64 %from, %in, %from; ld.global.b32 %word, [%from];"
+            ));
+            push("mov.u32 %row, image; add.u32 %row, %row, %at; st.shared.b32 [%row], %word; add.u32 %at, %at, 128;");
+            push(&format!("setp.lt.u32 %more, %at, {IMAGE_BYTES}; @%more bra {name}_fill; bar.sync 0;"));
+        }
+        push(&format!("mul.wide.u32 %from, %lane, {}; add.u64 %from, %from, %in;", taken * bytes));
+        push(&format!("mul.wide.u32 %to, %lane, {}; add.u64 %to, %to, %out;", self.d * bytes));
+        let mut offset = image;
+        if shared {
+            push(&format!("ld.global.b32 %at, [%from+{offset}]; mov.u32 %row, image; add.u32 %row, %row, %at;"));
+            offset += bytes;
+        }
+        for (operand, count) in operands {
+            for register in 0..count {
+                push(&format!("ld.global.{word} %{operand}{register}, [%from+{offset}];"));
+                offset += bytes;
+            }
+        }
+        push(&format!("{} {};", self.ptx, self.operands()));
+        for register in 0..self.d {
+            push(&format!("st.global.{word} [%to+{}], %d{register};", register * bytes));
+        }
+        if shared {
+            push("bar.sync 0; shl.b32 %at, %lane, 2;");
+            push(&format!("{name}_keep: cvt.u64.u32 %to, %at; add.u64 %to, %out, %to; mov.u32 %row, image;"));
+            push("add.u32 %row, %row, %at; ld.shared.b32 %word, [%row];");
+            push(&format!("st.global.b32 [%to+{}], %word; add.u32 %at, %at, 128;", 32 * self.d * bytes));
+            push(&format!("setp.lt.u32 %more, %at, {IMAGE_BYTES}; @%more bra {name}_keep;"));
+        }
+        push("ret;");
+        text.push_str("}\n");
+        text
+    }
+
+    /// The operands of the instruction in that kernel; selectors are zero.
+    fn operands(&self) -> String {
+        let list = |operand: &str, count: usize| {
+            let registers: Vec<String> = (0..count).map(|register| format!("%{operand}{register}")).collect();
+            format!("{{{}}}", registers.join(", "))
+        };
+        match self.family {
+            "ldmatrix" => format!("{}, [%row]", list("d", self.d)),
+            "stmatrix" => format!("[%row], {}", list("a", self.a)),
+            "movmatrix" => String::from("%d0, %a0"),
+            _ => {
+                let matrices = [list("d", self.d), list("a", self.a), list("b", self.b), list("c", self.c)].join(", ");
+                let metadata = if self.selectors > 0 { ", %e0, 0" } else { "" };
+                let scales = if self.scales > 0 { ", {%u0}, {0, 0}, {%v0}, {0, 0}" } else { "" };
+                format!("{matrices}{metadata}{scales}")
+            }
+        }
+    }
+
+    /// The name of the form's function in [`raw`](crate::raw), and of its kernels.
+    pub fn name(&self) -> String {
+        self.ptx.replace("::", "_").replace('.', "_").replace("1X", "1x").replace("2X", "2x").replace("4X", "4x")
+    }
+}

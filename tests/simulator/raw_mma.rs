@@ -1,0 +1,122 @@
+//! Each raw function of `mma` returns, in the simulator, what the typed instruction returns: on any bits, NaNs among them.
+
+use ptx_matrix::forms::ptx;
+use ptx_matrix::*;
+
+fn random<T: Element>(random: &mut fastrand::Rng, len: usize) -> Vec<T> {
+    let bytes: Vec<u8> = (0..len * size_of::<T>()).map(|_| random.u8(..)).collect();
+    bytemuck::pod_collect_to_vec(&bytes)
+}
+
+fn bits<T: Element>(elements: &[T]) -> &[u8] {
+    bytemuck::cast_slice(elements)
+}
+
+/// For each form, a kernel that runs the typed instruction and the raw one, and a test that they return the same.
+macro_rules! same {
+    ($($shape:ident $la:ident $lb:ident $q:ident $d:ident [$(($a:ident $b:ident))*] $c:ident $width:ident $registers:tt
+        $needs:ident $version:literal $nature:ident;)*) => {$($(
+        mma_named! { $q $shape $la $lb $d $a $b $c => same (
+            [mma_shape!($shape $la $lb $a)] [mma_element!($q $a)] [mma_element!($q $b)] [ptx::$c] [ptx::$d] [ptx::$q]) }
+    )*)*};
+    (@named $name:ident ([$s:ty] [$a:ty] [$b:ty] [$c:ty] [$d:ty] [$q:ty])) => {
+        #[test]
+        fn $name() {
+            #[kernel(threads = 32)]
+            fn both(
+                block: &Block,
+                a: Global<$a>,
+                b: Global<$b>,
+                c: Global<$c>,
+                typed: GlobalMut<$d>,
+                raw: GlobalMut<$d>,
+            ) {
+                let warp = block.warp();
+                let n = FragmentB::<$s, $b>::COLS;
+                let a = FragmentA::<$s, $a>::from_fn(warp, |row, k| a.get(row * <$s>::K + k));
+                let b = FragmentB::<$s, $b>::from_fn(warp, |k, col| b.get(k * n + col));
+                let c = Accumulator::<$s, $c>::from_fn(warp, |row, col| c.get(row * <$s>::N + col));
+                let product = Mma::<$s, $a, $b, $c, $q>::multiply(warp, &a, &b, &c);
+                product.for_each(warp, |row, col, value| typed.set(row * <$s>::N + col, value));
+                let (a, b, c) = (a.registers(), b.registers(), c.registers());
+                let sum = warp.each(|lane| {
+                    let (a, b, c) = (lane.get(&a), lane.get(&b), lane.get(&c));
+                    // SAFETY: all lanes come here.
+                    unsafe { raw::$name(a, b, c) }
+                });
+                let sum = Accumulator::<$s, $d>::from_registers(sum);
+                sum.for_each(warp, |row, col, value| raw.set(row * <$s>::N + col, value));
+            }
+
+            let mut source = fastrand::Rng::with_seed(1);
+            let (m, n, k) = (FragmentA::<$s, $a>::ROWS, FragmentB::<$s, $b>::COLS, <$s>::K);
+            for _ in 0..4 {
+                let (a, b) = (random::<$a>(&mut source, m * k), random::<$b>(&mut source, k * n));
+                let c = random::<$c>(&mut source, m * <$s>::N);
+                let zero = <$d as Zeroable>::zeroed();
+                let (mut typed, mut raw) = (vec![zero; m * <$s>::N], vec![zero; m * <$s>::N]);
+                both::simulate(1, &a, &b, &c, &mut typed, &mut raw).check();
+                assert_eq!(bits(&typed), bits(&raw));
+                assert!(bits(&typed).iter().any(|&byte| byte != 0));
+            }
+        }
+    };
+}
+mma_forms!(same);
+
+/// One form of each kind with scaled blocks, with selectors of its own.
+macro_rules! same_scaled {
+    ($($name:ident $shape:ident $a:ty, $b:ty, $kind:ty, $select_a:ty [$byte_a:literal $thread_a:literal]
+        $select_b:ty [$byte_b:literal $thread_b:literal];)*) => {$(
+        #[test]
+        fn $name() {
+            #[kernel(threads = 32)]
+            fn both(block: &Block, words: Global<u32>, typed: GlobalMut<f32>, raw: GlobalMut<f32>) {
+                let warp = block.warp();
+                let registers = |from: usize| warp.each(|lane| core::array::from_fn(|i| words.get(lane.id() * 12 + from + i)));
+                let (a, b) = (FragmentA::<$shape, $a>::from_registers(registers(0)), warp.each(|lane| {
+                    [words.get(lane.id() * 12 + 4), words.get(lane.id() * 12 + 5)]
+                }));
+                let b = FragmentB::<$shape, $b>::from_registers(b);
+                let c = Accumulator::<$shape, f32>::from_registers(registers(6));
+                let scales_a = ScaleA::<$kind>::from_registers(warp.each(|lane| words.get(lane.id() * 12 + 10)));
+                let scales_b = ScaleB::<$kind>::from_registers(warp.each(|lane| words.get(lane.id() * 12 + 11)));
+                let mut sum = c;
+                MmaScaled::<$shape, $a, $b, $kind, $select_a, $select_b>::accumulate(
+                    warp, &mut sum, (&a, &scales_a), (&b, &scales_b),
+                );
+                sum.for_each(warp, |row, col, value| typed.set(row * 8 + col, value));
+                let (a, b, c) = (a.registers(), b.registers(), c.registers());
+                let (scales_a, scales_b) = (scales_a.registers(), scales_b.registers());
+                let sum = warp.each(|lane| {
+                    let (a, b, c) = (lane.get(&a), lane.get(&b), lane.get(&c));
+                    let (scales_a, scales_b) = (lane.get(&scales_a), lane.get(&scales_b));
+                    // SAFETY: all lanes come here; there are those selectors.
+                    unsafe { raw::$name::<$byte_a, $thread_a, $byte_b, $thread_b>(a, b, c, scales_a, scales_b) }
+                });
+                let sum = Accumulator::<$shape, f32>::from_registers(sum);
+                sum.for_each(warp, |row, col, value| raw.set(row * 8 + col, value));
+            }
+
+            // Scales near one, so that sums are numbers.
+            let mut source = fastrand::Rng::with_seed(1);
+            let words: Vec<u32> = (0..32 * 12).map(|i| match i % 12 {
+                10.. => u32::from_le_bytes([0; 4].map(|_: u8| if stringify!($kind).contains("ue4m3") { source.u8(0x30..0x40) } else { source.u8(120..134) })),
+                6.. => source.f32().to_bits(),
+                _ => source.u32(..) & 0x3f3f_3f3f,
+            }).collect();
+            let (mut typed, mut raw) = ([0.0; 128], [0.0; 128]);
+            both::simulate(1, &words, &mut typed, &mut raw).check();
+            assert_eq!(typed, raw);
+            assert!(typed.iter().all(|value| *value != 0.0));
+        }
+    )*};
+}
+same_scaled! {
+    mma_sync_aligned_m16n8k32_row_col_kind_mxf8f6f4_block_scale_scale_vec_1x_f32_e3m2_e2m1_f32_ue8m0
+        M16N8K32 e3m2, InByte<e2m1>, Mxf8f6f4, Select<3, 1> [3 1] Select<1, 2> [1 2];
+    mma_sync_aligned_m16n8k64_row_col_kind_mxf4_block_scale_scale_vec_2x_f32_e2m1_e2m1_f32_ue8m0
+        M16N8K64 e2m1, e2m1, Mxf4, Select<2, 0> [2 0] Select<0, 3> [0 3];
+    mma_sync_aligned_m16n8k64_row_col_kind_mxf4nvf4_block_scale_scale_vec_4x_f32_e2m1_e2m1_f32_ue4m3
+        M16N8K64 e2m1, e2m1, Mxf4Nvf4<4, ue4m3>, Select<0, 1> [0 1] Select<0, 2> [0 2];
+}
