@@ -102,6 +102,8 @@ pub fn block_product<
     block.sync();
     let mut fragments = load(stage, 0);
     let slices = K / long;
+    // What a thread holds meanwhile takes registers.
+    let fetch_row = if size_of::<(SA::Held, SB::Held)>() == 0 { I / 2 } else { I - 1 };
     for step in 0..steps {
         let free = stages.stage(stage.before());
         for slice in 0..slices {
@@ -122,7 +124,7 @@ pub fn block_product<
                 if i == I / 4 {
                     next = load(stage, (slice + 1) % slices);
                 }
-                if i == I / 2 && slice < parts {
+                if i == fetch_row && slice < parts {
                     let held_a = read_a.fetch(block, &free.0, slice, parts);
                     held = Some((held_a, read_b.fetch(block, &free.1, slice, parts)));
                 }
