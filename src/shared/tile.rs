@@ -128,7 +128,7 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order> Sha
     /// A number of lines after which the swizzle repeats: elements so far apart lie a constant number of bytes apart.
     pub(crate) const PERIOD: usize = {
         let pitch = Self::PITCH * T::Width::BYTES;
-        let (pattern, whole_lines) = (1 << (S::BITS + S::SHIFT), pitch.is_multiple_of(128));
+        let (pattern, whole_lines) = (1 << S::BITS, pitch.is_multiple_of(128));
         let mut lines = if whole_lines { pattern } else { 1 };
         while !whole_lines && !(lines * pitch).is_multiple_of(128 * pattern) {
             lines *= 2;
@@ -289,23 +289,30 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order> Sha
         let lines = ROWS * COLS / Self::PITCH;
         let count = threads.count();
         let whole = matrix.has_chunks(at, (ROWS, COLS), per_chunk);
+        let place = |chunk: usize| {
+            let (line, along) = (chunk / per_line, chunk % per_line * per_chunk);
+            if O::ROW_MAJOR { (line, along) } else { (along, line) }
+        };
         threads.each_thread(|lane, rank| {
-            for chunk in (0..lines * per_line).step_by(count) {
-                let chunk = chunk + rank;
-                if chunk < lines * per_line {
-                    let (line, along) = (chunk / per_line, chunk % per_line * per_chunk);
-                    let (row, col) = if O::ROW_MAJOR { (line, along) } else { (along, line) };
-                    if whole {
+            if whole {
+                for chunk in (0..lines * per_line).step_by(count) {
+                    let chunk = chunk + rank;
+                    if chunk < lines * per_line {
+                        let (row, col) = place(chunk);
                         // SAFETY: a chunk of the tile, and one of the matrix.
                         unsafe { matrix.store_chunk(at.0 + row, at.1 + col, self.load_chunk(row, col, site), site) };
-                    } else {
-                        for further in 0..per_chunk {
-                            let (row, col) = if O::ROW_MAJOR { (row, col + further) } else { (row + further, col) };
-                            if at.0 + row < matrix.rows() && at.1 + col < matrix.cols() {
-                                // SAFETY: an element of the tile.
-                                matrix.set_at(at.0 + row, at.1 + col, unsafe { self.load(lane, row, col, site) }, site);
-                            }
-                        }
+                    }
+                }
+                return;
+            }
+            // At the matrix's edges only, and so not unrolled.
+            for chunk in (crate::lane::opaque(rank)..lines * per_line).step_by(count) {
+                let (row, col) = place(chunk);
+                for further in 0..per_chunk {
+                    let (row, col) = if O::ROW_MAJOR { (row, col + further) } else { (row + further, col) };
+                    if at.0 + row < matrix.rows() && at.1 + col < matrix.cols() {
+                        // SAFETY: an element of the tile.
+                        matrix.set_at(at.0 + row, at.1 + col, unsafe { self.load(lane, row, col, site) }, site);
                     }
                 }
             }
