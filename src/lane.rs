@@ -208,3 +208,20 @@ pub(crate) fn opaque(number: usize) -> usize {
     #[cfg(not(target_arch = "nvptx64"))]
     number
 }
+
+/// The same number, which the compiler neither computes before a loop, to keep it in a register, nor takes apart.
+#[inline(always)]
+pub(crate) fn fixed(number: u32) -> u32 {
+    #[cfg(target_arch = "nvptx64")]
+    return {
+        let same;
+        // SAFETY: it moves a number.
+        unsafe {
+            core::arch::asm!("mov.b32 {same}, {number};", same = lateout(reg32) same, number = in(reg32) number,
+                options(nomem, nostack));
+        }
+        same
+    };
+    #[cfg(not(target_arch = "nvptx64"))]
+    number
+}

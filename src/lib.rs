@@ -79,7 +79,7 @@ pub use ptx_matrix_macros::{SharedLayout, kernel};
 pub use scope::{Block, Threads, Warp};
 pub use shared::{
     At, ColMajor, Coordinate, MAX_SHARED_BYTES, MAX_STATIC_BYTES, Order, RingIndex, RowAddr, RowMajor, SharedLayout,
-    SharedRing, SharedTile, Swizzle, Swizzle32, Swizzle64, Swizzle128, SwizzleBytes, SwizzleWords, Unswizzled, Window,
+    SharedRing, SharedTile, Swizzle, Swizzle32, Swizzle64, Swizzle128, SwizzleWords, Unswizzled, Window,
 };
 #[cfg(not(target_arch = "nvptx64"))]
 pub use sim::CheckedRun;

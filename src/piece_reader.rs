@@ -1,5 +1,6 @@
 //! Tiles that lie one behind the other in a matrix whose lines start anywhere, brought to shared memory piece by piece.
 
+use crate::lane::fixed;
 use crate::shared::Order;
 use crate::site::{Site, check};
 use crate::target::{AtLeast, BuiltFor};
@@ -84,7 +85,9 @@ async_pieces! {
 /// alignment of the matrix allows: what a matrix product does where [`TileReader`](crate::TileReader) cannot, whose lines start at
 /// multiples of 16 bytes.
 ///
-/// Lines of the matrix start at multiples of a piece. Neighbouring threads move neighbouring pieces, `COPIES` each for a tile.
+/// Lines of the matrix start at multiples of a piece. Neighbouring threads move neighbouring pieces, `COPIES` each for a tile. The
+/// matrix may have another order than the tile; then a piece is an element.
+///
 /// They go through registers, on any GPU: [`fetch`](Self::fetch) loads them, [`put`](Self::put) stores them, and between the two
 /// there is time to compute. Pieces of 4 and 8 bytes can also go by `cp.async`: [`copy`](Self::copy).
 ///
@@ -121,8 +124,8 @@ async_pieces! {
 /// sum::simulate(1, &[3; 8 * 21], 21, &mut d).unwrap();
 /// assert_eq!(d.iter().sum::<i32>(), 3 * 8 * 21);
 /// ```
-pub struct PieceReader<'k, Tile: ReadTile, P: Piece, const COPIES: usize> {
-    matrix: GlobalMatrix<'k, Tile::Element, Tile::Order>,
+pub struct PieceReader<'k, Tile: ReadTile, P: Piece, const COPIES: usize, O: Order = <Tile as ReadTile>::Order> {
+    matrix: GlobalMatrix<'k, Tile::Element, O>,
     along: Along,
     /// The line where the next tile starts, and where in it, modulo 2^64.
     at: (usize, usize),
@@ -136,15 +139,19 @@ pub struct PieceReader<'k, Tile: ReadTile, P: Piece, const COPIES: usize> {
 /// The pieces of a thread that are on their way.
 pub type Fetched<P, const COPIES: usize> = PerLane<[P; COPIES]>;
 
-impl<'k, Tile: ReadTile, P: Piece, const COPIES: usize> PieceReader<'k, Tile, P, COPIES> {
+impl<'k, Tile: ReadTile, P: Piece, const COPIES: usize, O: Order> PieceReader<'k, Tile, P, COPIES, O> {
     /// Elements of a piece.
     const EACH: usize = {
         let elements = size_of::<P>() / size_of::<Tile::Element>();
         assert!(elements > 0, "an element has more bytes than a piece");
+        assert!(
+            elements == 1 || O::ROW_MAJOR == Tile::Order::ROW_MAJOR,
+            "neighbours in the matrix are not neighbours in the tile"
+        );
         elements
     };
-    /// The tile's lines, and the elements of each.
-    const LINES: (usize, usize) = if Tile::Order::ROW_MAJOR { Tile::SIZE } else { (Tile::SIZE.1, Tile::SIZE.0) };
+    /// The lines of the matrix in a tile, and the elements of each.
+    const LINES: (usize, usize) = if O::ROW_MAJOR { Tile::SIZE } else { (Tile::SIZE.1, Tile::SIZE.0) };
     const PER_LINE: usize = Self::LINES.1 / Self::EACH;
 
     /// The reader of the tiles from (row, col) of the matrix on. All `threads` share the work, which comes to `COPIES` pieces for
@@ -153,7 +160,7 @@ impl<'k, Tile: ReadTile, P: Piece, const COPIES: usize> PieceReader<'k, Tile, P,
     #[track_caller]
     pub fn new(
         threads: impl Threads,
-        matrix: GlobalMatrix<'k, Tile::Element, Tile::Order>,
+        matrix: GlobalMatrix<'k, Tile::Element, O>,
         at: (usize, usize),
         along: Along,
     ) -> Self {
@@ -161,7 +168,7 @@ impl<'k, Tile: ReadTile, P: Piece, const COPIES: usize> PieceReader<'k, Tile, P,
         let count = threads.count();
         assert!(count * COPIES == Self::LINES.0 * Self::PER_LINE, "the threads' pieces make one tile");
         assert!(count.is_multiple_of(Self::PER_LINE), "the threads move whole lines at a time");
-        let at = if Tile::Order::ROW_MAJOR { at } else { (at.1, at.0) };
+        let at = if O::ROW_MAJOR { at } else { (at.1, at.0) };
         let start = matrix.elements().start();
         check!(
             matrix.lines_start_at_multiples_of(size_of::<P>()) && at.1.is_multiple_of(Self::EACH),
@@ -203,7 +210,7 @@ impl<'k, Tile: ReadTile, P: Piece, const COPIES: usize> PieceReader<'k, Tile, P,
         let along_rows = self.along == Along::Rows;
         let size = if along_rows { Tile::SIZE.0 } else { Tile::SIZE.1 };
         let elements = tiles.wrapping_mul(size as isize);
-        if along_rows == Tile::Order::ROW_MAJOR {
+        if along_rows == O::ROW_MAJOR {
             self.at.0 = self.at.0.wrapping_add_signed(elements);
             self.start = Source(self.start.0.wrapping_offset(elements.wrapping_mul(self.matrix.stride() as isize)));
         } else {
@@ -225,10 +232,13 @@ impl<'k, Tile: ReadTile, P: Piece, const COPIES: usize> PieceReader<'k, Tile, P,
         let count = threads.count();
         let (lines, length) = self.matrix.lines();
         let there = (lines.saturating_sub(self.at.0), length.saturating_sub(self.at.1));
-        let (from, pass) = (&self.from, (count / Self::PER_LINE) as u32 * self.matrix.stride() as u32);
+        let (from, stride) = (&self.from, self.matrix.stride() as u32);
         let each = COPIES.div_ceil(parts);
         threads.each_thread(|lane, rank| {
             let mut result = initial();
+            // What each piece would have ready before the main loop would take all registers.
+            let rank = fixed(rank as u32) as usize;
+            let pass = fixed((count / Self::PER_LINE) as u32 * stride);
             for index in 0..COPIES {
                 let copy = part * each + index;
                 if index < each && copy < COPIES {
@@ -278,11 +288,11 @@ impl<'k, Tile: ReadTile, P: Piece, const COPIES: usize> PieceReader<'k, Tile, P,
         let (site, count, tile) = (Site::here(), threads.count(), *to);
         let each = COPIES.div_ceil(parts);
         threads.each_thread(|lane, rank| {
-            let fetched = fetched.lane_ref(lane);
-            for index in 0..COPIES {
-                let (copy, piece) = (part * each + index, fetched[index]);
+            let rank = fixed(rank as u32) as usize;
+            for (index, &piece) in fetched.lane_ref(lane).iter().enumerate() {
+                let copy = part * each + index;
                 if index < each && copy < COPIES {
-                    let to = tile.start() + offset::<Tile>(Self::place(count, rank, copy));
+                    let to = tile.start() + offset::<Tile, O>(Self::place(count, rank, copy));
                     #[cfg(target_arch = "nvptx64")]
                     // SAFETY: a piece of the tile.
                     unsafe {
@@ -297,7 +307,7 @@ impl<'k, Tile: ReadTile, P: Piece, const COPIES: usize> PieceReader<'k, Tile, P,
     }
 }
 
-impl<Tile: ReadTile, P: AsyncPiece, const COPIES: usize> PieceReader<'_, Tile, P, COPIES> {
+impl<Tile: ReadTile, P: AsyncPiece, const COPIES: usize, O: Order> PieceReader<'_, Tile, P, COPIES, O> {
     /// Starts to copy the pieces of the next tile that are part `part` of `parts`. See [`CpAsync`](crate::CpAsync) for when they
     /// may be read.
     #[inline(always)]
@@ -312,7 +322,7 @@ impl<Tile: ReadTile, P: AsyncPiece, const COPIES: usize> PieceReader<'_, Tile, P
             (part, parts),
             || (),
             |(), _, place, distance, some| {
-                let to = tile.start() + offset::<Tile>(place);
+                let to = tile.start() + offset::<Tile, O>(place);
                 // Of nothing, the start of the matrix.
                 let from = if some == 0 { matrix.elements().start() } else { start.element(distance) };
                 let bytes = some * size_of::<Tile::Element>();
@@ -334,10 +344,10 @@ impl<Tile: ReadTile, P: AsyncPiece, const COPIES: usize> PieceReader<'_, Tile, P
     }
 }
 
-/// Where a line's element lies in a tile.
+/// Where an element of a matrix's line lies in a tile.
 #[inline(always)]
-fn offset<Tile: ReadTile>((line, along): (usize, usize)) -> u32 {
-    if Tile::Order::ROW_MAJOR { Tile::offset_of(line, along) } else { Tile::offset_of(along, line) }
+fn offset<Tile: ReadTile, O: Order>((line, along): (usize, usize)) -> u32 {
+    if O::ROW_MAJOR { Tile::offset_of(line, along) } else { Tile::offset_of(along, line) }
 }
 
 /// An element's bits.

@@ -90,6 +90,9 @@ fn layouts_are_refused_with_what_would_do() {
     for (gemm, message) in cases {
         assert_eq!(refusal(&gemm), message);
     }
+    // Lines may start anywhere.
+    let anywhere = gemm.clone().a(Layout::row_major(57).starting_at(3)).b(Layout::col_major(59).starting_at(1));
+    assert_eq!(anywhere.plan(&Idle).unwrap().choice().unwrap().kernel, "gemm_bf16_any");
     // Beside each other in lines that are long enough, products do not overlap.
     assert!(gemm.d(Layout::row_major(96).batch_stride(48)).batches(2).plan(&Idle).is_ok());
 }
@@ -135,7 +138,8 @@ fn a_named_kernel_has_to_do_it() {
     assert_eq!(
         refusal(&named("gemm_bf16_nn", 1)),
         "no kernel `gemm_bf16_nn` multiplies row-major x row-major bf16 into row-major D on this device; \
-         there are: gemm_bf16_nn_16x64, gemm_bf16_nn_16x128, gemm_bf16_nn_64x128, gemm_bf16_nn_64x64"
+         there are: gemm_bf16_nn_16x64, gemm_bf16_nn_16x128, gemm_bf16_nn_64x128, gemm_bf16_nn_64x64, \
+         gemm_bf16_any"
     );
     assert!(
         refusal(&named("gemm_bf16_nt_64x64", 1))

@@ -2,6 +2,7 @@
 
 use super::{Fragment, FragmentShape, Registers, Role, put};
 use crate::element::Width;
+use crate::lane::fixed;
 use crate::shared::{Coordinate, Order, SharedTile, Swizzle, Window};
 use crate::site::Site;
 use crate::{Element, Lane, LaneCapture, PerLane, RowAddr, Warp};
@@ -159,7 +160,7 @@ unsafe fn run_rows<const N: usize, T: Element, const ROWS: usize, const COLS: us
         let (down, right) = place(lane);
         // SAFETY: the caller's.
         let first = unsafe { tile.row_unchecked(row + down, col + right) };
-        opaque_address(first.address())
+        fixed(first.address())
     });
     core::array::from_fn(|index| {
         let (down, right) = (index * step.0, index * step.1);
@@ -175,25 +176,8 @@ unsafe fn run_rows<const N: usize, T: Element, const ROWS: usize, const COLS: us
             // SAFETY: the caller's.
             unsafe {
                 let first = tile.row_unchecked(row - lines.0 + down + place.0, col - lines.1 + right + place.1);
-                RowAddr::from_address(opaque_address(first.address()) + further)
+                RowAddr::from_address(fixed(first.address()) + further)
             }
         })
     })
-}
-
-/// The same address, which the compiler neither computes before a loop nor takes apart.
-#[inline(always)]
-fn opaque_address(address: u32) -> u32 {
-    #[cfg(target_arch = "nvptx64")]
-    return {
-        let same;
-        // SAFETY: it moves a number.
-        unsafe {
-            core::arch::asm!("mov.b32 {same}, {address};", same = lateout(reg32) same, address = in(reg32) address,
-                options(nomem, nostack));
-        }
-        same
-    };
-    #[cfg(not(target_arch = "nvptx64"))]
-    address
 }

@@ -4,20 +4,18 @@
 use crate::sealed::Sealed;
 
 /// How a tile's bytes are permuted in shared memory: pieces of 2^`BASE` bytes change places, by an exclusive or of `BITS` bits of
-/// their number with as many bits, from bit `SHIFT` on, of the number of their line.
+/// their number with as many of the number of their line.
 pub trait Swizzle: Sealed + Copy + 'static {
     /// How many bits are exchanged.
     const BITS: u32;
     /// The lowest of the address bits that are: 4, for chunks of 16 bytes, or more.
     const BASE: u32 = 4;
-    /// How many lines, as a power of two, are permuted alike.
-    const SHIFT: u32 = 0;
     /// The bytes within which pieces move: a tile's size is a multiple of it.
     const SPAN: usize = if Self::BITS == 0 { 16 } else { 1 << (Self::BASE + Self::BITS) };
     /// A tile's alignment: for TMA's swizzles, the bytes after which the pattern repeats.
     const ALIGN: usize = match (Self::BITS, Self::BASE) {
         (0, _) => 16,
-        (bits, 4) if Self::SHIFT == 0 => 128 << bits,
+        (bits, 4) => 128 << bits,
         _ => 1024,
     };
 }
@@ -25,7 +23,7 @@ pub trait Swizzle: Sealed + Copy + 'static {
 /// What bytes of line `line` are XORed with.
 #[inline(always)]
 const fn mask<S: Swizzle>(line: u32) -> u32 {
-    (line >> S::SHIFT & ((1 << S::BITS) - 1)) << S::BASE
+    (line & ((1 << S::BITS) - 1)) << S::BASE
 }
 
 /// Where byte `offset` of a tile with lines of `pitch` bytes lies, from the tile's start.
@@ -53,7 +51,7 @@ pub(crate) const fn swizzled_in_line<S: Swizzle>(line: u32, along: u32, pitch: u
 }
 
 macro_rules! swizzles {
-    ($($(#[$doc:meta])* $swizzle:ident $bits:literal $base:literal $shift:literal;)*) => {$(
+    ($($(#[$doc:meta])* $swizzle:ident $bits:literal $base:literal;)*) => {$(
         $(#[$doc])*
         #[derive(Debug, Clone, Copy)]
         pub struct $swizzle;
@@ -61,26 +59,22 @@ macro_rules! swizzles {
         impl Swizzle for $swizzle {
             const BITS: u32 = $bits;
             const BASE: u32 = $base;
-            const SHIFT: u32 = $shift;
         }
     )*};
 }
 
 swizzles! {
     /// Rows as they are. Eight rows of 128 bytes or more lie in the same banks: an 8-way conflict.
-    Unswizzled 0 4 0;
+    Unswizzled 0 4;
     /// TMA's 32-byte swizzle, for rows of 32 bytes: `a ^= ((a >> 7) & 1) << 4`.
-    Swizzle32 1 4 0;
+    Swizzle32 1 4;
     /// TMA's 64-byte swizzle, for rows of 64 bytes: `a ^= ((a >> 7) & 3) << 4`.
-    Swizzle64 2 4 0;
+    Swizzle64 2 4;
     /// TMA's 128-byte swizzle, for rows of 128 bytes and more: `a ^= ((a >> 7) & 7) << 4`.
-    Swizzle128 3 4 0;
+    Swizzle128 3 4;
     /// For lines of 128 bytes and more from which lanes read elements of 32 or 64 bits, four lines at once: pieces of 32 bytes,
     /// by the line's number modulo 4.
-    SwizzleWords 2 5 0;
-    /// For lines of 128 bytes and more from which lanes read bytes, lines 0, 4, 8 and 12 at once: chunks of 16 bytes, by the
-    /// line's number divided by 4, modulo 4.
-    SwizzleBytes 2 4 2;
+    SwizzleWords 2 5;
 }
 
 #[cfg(test)]
@@ -116,7 +110,6 @@ mod tests {
             }
             for pitch in [128, 256, 384, 512] {
                 $check::<SwizzleWords>(pitch);
-                $check::<SwizzleBytes>(pitch);
             }
         };
     }
@@ -151,21 +144,18 @@ mod tests {
     /// As lanes read a fragment across K: lane `l` an element of line `l % 4`, and `l / 4` in it.
     #[test]
     fn elements_of_four_lines_lie_in_different_banks() {
-        fn banks<S: Swizzle>(lanes: std::ops::Range<u32>, bytes: u32, lines: u32) -> usize {
-            let mut words: std::vec::Vec<u32> =
-                lanes.map(|lane| swizzled::<S>(lane % 4 * lines * 256 + lane / 4 * bytes, 256) / 4).collect();
-            words.dedup();
+        fn banks<S: Swizzle>(lanes: std::ops::Range<u32>, bytes: u32) -> usize {
+            let words: std::vec::Vec<u32> =
+                lanes.map(|lane| swizzled::<S>(lane % 4 * 256 + lane / 4 * bytes, 256) / 4).collect();
             let mut banks = [0; 32];
             words.iter().for_each(|word| banks[*word as usize % 32] += 1);
             *banks.iter().max().unwrap()
         }
-        assert_eq!(banks::<SwizzleWords>(0..32, 4, 1), 1);
+        assert_eq!(banks::<SwizzleWords>(0..32, 4), 1);
         // Half a warp at a time.
-        assert_eq!(banks::<SwizzleWords>(0..16, 8, 1), 1);
-        assert_eq!(banks::<SwizzleWords>(16..32, 8, 1), 1);
-        // Two of them are the same word.
-        assert!(banks::<SwizzleBytes>(0..32, 1, 4) <= 4);
-        assert!(banks::<Swizzle128>(0..32, 4, 1) > 1);
+        assert_eq!(banks::<SwizzleWords>(0..16, 8), 1);
+        assert_eq!(banks::<SwizzleWords>(16..32, 8), 1);
+        assert!(banks::<Swizzle128>(0..32, 4) > 1);
     }
 
     #[test]

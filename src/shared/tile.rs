@@ -128,7 +128,7 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order> Sha
     /// A number of lines after which the swizzle repeats: elements so far apart lie a constant number of bytes apart.
     pub(crate) const PERIOD: usize = {
         let pitch = Self::PITCH * T::Width::BYTES;
-        let (pattern, whole_lines) = (1 << (S::BITS + S::SHIFT), pitch.is_multiple_of(128));
+        let (pattern, whole_lines) = (1 << S::BITS, pitch.is_multiple_of(128));
         let mut lines = if whole_lines { pattern } else { 1 };
         while !whole_lines && !(lines * pitch).is_multiple_of(128 * pattern) {
             lines *= 2;

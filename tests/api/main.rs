@@ -4,4 +4,5 @@ mod fill;
 mod fragments;
 mod kernels;
 mod parameters;
+mod runs;
 mod shared_layout;

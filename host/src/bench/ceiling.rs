@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use anyhow::Result;
 use half::{bf16, f16};
-use ptx_matrix_kernels::ceiling::{A_ELEMENTS, B_ELEMENTS, PRODUCTS, ceiling_bf16, ceiling_f16};
+use ptx_matrix::tf32;
+use ptx_matrix_kernels::ceiling::{PRODUCTS, ceiling_bf16, ceiling_f16, ceiling_s8, ceiling_tf32, elements};
 
 use super::data::normal;
 use super::measure::{Timer, launches_for};
@@ -18,8 +19,8 @@ const ROUNDS: usize = 5;
 /// How long the products are measured at least: the driver renews the clock that it tells only now and then.
 const BATCH: Duration = Duration::from_millis(100);
 
-/// Operations of one `mma.sync` of m16n8k16.
-const OPERATIONS: f64 = 2.0 * 16.0 * 8.0 * 16.0;
+/// Operations of one `mma.sync` of m16n8, for each of its K.
+const OPERATIONS: f64 = 2.0 * 16.0 * 8.0;
 
 /// What a GPU reached, and the clock at which it did.
 #[derive(Clone, Debug)]
@@ -44,6 +45,10 @@ pub struct Ceilings {
     pub f16: Ceiling,
     /// `mma.sync` of m16n8k16, bf16 into f32.
     pub bf16: Ceiling,
+    /// `mma.sync` of m16n8k8, tf32 into f32.
+    pub tf32: Ceiling,
+    /// `mma.sync` of m16n8k32, s8 into s32.
+    pub s8: Ceiling,
     /// Bytes a second, read and written, of a copy from memory to memory.
     pub copy: f64,
 }
@@ -57,16 +62,18 @@ impl Ceilings {
         let mut out = stream.filled::<f32>(blocks as usize * 256, 0)?;
 
         macro_rules! products {
-            ($kernel:ident $type:ident $element:expr) => {{
-                let a = stream.upload(&normal($element, A_ELEMENTS, 1))?;
-                let b = stream.upload(&normal($element, B_ELEMENTS, 2))?;
+            ($kernel:ident $type:ident $element:expr, $k:literal) => {{
+                let a = stream.upload(&normal($element, elements($k).0, 1))?;
+                let b = stream.upload(&normal($element, elements($k).1, 2))?;
                 let (a, b) = (a.cast_ref::<$type>(), b.cast_ref::<$type>());
-                products(timer, blocks, |rounds| Ok($kernel::launch(&queue, blocks, a, b, &mut out, rounds)?))?
+                products(timer, blocks, $k, |rounds| Ok($kernel::launch(&queue, blocks, a, b, &mut out, rounds)?))?
             }};
         }
         Ok(Ceilings {
-            f16: products!(ceiling_f16 f16 Element::F16),
-            bf16: products!(ceiling_bf16 bf16 Element::Bf16),
+            f16: products!(ceiling_f16 f16 Element::F16, 16),
+            bf16: products!(ceiling_bf16 bf16 Element::Bf16, 16),
+            tf32: products!(ceiling_tf32 tf32 Element::Tf32, 8),
+            s8: products!(ceiling_s8 i8 Element::S8, 32),
             copy: copy(stream, timer)?,
         })
     }
@@ -76,18 +83,30 @@ impl Ceilings {
         match ty {
             Type::F16 | Type::F16F32 => Some(&self.f16),
             Type::Bf16 | Type::Bf16F32 => Some(&self.bf16),
+            Type::Tf32 => Some(&self.tf32),
+            Type::S8 => Some(&self.s8),
             _ => None,
         }
+    }
+
+    /// All ceilings of products, and of what.
+    pub fn named(&self) -> [(&'static str, &Ceiling); 4] {
+        [
+            ("f16 into f32", &self.f16),
+            ("bf16 into f32", &self.bf16),
+            ("tf32 into f32", &self.tf32),
+            ("s8 into s32", &self.s8),
+        ]
     }
 }
 
 /// One launch of as many rounds as a batch takes.
-fn products(timer: &Timer<'_>, blocks: u32, mut launch: impl FnMut(u32) -> Result<()>) -> Result<Ceiling> {
+fn products(timer: &Timer<'_>, blocks: u32, k: usize, mut launch: impl FnMut(u32) -> Result<()>) -> Result<Ceiling> {
     let probe = 1000;
     launch(probe)?;
     let (took, _) = timer.time(|| launch(probe))?;
     let rounds = probe.saturating_mul(u32::try_from(launches_for(BATCH, took)).unwrap_or(u32::MAX));
-    let operations = f64::from(rounds) * f64::from(blocks) * 8.0 * PRODUCTS as f64 * OPERATIONS;
+    let operations = f64::from(rounds) * f64::from(blocks) * 8.0 * PRODUCTS as f64 * OPERATIONS * k as f64;
     let rounds: Vec<(Duration, Conditions)> =
         (0..ROUNDS).map(|_| timer.time(|| launch(rounds))).collect::<Result<_>>()?;
     let seconds = median(rounds.iter().map(|(took, _)| took.as_secs_f64())).expect("there is a round");

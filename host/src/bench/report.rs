@@ -181,7 +181,8 @@ pub(super) mod tests {
     pub(in super::super) fn example(side: usize) -> Vec<Row> {
         let conditions = Conditions { clock_mhz: Some(2000.0), ..Conditions::default() };
         let ceiling = Ceiling { tflops: 1000.0, conditions };
-        let ceilings = Ceilings { f16: ceiling.clone(), bf16: ceiling, copy: 4e12 };
+        let [f16, bf16, tf32, s8] = [(); 4].map(|()| ceiling.clone());
+        let ceilings = Ceilings { f16, bf16, tf32, s8, copy: 4e12 };
         let problem = Problem { ty: Type::Bf16, layout: Layout::Nn, shape: Shape::cube(side) };
         let all = [measured("cublas", Some(100.0)), measured("ours", Some(125.0)), measured("odd", None)];
         rows(&problem, &all, &ceilings, "cublas")

@@ -137,10 +137,10 @@ fn bench(arguments: &Arguments) -> Result<bool> {
     bench.rounds = arguments.rounds as usize;
     bench.batch = Duration::from_millis(arguments.batch);
     let ceilings = bench.ceilings()?;
-    for (name, ceiling) in [("f16", &ceilings.f16), ("bf16", &ceilings.bf16)] {
+    for (name, ceiling) in ceilings.named() {
         let clock =
             ceiling.conditions.clock_mhz.map_or_else(|| "an unknown clock".to_owned(), |mhz| format!("{mhz} MHz"));
-        println!("ceiling of mma.sync, {name} into f32: {:.1} TFLOP/s at {clock}", ceiling.tflops);
+        println!("ceiling of mma.sync, {name}: {:.1} TFLOP/s at {clock}", ceiling.tflops);
     }
     println!("copy within memory: {:.2} TB/s, read and written", ceilings.copy / 1e12);
 

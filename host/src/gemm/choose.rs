@@ -135,7 +135,7 @@ mod tests {
     }
 
     fn chosen(m: usize, n: usize, k: usize, workspace: usize) -> String {
-        let row_major = |kernel: &&Kernel| kernel.row_major == [true, true];
+        let row_major = |kernel: &&Kernel| kernel.takes(true, true);
         let (kernel, parts) = task(m, n, k).best(KERNELS.iter().filter(row_major), workspace).unwrap();
         Choice { kernel: kernel.name.to_owned(), parts }.to_string()
     }

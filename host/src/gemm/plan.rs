@@ -129,7 +129,7 @@ impl<T: Multiply<O>, O: Output> Plan<T, O> {
     }
 
     fn numbers(&self) -> Numbers<O::Sum> {
-        let Gemm { m, n, k, batches, alpha, beta, bias_of_rows, activation, .. } = self.gemm;
+        let Gemm { m, n, k, batches, a, b, alpha, beta, bias_of_rows, activation, .. } = self.gemm;
         let parts = self.kernel.map_or(1, |(_, parts)| parts);
         let step = self.kernel.map_or(1, |(kernel, _)| kernel.tile[2]);
         let matrices = self.gemm.matrices();
@@ -143,6 +143,7 @@ impl<T: Multiply<O>, O: Output> Plan<T, O> {
             batch_strides: matrices.map(|(_, _, layout)| layout.batch_stride),
             alpha,
             beta,
+            row_major: [a, b].map(Layout::is_row_major),
             bias_of_rows,
             activation,
         }

@@ -98,7 +98,7 @@ impl Trial {
 fn input<T>(random: &mut SmallRng, (rows, cols): (usize, usize)) -> Layout {
     let by_row = random.random();
     let (lines, length) = if by_row { (rows, cols) } else { (cols, rows) };
-    let multiple = 16 / size_of::<T>();
+    let multiple = if random.random() { 16 / size_of::<T>() } else { 1 };
     let mut gap = |most: usize| multiple * random.random_range(0..most);
     let stride = length.next_multiple_of(multiple) + gap(3);
     let (apart, start) = (lines * stride + gap(3), gap(4));

@@ -12,6 +12,7 @@ use std::borrow::{Borrow, BorrowMut};
 
 use element::TrialElement;
 use half::{bf16, f16};
+use ptx_matrix::F8E4M3;
 use ptx_matrix_kernels::gemm::{Multiply, Output};
 
 use crate::gemm::{Choice, Gemm, GemmDevice, GemmError, Layout, Operands};
@@ -23,13 +24,17 @@ type Run<D> = fn(&D, u64, usize) -> Result<(), String>;
 
 /// Draws trial `seed` with sides up to `longest`, and runs it. What went wrong is told with what was tried.
 pub fn run<D: GemmDevice>(device: &D, seed: u64, longest: usize) -> Result<(), String> {
-    let products: [Run<D>; 6] = [
+    let products: [Run<D>; 10] = [
         of::<D, bf16, bf16>,
         of::<D, f16, f16>,
         of::<D, f32, f32>,
         of::<D, f64, f64>,
+        of::<D, i8, i32>,
+        of::<D, F8E4M3, bf16>,
         of::<D, bf16, f32>,
         of::<D, f16, f32>,
+        of::<D, F8E4M3, f16>,
+        of::<D, F8E4M3, f32>,
     ];
     products[(seed % products.len() as u64) as usize](device, seed, longest)
 }

@@ -33,6 +33,9 @@ pub(super) fn compare<T: TrialElement, O: Output + TrialElement>(
                     got == expected || got.is_nan() && expected.is_nan()
                 } else if tolerance == 0.0 {
                     got == O::of(expected).number()
+                } else if got.is_infinite() {
+                    // Beyond the largest number of D's type, or so near to it that the sum may be.
+                    got == O::of(expected + tolerance.copysign(expected)).number()
                 } else {
                     let (part, least) = O::ROUNDING;
                     (got - expected).abs() <= tolerance + part * (expected.abs() + tolerance) + least

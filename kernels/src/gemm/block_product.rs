@@ -16,11 +16,13 @@ const PAIR: usize = 2;
 type Factors<P, const I: usize, const J: usize> = ([<P as Product>::A; I], [[<P as Product>::B; PAIR]; J]);
 
 /// D = f(alpha A x B + beta C + bias), with sums that are rounded once.
-pub struct Problem<'k, P: Product, OA, OB> {
+pub struct Problem<'k, P: Product, A, B> {
+    /// K.
+    pub inner: usize,
     /// M x K.
-    pub a: GlobalMatrix<'k, P::Input, OA>,
+    pub a: A,
     /// K x N.
-    pub b: GlobalMatrix<'k, P::Input, OB>,
+    pub b: B,
     /// M x N.
     pub d: GlobalMatrixMut<'k, P::Output>,
     /// M x N, where the sums of A x B go as they are, instead of D's elements to D.
@@ -51,7 +53,7 @@ pub fn block_product<
 >(
     block: &Block,
     stages: SharedRing<Stage<P, OA, OB, M, N, K>, STAGES>,
-    problem: &Problem<'k, P, OA, OB>,
+    problem: &Problem<'k, P, SA::Matrix, SB::Matrix>,
 ) {
     let (tall, wide, long) = (P::Shape::M, PAIR * P::Shape::N, P::Shape::K);
     const {
@@ -61,7 +63,7 @@ pub fn block_product<
         assert!(K.is_multiple_of(2 * P::Shape::K), "slices alternate between two sets of fragments");
     }
     let warp = block.warp();
-    let (rows, cols, inner) = (problem.d.rows(), problem.d.cols(), problem.a.cols());
+    let (rows, cols, inner) = (problem.d.rows(), problem.d.cols(), problem.inner);
     let (tile_row, tile_col) =
         raster(block.index().x, (GROUP_ROWS / M) as u32, rows.div_ceil(M) as u32, cols.div_ceil(N) as u32);
     let (top, left) = (tile_row as usize * M, tile_col as usize * N);
@@ -178,10 +180,11 @@ pub fn block_product<
         part.copy_to(warp, to, at);
         return;
     }
+    let d = problem.d;
     part.for_each(warp, |row, col, sum| {
         let (row, col) = (at.0 + row, at.1 + col);
         if row < rows && col < cols {
-            problem.d.set(row, col, epilogue.finish(row, col, sum));
+            d.set(row, col, epilogue.finish(row, col, sum));
         }
     });
 }

@@ -9,8 +9,8 @@ use ptx_matrix::launch::{Device, KernelInfo};
 pub struct Kernel {
     /// Its name.
     pub name: &'static str,
-    /// Whether A, and whether B, is row-major.
-    pub row_major: [bool; 2],
+    /// Whether A, and whether B, is row-major; none if they may be either.
+    pub row_major: Option<[bool; 2]>,
     /// Rows and columns of D that a block computes, and the K of its steps.
     pub tile: [usize; 3],
     /// The lines of A and B start at multiples of so many bytes.
@@ -30,7 +30,10 @@ impl PartialEq for Kernel {
 impl Kernel {
     /// Whether it takes A and B of these orders.
     pub const fn takes(&self, row_major_a: bool, row_major_b: bool) -> bool {
-        self.row_major[0] == row_major_a && self.row_major[1] == row_major_b
+        match self.row_major {
+            Some([a, b]) => a == row_major_a && b == row_major_b,
+            None => true,
+        }
     }
 
     /// Blocks that compute a product of `m` x `n`.
@@ -60,6 +63,8 @@ pub struct Numbers<S> {
     pub alpha: S,
     /// The factor of C.
     pub beta: S,
+    /// Whether A, and whether B, is row-major.
+    pub row_major: [bool; 2],
     /// Whether the bias has an element for each row; else for each column.
     pub bias_of_rows: bool,
     /// What is done last.

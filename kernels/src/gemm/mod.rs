@@ -19,6 +19,7 @@ pub use epilogue::{Activation, Number, Output};
 pub use list::{Buffers, Kernel, Multiply, Numbers};
 use product::*;
 use ptx_matrix::*;
+use source::*;
 
 /// The kernels: a row each, grouped by the elements of A and B, and of C, D and the bias. A group says how many such elements the
 /// `mma.sync` of a multiprocessor multiply in a cycle.
@@ -37,6 +38,8 @@ macro_rules! products {
         $($(
             /// D = f(alpha A x B + beta C + bias); or, if there is room for `sums`, the sums of each `k_part` of K: those of M x N
             /// row-major matrices, the products of a batch behind each other, for each part.
+            ///
+            /// A and B have the orders of the kernel's tiles, if its tiles come by chunks; else they are row-major as is said.
             ///
             /// Blocks (x, y, z) compute the tile x of the product y of a batch, from the part z of K. The matrices of the first product
             /// start `skip_a`, `skip_b` and `skip_d` (C's too) elements into the slices, and those of the next `batch_a`, `batch_b`
@@ -68,6 +71,8 @@ macro_rules! products {
                 batch_d: usize,
                 alpha: Sum<$product>,
                 beta: Sum<$product>,
+                row_major_a: u32,
+                row_major_b: u32,
                 bias_of_rows: u32,
                 activation: u32,
             ) {
@@ -75,13 +80,16 @@ macro_rules! products {
                 let before = part * k_part;
                 let (m, n, k) = (m as usize, n as usize, (k - before).min(k_part) as usize);
                 let (lda, ldb, ldd, before) = (lda as usize, ldb as usize, ldd as usize, before as usize);
-                let a = a.skip(skip_a + batch * batch_a + if $order_a::ROW_MAJOR { before } else { before * lda });
-                let b = b.skip(skip_b + batch * batch_b + if $order_b::ROW_MAJOR { before * ldb } else { before });
+                let (row_major_a, row_major_b) =
+                    (order!($source $order_a row_major_a), order!($source $order_b row_major_b));
+                let a = a.skip(skip_a + batch * batch_a + if row_major_a { before } else { before * lda });
+                let b = b.skip(skip_b + batch * batch_b + if row_major_b { before * ldb } else { before });
                 let before_d = skip_d + batch * batch_d;
                 let of_part = (part as usize * batches as usize + batch) * m * n;
                 let problem = Problem {
-                    a: GlobalMatrix::new(a, m, k, lda),
-                    b: GlobalMatrix::new(b, k, n, ldb),
+                    inner: k,
+                    a: matrix!($source row_major_a, a, m, k, lda),
+                    b: matrix!($source row_major_b, b, k, n, ldb),
                     d: GlobalMatrixMut::new(d.skip(before_d), m, n, ldd),
                     sums: (!sums.is_empty()).then(|| GlobalMatrixMut::new(sums.skip(of_part), m, n, n)),
                     epilogue: Epilogue {
@@ -113,9 +121,9 @@ macro_rules! products {
                 const PRODUCTS: f64 = $products;
                 const KERNELS: &'static [Kernel] = &[$(Kernel {
                     name: stringify!($kernel),
-                    row_major: [$order_a::ROW_MAJOR, $order_b::ROW_MAJOR],
+                    row_major: row_major!($source $order_a $order_b),
                     tile: [$m, $n, $k],
-                    alignment: alignment!($source),
+                    alignment: alignment!($source $input),
                     rate: $rate,
                     info: &$kernel::INFO,
                 }),*];
@@ -129,11 +137,13 @@ macro_rules! products {
                     let Numbers { sides: [m, n, k], k_part, parts, batches, alpha, beta, activation, .. } = *numbers;
                     let [lda, ldb, ldd] = numbers.strides;
                     let ([skip_a, skip_b, skip_d], [batch_a, batch_b, batch_d]) = (numbers.starts, numbers.batch_strides);
+                    let [row_major_a, row_major_b] = numbers.row_major;
                     let grid = (kernel.blocks(m, n), batches, parts);
                     match kernel.name {
                         $(stringify!($kernel) => $kernel::launch(
                             device, grid, a, b, c, bias, d, sums, m, n, k, k_part, batches, lda, ldb, ldd, skip_a, skip_b, skip_d,
-                            batch_a, batch_b, batch_d, alpha, beta, numbers.bias_of_rows.into(), activation as u32,
+                            batch_a, batch_b, batch_d, alpha, beta, row_major_a.into(), row_major_b.into(), numbers.bias_of_rows.into(),
+                            activation as u32,
                         ),)*
                         other => unreachable!("`{other}` is not in the list that kernels are chosen from"),
                     }
@@ -162,16 +172,52 @@ macro_rules! source {
     (chunks $tile:ident $bytes:expr) => { TileReader<'_, $tile, { $bytes / 16 }> };
     // The same through registers, on sm_75.
     (registers $tile:ident $bytes:expr) => { PieceReader<'_, $tile, u128, { $bytes / 16 }> };
+    // Lines start anywhere, and the matrix may have another order than the tile.
+    (doubles $tile:ident $bytes:expr) => { Words<'_, $tile, u64, { $bytes / 8 }> };
+    (words $tile:ident $bytes:expr) => { Words<'_, $tile, u32, { $bytes / 4 }> };
+    (halves $tile:ident $bytes:expr) => { Elements<'_, $tile, u16, { $bytes / 4 }, { $bytes / 2 }> };
+    (bytes $tile:ident $bytes:expr) => { Elements<'_, $tile, u8, { $bytes / 4 }, { $bytes }> };
+}
+
+/// Whether a factor is row-major: as its tiles, or as is said.
+macro_rules! order {
+    (chunks $order:ident $said:ident) => {{ let _ = $said; $order::ROW_MAJOR }};
+    (registers $order:ident $said:ident) => { order!(chunks $order $said) };
+    ($any:ident $order:ident $said:ident) => { $said != 0 };
+}
+
+/// A factor as its source takes it.
+macro_rules! matrix {
+    (chunks $row_major:ident, $($matrix:expr),*) => { GlobalMatrix::new($($matrix),*) };
+    (registers $row_major:ident, $($matrix:expr),*) => { GlobalMatrix::new($($matrix),*) };
+    ($any:ident $row_major:ident, $($matrix:expr),*) => { AnyOrder::new($row_major, $($matrix),*) };
 }
 
 /// What the lines of A and B start at multiples of, in bytes.
 #[cfg(not(target_arch = "nvptx64"))]
 macro_rules! alignment {
-    (chunks) => {
+    (chunks $input:ident) => {
         16
     };
-    (registers) => {
+    (registers $input:ident) => {
         16
+    };
+    ($any:ident $input:ident) => {
+        size_of::<$input>()
+    };
+}
+
+/// The orders of A and B, if only some will do.
+#[cfg(not(target_arch = "nvptx64"))]
+macro_rules! row_major {
+    (chunks $a:ident $b:ident) => {
+        Some([$a::ROW_MAJOR, $b::ROW_MAJOR])
+    };
+    (registers $a:ident $b:ident) => {
+        Some([$a::ROW_MAJOR, $b::ROW_MAJOR])
+    };
+    ($any:ident $a:ident $b:ident) => {
+        None
     };
 }
 
@@ -194,6 +240,7 @@ products! {
         gemm_bf16_nt_64x64 Half<bf16>, RowMajor x ColMajor, 64 x 64 x 64, 3 stages, warps of 32 x 32, 128 threads, 4 a multiprocessor, by chunks, "sm_80", 0.5;
         gemm_bf16_tn_64x64 Half<bf16>, ColMajor x RowMajor, 64 x 64 x 64, 3 stages, warps of 32 x 32, 128 threads, 4 a multiprocessor, by chunks, "sm_80", 0.5;
         gemm_bf16_tt_64x64 Half<bf16>, ColMajor x ColMajor, 64 x 64 x 64, 3 stages, warps of 32 x 32, 128 threads, 4 a multiprocessor, by chunks, "sm_80", 0.5;
+        gemm_bf16_any Half<bf16>, RowMajor x ColMajor, 128 x 128 x 32, 4 stages, warps of 64 x 32, 256 threads, 1 a multiprocessor, by halves, "sm_80", 0.15;
     }
     f16 into f16, 1024.0 a cycle, parts added by add_parts_f16 {
         gemm_f16_nn Half<f16>, RowMajor x RowMajor, 128 x 256 x 64, 4 stages, warps of 64 x 64, 256 threads, 1 a multiprocessor, by chunks, "sm_90", 0.9;
@@ -218,6 +265,7 @@ products! {
         gemm_f16_tn_on_sm_75 HalfOnTuring, ColMajor x RowMajor, 64 x 64 x 32, 2 stages, warps of 32 x 32, 128 threads, 3 a multiprocessor, by registers, "sm_75", 0.2;
         #[cfg(any(not(target_arch = "nvptx64"), not(target_feature = "sm_80")))]
         gemm_f16_tt_on_sm_75 HalfOnTuring, ColMajor x ColMajor, 64 x 64 x 32, 2 stages, warps of 32 x 32, 128 threads, 3 a multiprocessor, by registers, "sm_75", 0.2;
+        gemm_f16_any Half<f16>, RowMajor x ColMajor, 128 x 128 x 32, 4 stages, warps of 64 x 32, 256 threads, 1 a multiprocessor, by halves, "sm_80", 0.15;
     }
     bf16 into f32, 1024.0 a cycle, parts added by add_parts_f32 {
         gemm_bf16_f32_nn Half<bf16, f32>, RowMajor x RowMajor, 128 x 256 x 64, 4 stages, warps of 64 x 64, 256 threads, 1 a multiprocessor, by chunks, "sm_90", 0.9;
@@ -226,6 +274,7 @@ products! {
         gemm_bf16_f32_nt_64x64 Half<bf16, f32>, RowMajor x ColMajor, 64 x 64 x 64, 3 stages, warps of 32 x 32, 128 threads, 4 a multiprocessor, by chunks, "sm_80", 0.5;
         gemm_bf16_f32_tn_64x64 Half<bf16, f32>, ColMajor x RowMajor, 64 x 64 x 64, 3 stages, warps of 32 x 32, 128 threads, 4 a multiprocessor, by chunks, "sm_80", 0.5;
         gemm_bf16_f32_tt_64x64 Half<bf16, f32>, ColMajor x ColMajor, 64 x 64 x 64, 3 stages, warps of 32 x 32, 128 threads, 4 a multiprocessor, by chunks, "sm_80", 0.5;
+        gemm_bf16_f32_any Half<bf16, f32>, RowMajor x ColMajor, 128 x 128 x 32, 4 stages, warps of 64 x 32, 256 threads, 1 a multiprocessor, by halves, "sm_80", 0.15;
     }
     f16 into f32, 1024.0 a cycle, parts added by add_parts_f32 {
         gemm_f16_f32_nn Half<f16, f32>, RowMajor x RowMajor, 128 x 256 x 64, 4 stages, warps of 64 x 64, 256 threads, 1 a multiprocessor, by chunks, "sm_90", 0.9;
@@ -234,6 +283,7 @@ products! {
         gemm_f16_f32_nt_64x64 Half<f16, f32>, RowMajor x ColMajor, 64 x 64 x 64, 3 stages, warps of 32 x 32, 128 threads, 4 a multiprocessor, by chunks, "sm_80", 0.5;
         gemm_f16_f32_tn_64x64 Half<f16, f32>, ColMajor x RowMajor, 64 x 64 x 64, 3 stages, warps of 32 x 32, 128 threads, 4 a multiprocessor, by chunks, "sm_80", 0.5;
         gemm_f16_f32_tt_64x64 Half<f16, f32>, ColMajor x ColMajor, 64 x 64 x 64, 3 stages, warps of 32 x 32, 128 threads, 4 a multiprocessor, by chunks, "sm_80", 0.5;
+        gemm_f16_f32_any Half<f16, f32>, RowMajor x ColMajor, 128 x 128 x 32, 4 stages, warps of 64 x 32, 256 threads, 1 a multiprocessor, by halves, "sm_80", 0.15;
     }
     f32 into f32, 512.0 a cycle, parts added by add_parts_f32 {
         gemm_tf32_nt Tf32, RowMajor x ColMajor, 128 x 256 x 32, 4 stages, warps of 64 x 64, 256 threads, 1 a multiprocessor, by chunks, "sm_90", 0.9;
@@ -242,6 +292,7 @@ products! {
         gemm_tf32_nt_64x64 Tf32, RowMajor x ColMajor, 64 x 64 x 32, 3 stages, warps of 32 x 32, 128 threads, 3 a multiprocessor, by chunks, "sm_80", 0.5;
         gemm_tf32_tn_64x64 Tf32, ColMajor x RowMajor, 64 x 64 x 32, 3 stages, warps of 32 x 32, 128 threads, 3 a multiprocessor, by chunks, "sm_80", 0.5;
         gemm_tf32_tt_64x64 Tf32, ColMajor x ColMajor, 64 x 64 x 32, 3 stages, warps of 32 x 32, 128 threads, 3 a multiprocessor, by chunks, "sm_80", 0.5;
+        gemm_tf32_any Tf32, RowMajor x ColMajor, 64 x 64 x 32, 3 stages, warps of 32 x 32, 128 threads, 3 a multiprocessor, by words, "sm_80", 0.3;
     }
     f64 into f64, 128.0 a cycle, parts added by add_parts_f64 {
         gemm_f64_nn Double, RowMajor x RowMajor, 128 x 64 x 16, 4 stages, warps of 32 x 32, 256 threads, 1 a multiprocessor, by chunks, "sm_90", 0.9;
@@ -252,19 +303,24 @@ products! {
         gemm_f64_nt_64x64 DoubleOnAmpere, RowMajor x ColMajor, 64 x 64 x 16, 3 stages, warps of 32 x 32, 128 threads, 3 a multiprocessor, by chunks, "sm_80", 0.5;
         gemm_f64_tn_64x64 DoubleOnAmpere, ColMajor x RowMajor, 64 x 64 x 16, 3 stages, warps of 32 x 32, 128 threads, 3 a multiprocessor, by chunks, "sm_80", 0.5;
         gemm_f64_tt_64x64 DoubleOnAmpere, ColMajor x ColMajor, 64 x 64 x 16, 3 stages, warps of 32 x 32, 128 threads, 3 a multiprocessor, by chunks, "sm_80", 0.5;
+        gemm_f64_any DoubleOnAmpere, RowMajor x ColMajor, 64 x 64 x 16, 3 stages, warps of 32 x 32, 128 threads, 3 a multiprocessor, by doubles, "sm_80", 0.3;
     }
     i8 into i32, 2048.0 a cycle, parts added by add_parts_s32 {
         gemm_s8_nt Byte, RowMajor x ColMajor, 128 x 256 x 128, 4 stages, warps of 64 x 64, 256 threads, 1 a multiprocessor, by chunks, "sm_90", 0.9;
         gemm_s8_nt_64x64 Byte, RowMajor x ColMajor, 64 x 64 x 128, 3 stages, warps of 32 x 32, 128 threads, 3 a multiprocessor, by chunks, "sm_80", 0.5;
+        gemm_s8_any Byte, RowMajor x ColMajor, 128 x 128 x 64, 4 stages, warps of 64 x 32, 256 threads, 1 a multiprocessor, by bytes, "sm_80", 0.3;
     }
     F8E4M3 into bf16, 1024.0 a cycle, parts added by add_parts_bf16 {
-        gemm_e4m3_bf16_nt Eighth<bf16>, RowMajor x ColMajor, 128 x 64 x 128, 4 stages, warps of 32 x 32, 256 threads, 1 a multiprocessor, by chunks, "sm_90", 0.9;
+        gemm_e4m3_bf16_nt Eighth<bf16>, RowMajor x ColMajor, 128 x 64 x 128, 4 stages, warps of 32 x 32, 256 threads, 1 a multiprocessor, by chunks, "sm_90", 0.55;
         gemm_e4m3_bf16_nt_64x64 Eighth<bf16>, RowMajor x ColMajor, 64 x 64 x 128, 3 stages, warps of 32 x 32, 128 threads, 2 a multiprocessor, by chunks, "sm_89", 0.5;
+        gemm_e4m3_bf16_any Eighth<bf16>, RowMajor x ColMajor, 64 x 64 x 128, 3 stages, warps of 32 x 32, 128 threads, 2 a multiprocessor, by bytes, "sm_89", 0.3;
     }
     F8E4M3 into f16, 1024.0 a cycle, parts added by add_parts_f16 {
         gemm_e4m3_f16_nt_64x64 Eighth<f16>, RowMajor x ColMajor, 64 x 64 x 128, 3 stages, warps of 32 x 32, 128 threads, 2 a multiprocessor, by chunks, "sm_89", 0.5;
+        gemm_e4m3_f16_any Eighth<f16>, RowMajor x ColMajor, 64 x 64 x 128, 3 stages, warps of 32 x 32, 128 threads, 2 a multiprocessor, by bytes, "sm_89", 0.3;
     }
     F8E4M3 into f32, 1024.0 a cycle, parts added by add_parts_f32 {
         gemm_e4m3_f32_nt_64x64 Eighth<f32>, RowMajor x ColMajor, 64 x 64 x 128, 3 stages, warps of 32 x 32, 128 threads, 2 a multiprocessor, by chunks, "sm_89", 0.5;
+        gemm_e4m3_f32_any Eighth<f32>, RowMajor x ColMajor, 64 x 64 x 128, 3 stages, warps of 32 x 32, 128 threads, 2 a multiprocessor, by bytes, "sm_89", 0.3;
     }
 }

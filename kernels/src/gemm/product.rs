@@ -98,7 +98,7 @@ where
 }
 
 /// The swizzles that let a warp load fragments of elements of this width without bank conflicts: rows of 16 bytes for `ldmatrix`, or,
-/// where it does not make such fragments, elements of four lines.
+/// where it does not make such fragments, elements of four lines. (Bytes across K have conflicts in any; no kernel has such tiles.)
 pub trait Swizzled {
     /// Of tiles whose lines are along K.
     type Along: Swizzle;
@@ -115,7 +115,7 @@ macro_rules! swizzled {
     )*};
 }
 swizzled! {
-    Bits8 Swizzle128 SwizzleBytes;
+    Bits8 Swizzle128 Swizzle128;
     Bits16 Swizzle128 Swizzle128;
     Bits32 Swizzle128 SwizzleWords;
     Bits64 SwizzleWords SwizzleWords;

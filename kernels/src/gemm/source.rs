@@ -4,16 +4,13 @@ use ptx_matrix::*;
 
 /// Brings tiles of a matrix to shared memory, one behind the other.
 pub trait Source<'k, Tile: ReadTile>: Sized {
+    /// The matrix.
+    type Matrix: Copy;
     /// What a thread holds of a tile that is on its way.
     type Held;
 
     /// The source of the tiles from (row, col) of a matrix on.
-    fn new(
-        block: &Block,
-        matrix: GlobalMatrix<'k, Tile::Element, Tile::Order>,
-        at: (usize, usize),
-        along: Along,
-    ) -> Self;
+    fn new(block: &Block, matrix: Self::Matrix, at: (usize, usize), along: Along) -> Self;
 
     /// Goes on by so many tiles, or back.
     fn advance(&mut self, tiles: isize);
@@ -36,15 +33,11 @@ pub trait Source<'k, Tile: ReadTile>: Sized {
 
 /// Through registers: on any GPU.
 impl<'k, Tile: ReadTile, P: Piece, const COPIES: usize> Source<'k, Tile> for PieceReader<'k, Tile, P, COPIES> {
+    type Matrix = GlobalMatrix<'k, Tile::Element, Tile::Order>;
     type Held = Fetched<P, COPIES>;
 
     #[inline(always)]
-    fn new(
-        block: &Block,
-        matrix: GlobalMatrix<'k, Tile::Element, Tile::Order>,
-        at: (usize, usize),
-        along: Along,
-    ) -> Self {
+    fn new(block: &Block, matrix: Self::Matrix, at: (usize, usize), along: Along) -> Self {
         PieceReader::new(block, matrix, at, along)
     }
 
@@ -92,15 +85,11 @@ mod asynchronous {
 
     /// Lines that start at multiples of 16 bytes.
     impl<'k, Tile: ReadTile, const COPIES: usize> Source<'k, Tile> for TileReader<'k, Tile, COPIES> {
+        type Matrix = GlobalMatrix<'k, Tile::Element, Tile::Order>;
         type Held = ();
 
         #[inline(always)]
-        fn new(
-            block: &Block,
-            matrix: GlobalMatrix<'k, Tile::Element, Tile::Order>,
-            at: (usize, usize),
-            along: Along,
-        ) -> Self {
+        fn new(block: &Block, matrix: Self::Matrix, at: (usize, usize), along: Along) -> Self {
             TileReader::new(block, matrix, at, along)
         }
 
@@ -132,4 +121,178 @@ mod asynchronous {
             wait::<N>(warp);
         }
     }
+
+    /// A matrix whose order is known when the kernel runs. The tiles that its elements come to are of one order.
+    #[derive(Clone, Copy)]
+    pub enum AnyOrder<'k, T: Element> {
+        /// The elements of a row are neighbours.
+        Rows(GlobalMatrix<'k, T, RowMajor>),
+        /// Those of a column are.
+        Cols(GlobalMatrix<'k, T, ColMajor>),
+    }
+
+    impl<'k, T: Element> AnyOrder<'k, T> {
+        /// The matrix of `rows` x `cols` at the start of a slice; its lines lie `stride` elements apart.
+        #[inline(always)]
+        pub fn new(row_major: bool, elements: Global<'k, T>, rows: usize, cols: usize, stride: usize) -> Self {
+            if row_major {
+                Self::Rows(GlobalMatrix::new(elements, rows, cols, stride))
+            } else {
+                Self::Cols(GlobalMatrix::new(elements, rows, cols, stride))
+            }
+        }
+    }
+
+    /// Lines that start anywhere, of elements that `cp.async` copies, as `P`: of 4 and of 8 bytes.
+    pub enum Words<'k, Tile: ReadTile, P: AsyncPiece, const COPIES: usize> {
+        /// Of rows.
+        Rows(PieceReader<'k, Tile, P, COPIES, RowMajor>),
+        /// Of columns.
+        Cols(PieceReader<'k, Tile, P, COPIES, ColMajor>),
+    }
+
+    impl<'k, Tile: ReadTile, P: AsyncPiece, const COPIES: usize> Source<'k, Tile> for Words<'k, Tile, P, COPIES> {
+        type Matrix = AnyOrder<'k, Tile::Element>;
+        type Held = ();
+
+        #[inline(always)]
+        fn new(block: &Block, matrix: Self::Matrix, at: (usize, usize), along: Along) -> Self {
+            match matrix {
+                AnyOrder::Rows(matrix) => Self::Rows(PieceReader::new(block, matrix, at, along)),
+                AnyOrder::Cols(matrix) => Self::Cols(PieceReader::new(block, matrix, at, along)),
+            }
+        }
+
+        #[inline(always)]
+        fn advance(&mut self, tiles: isize) {
+            match self {
+                Self::Rows(reader) => reader.advance(tiles),
+                Self::Cols(reader) => reader.advance(tiles),
+            }
+        }
+
+        #[inline(always)]
+        fn fill(&self, block: &Block, tile: &Tile) {
+            self.fetch(block, tile, 0, 1);
+        }
+
+        #[inline(always)]
+        fn fetch(&self, block: &Block, tile: &Tile, part: usize, parts: usize) {
+            match self {
+                Self::Rows(reader) => reader.copy(block, tile, part, parts),
+                Self::Cols(reader) => reader.copy(block, tile, part, parts),
+            }
+        }
+
+        #[inline(always)]
+        fn put(&self, _: &Block, _: &Tile, (): &(), _: usize, _: usize) {}
+
+        #[inline(always)]
+        fn commit(warp: Warp<'_>) {
+            commit(warp);
+        }
+
+        #[inline(always)]
+        fn wait<const N: u32>(warp: Warp<'_>) {
+            wait::<N>(warp);
+        }
+    }
+
+    /// Lines that start anywhere, of smaller elements: where they are those of the tile and start at multiples of 4 bytes, in pieces
+    /// of that by `cp.async`, else element by element, as `P`, through registers.
+    pub enum Elements<'k, Tile: ReadTile, P: Piece, const WORDS: usize, const COPIES: usize> {
+        /// In pieces.
+        Words(PieceReader<'k, Tile, u32, WORDS>),
+        /// Element by element, of rows.
+        Rows(PieceReader<'k, Tile, P, COPIES, RowMajor>),
+        /// Likewise, of columns.
+        Cols(PieceReader<'k, Tile, P, COPIES, ColMajor>),
+    }
+
+    impl<'k, Tile, P, const WORDS: usize, const COPIES: usize> Source<'k, Tile> for Elements<'k, Tile, P, WORDS, COPIES>
+    where
+        Tile: ReadTile<Order: Select>,
+        P: Piece,
+    {
+        type Matrix = AnyOrder<'k, Tile::Element>;
+        type Held = Fetched<P, COPIES>;
+
+        #[inline(always)]
+        fn new(block: &Block, matrix: Self::Matrix, at: (usize, usize), along: Along) -> Self {
+            if let Some(matrix) = Tile::Order::select(matrix)
+                && matrix.lines_start_at_multiples_of(size_of::<u32>())
+            {
+                return Self::Words(PieceReader::new(block, matrix, at, along));
+            }
+            match matrix {
+                AnyOrder::Rows(matrix) => Self::Rows(PieceReader::new(block, matrix, at, along)),
+                AnyOrder::Cols(matrix) => Self::Cols(PieceReader::new(block, matrix, at, along)),
+            }
+        }
+
+        #[inline(always)]
+        fn advance(&mut self, tiles: isize) {
+            match self {
+                Self::Words(reader) => reader.advance(tiles),
+                Self::Rows(reader) => reader.advance(tiles),
+                Self::Cols(reader) => reader.advance(tiles),
+            }
+        }
+
+        #[inline(always)]
+        fn fill(&self, block: &Block, tile: &Tile) {
+            self.put(block, tile, &self.fetch(block, tile, 0, 1), 0, 1);
+        }
+
+        #[inline(always)]
+        fn fetch(&self, block: &Block, tile: &Tile, part: usize, parts: usize) -> Self::Held {
+            match self {
+                Self::Words(reader) => {
+                    reader.copy(block, tile, part, parts);
+                    Zeroable::zeroed()
+                }
+                Self::Rows(reader) => reader.fetch(block, part, parts),
+                Self::Cols(reader) => reader.fetch(block, part, parts),
+            }
+        }
+
+        #[inline(always)]
+        fn put(&self, block: &Block, tile: &Tile, held: &Self::Held, part: usize, parts: usize) {
+            match self {
+                Self::Words(_) => {}
+                Self::Rows(reader) => reader.put(block, tile, held, part, parts),
+                Self::Cols(reader) => reader.put(block, tile, held, part, parts),
+            }
+        }
+
+        #[inline(always)]
+        fn commit(warp: Warp<'_>) {
+            commit(warp);
+        }
+
+        #[inline(always)]
+        fn wait<const N: u32>(warp: Warp<'_>) {
+            wait::<N>(warp);
+        }
+    }
+
+    /// An order as a type, of a matrix that may be of another.
+    pub trait Select: Order {
+        /// The matrix, if it is of this order.
+        fn select<T: Element>(matrix: AnyOrder<'_, T>) -> Option<GlobalMatrix<'_, T, Self>>;
+    }
+    impl Select for RowMajor {
+        #[inline(always)]
+        fn select<T: Element>(matrix: AnyOrder<'_, T>) -> Option<GlobalMatrix<'_, T, Self>> {
+            if let AnyOrder::Rows(matrix) = matrix { Some(matrix) } else { None }
+        }
+    }
+    impl Select for ColMajor {
+        #[inline(always)]
+        fn select<T: Element>(matrix: AnyOrder<'_, T>) -> Option<GlobalMatrix<'_, T, Self>> {
+            if let AnyOrder::Cols(matrix) = matrix { Some(matrix) } else { None }
+        }
+    }
 }
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
+pub use asynchronous::{AnyOrder, Elements, Words};

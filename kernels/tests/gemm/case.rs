@@ -84,9 +84,9 @@ impl<T: Integral> Matrix<T> {
     /// Lines are rounded up to the alignment, and padded; what is between them must not be read.
     fn new((rows, cols): (usize, usize), row_major: bool, align: usize, case: &Case, seed: usize) -> Self {
         let (lines, length) = if row_major { (rows, cols) } else { (cols, rows) };
-        let stride = length.next_multiple_of(align) + case.padding;
-        let batch = lines * stride + case.padding;
-        let start = case.start;
+        let stride = length.next_multiple_of(align) + case.padding.next_multiple_of(align);
+        let batch = lines * stride + case.padding.next_multiple_of(align);
+        let start = case.start.next_multiple_of(align);
         let value = |line: usize, along: usize| ((line * 31 + along * 17 + line * along * 7 + seed) % 9) as i32 - 4;
         let elements = (0..start + case.batches * batch).map(|i| {
             let Some(i) = i.checked_sub(start) else { return T::POISON };
@@ -148,6 +148,7 @@ fn check_orders<T: Multiply<O> + Integral, O: Output + Integral>(
         batch_strides: [a.batch, b.batch, c.batch],
         alpha: O::Sum::of(alpha),
         beta: O::Sum::of(beta),
+        row_major: [row_a, row_b],
         bias_of_rows: case.bias_of_rows,
         activation: case.activation,
     };

@@ -57,6 +57,7 @@ fn a_kernel_activates() {
             batch_strides: [0; 3],
             alpha: 3.0,
             beta: 0.0,
+            row_major: [true; 2],
             bias_of_rows: false,
             activation,
         };
