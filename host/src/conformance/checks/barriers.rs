@@ -91,7 +91,7 @@ fn script<D: Device + 'static>(name: &str, most: u32) -> Check<D> {
                 model = before.after(code, step[1]).expect("a script that is right");
                 let arrives = !matches!(code, Step::Expect | Step::Complete);
                 // The phase that is going on is not over; the one before is, also before the first.
-                [if arrives { before.pending } else { NO_ARRIVAL }, if model.phase % 2 == 0 { 2 } else { 1 }]
+                [if arrives { before.pending } else { NO_ARRIVAL }, if model.phase.is_multiple_of(2) { 2 } else { 1 }]
             });
             bytes(&output.collect::<Vec<u32>>())
         }),
@@ -130,7 +130,7 @@ fn stages<D: Device + 'static>() -> Check<D> {
         }),
         reference: Box::new(|inputs| {
             let a = elements::<u32>(&inputs[0]);
-            let element = |index: usize| a[index / 192 * 64 + (index % 64 ^ 33)] * (index / 64 % 3 + 1) as u32;
+            let element = |index: usize| a[index / 192 * 64 + ((index % 64) ^ 33)] * (index / 64 % 3 + 1) as u32;
             bytes(&(0..ROWS * 3 * 64).map(element).collect::<Vec<u32>>())
         }),
     }
