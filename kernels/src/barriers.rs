@@ -96,7 +96,7 @@ pub fn barrier_stages(
     a: Global<u32>,
     out: GlobalMut<u32>,
 ) {
-    let (full, empty, all) = (full.init(block, 32), empty.init(block, 96), all.init(block, 128));
+    let (full, empty, all) = (full.init(block, 32), empty.init(block, 3), all.init(block, 128));
     let (warp, number) = (block.warp(), block.warp().index());
     let count = a.len() / 64;
     let mut turn = Turn::FIRST;
@@ -115,7 +115,10 @@ pub fn barrier_stages(
             let first = (row * 3 + number - 1) * 64;
             // Other lanes' elements, so that an order that is missing shows.
             stage.for_each(warp, |_, col, value| out.set(first + (col ^ 33), value * number as u32));
-            warp.each(|lane| empty.arrive(lane));
+            warp.sync();
+            warp.elect(|lane| {
+                empty.arrive(lane);
+            });
         }
         turn = turn.next();
     }

@@ -22,6 +22,10 @@ pub const CHUNKS: usize = ELEMENTS / 8;
 pub const GLOBAL: usize = 64;
 /// What a block leaves: those, and what each thread has made of what it read.
 pub const LEFT: usize = GLOBAL + WARPS * LANES;
+/// mbarriers, each for one phase.
+pub const SIGNALS: usize = 12;
+/// Arrivals at each.
+pub const ARRIVALS: u32 = 32;
 /// Words of a step.
 pub const WORDS: usize = 8;
 
@@ -48,6 +52,8 @@ pub mod step {
     pub const GLOBAL_SET: u32 = 15;
     pub const GLOBAL_SET_UNIFORM: u32 = 16;
     pub const GLOBAL_GET: u32 = 17;
+    pub const ARRIVE: u32 = 18;
+    pub const AWAIT: u32 = 19;
 }
 
 /// Which word of a step is what.
@@ -60,9 +66,9 @@ pub mod operand {
     pub const STRIDE: usize = 3;
     /// Which lanes.
     pub const MASK: usize = 4;
-    /// Of what the values are made.
+    /// Of what the values are made; the signal.
     pub const SEED: usize = 5;
-    /// How many: matrices, bytes of a copy, groups, threads that share the work.
+    /// How many: arrivals, matrices, bytes of a copy, groups, threads that share the work.
     pub const COUNT: usize = 6;
     /// `.trans`, `stmatrix`, how many elements of a copy there are.
     pub const FORM: usize = 7;
@@ -123,10 +129,12 @@ impl Places {
 pub fn run(
     block: &Block,
     #[shared] parts: SharedRing<Tile, PARTS>,
+    #[shared] signals: SharedRing<BarrierMemory, SIGNALS>,
     script: Global<u32>,
     source: Global<u16>,
     out: GlobalMut<u32>,
 ) {
+    let signals = signals.init(block, ARRIVALS);
     let warp = block.warp();
     let salt = block.index().x;
     let left = salt as usize * LEFT;
@@ -195,6 +203,17 @@ pub fn run(
                     *known = take_in(*known, out.get(lane, left + places.of(lane, GLOBAL)));
                 }
             }),
+            step::ARRIVE => {
+                let signal = signals.part(seed as usize);
+                warp.each(|lane| {
+                    if places.has(lane) {
+                        signal.arrive_times(lane, count as u32);
+                    }
+                });
+            }
+            step::AWAIT => {
+                signals.part(seed as usize).wait(warp, Phase::FIRST);
+            }
             _ => break,
         }
         at += WORDS;

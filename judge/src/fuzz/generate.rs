@@ -3,7 +3,7 @@
 use super::model::{Model, Violation, Wrong};
 use super::program::{Entry, Places, Program, Step, Threads};
 use fastrand::Rng;
-use ptx_matrix_judge_kernels::script::{CHUNKS, ELEMENTS, GLOBAL, PARTS, WARPS};
+use ptx_matrix_judge_kernels::script::{ARRIVALS, CHUNKS, ELEMENTS, GLOBAL, PARTS, SIGNALS, WARPS};
 
 /// A program in which the model finds nothing wrong. Where a step would be wrong, what mends it is put before it.
 pub fn program(random: &mut Rng) -> Program {
@@ -27,7 +27,7 @@ pub fn program(random: &mut Rng) -> Program {
                 break;
             };
             // One that cannot be mended, or would take too much, is left out.
-            for mend in mends(random, violation, wanted, warps) {
+            for mend in mends(random, &model, violation, wanted, warps) {
                 let mut mended = model.clone();
                 mended.run(mend);
                 if mended.violations().is_empty() {
@@ -41,11 +41,15 @@ pub fn program(random: &mut Rng) -> Program {
 }
 
 /// What may mend a violation, to be done before the step.
-fn mends(random: &mut Rng, violation: &Violation, wanted: Entry, warps: usize) -> Vec<Entry> {
+fn mends(random: &mut Rng, model: &Model, violation: &Violation, wanted: Entry, warps: usize) -> Vec<Entry> {
     let Entry::Warp(warp, step) = wanted else { return Vec::new() };
     let (block, own) = (Entry::BlockSync { without: None }, Entry::Warp(warp, Step::WarpSync));
     let land = |warp| [Entry::Warp(warp, Step::Commit), Entry::Warp(warp, Step::Wait { newest: 0 })];
     match violation {
+        Violation { wrong: Wrong::Race, between_warps: true, .. } if random.bool() => {
+            let tell = tell(random, model, warp, warps);
+            if tell.is_empty() { vec![block] } else { tell }
+        }
         Violation { wrong: Wrong::Race, between_warps: true, .. } => vec![block],
         Violation { wrong: Wrong::Race, .. } => vec![if random.u8(..4) == 0 { block } else { own }],
         Violation { wrong: Wrong::InFlight, between_warps: true, .. } => {
@@ -65,6 +69,44 @@ fn mends(random: &mut Rng, violation: &Violation, wanted: Entry, warps: usize) -
         }
         Violation { wrong: Wrong::Deadlock, .. } => Vec::new(),
     }
+}
+
+/// The other warps tell one what they did: by an mbarrier, if one is left.
+fn tell(random: &mut Rng, model: &Model, warp: usize, warps: usize) -> Vec<Entry> {
+    let Some(signal) = (0..SIGNALS).find(|&signal| model.lacks(signal) == ARRIVALS) else { return Vec::new() };
+    let others: Vec<usize> = (0..warps).filter(|&other| other != warp).collect();
+    let mut entries = Vec::new();
+    for (index, &other) in others.iter().enumerate() {
+        let share = ARRIVALS / others.len() as u32;
+        let arrivals = if index == 0 { ARRIVALS - share * (others.len() as u32 - 1) } else { share };
+        if arrivals == ARRIVALS && random.bool() {
+            // Each lane for itself.
+            entries.push(Entry::Warp(other, Step::Arrive { signal, mask: u32::MAX, times: 1 }));
+        } else {
+            // One lane for all.
+            entries.push(Entry::Warp(other, Step::WarpSync));
+            let mask = 1 << random.u32(..32);
+            entries.push(Entry::Warp(other, Step::Arrive { signal, mask, times: arrivals }));
+        }
+    }
+    entries.push(Entry::Warp(warp, Step::Await { signal }));
+    entries
+}
+
+/// Lanes that arrive somewhere, or a wait for an mbarrier at which all have.
+fn signal(random: &mut Rng, model: &Model) -> Option<Step> {
+    let signal = random.usize(..SIGNALS);
+    let lacks = model.lacks(signal);
+    if lacks == 0 {
+        return Some(Step::Await { signal });
+    }
+    let mask = match random.u8(..3) {
+        0 => u32::MAX,
+        1 => 1 << random.u32(..32),
+        _ => random.u32(1..),
+    };
+    let most = lacks / mask.count_ones();
+    (most > 0).then(|| Step::Arrive { signal, mask, times: if random.bool() { most } else { random.u32(1..=most) } })
 }
 
 fn seed(random: &mut Rng) -> u32 {
@@ -94,6 +136,11 @@ fn step(random: &mut Rng, model: &Model, warp: usize) -> Step {
     }
     if groups > 0 && random.u8(..5) == 0 {
         return Step::Wait { newest: random.usize(..groups.min(3)) };
+    }
+    if random.u8(..8) == 0
+        && let Some(step) = signal(random, model)
+    {
+        return step;
     }
     let part = random.usize(..PARTS);
     let threads = if random.u8(..3) == 0 { Threads::Block } else { Threads::Warp };
@@ -138,7 +185,9 @@ pub fn changed(random: &mut Rng, program: &Program) -> Program {
     let at = random.usize(..program.entries.len());
     let orders = |entry: &Entry| match entry {
         Entry::BlockSync { .. } => true,
-        Entry::Warp(_, step) => matches!(step, Step::WarpSync | Step::Wait { .. } | Step::Commit),
+        Entry::Warp(_, step) => {
+            matches!(step, Step::WarpSync | Step::Wait { .. } | Step::Commit | Step::Arrive { .. } | Step::Await { .. })
+        }
     };
     // Mostly what orders others.
     let ordering: Vec<usize> = (0..program.entries.len()).filter(|&at| orders(&program.entries[at])).collect();

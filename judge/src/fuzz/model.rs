@@ -3,11 +3,12 @@
 //! Written from PTX's rules, and sharing nothing with the simulator: every access to an element is kept, and each new one is
 //! compared with all of them. Two accesses of which one writes are in order if one thread makes both, one after the other;
 //! if `bar.warp.sync` is between them in the same warp; or if `bar.sync` is. `ldmatrix` and `stmatrix` belong to no thread of
-//! their warp in particular. A `cp.async` writes at some time from its start to the wait of its thread for its group.
+//! their warp in particular. And two accesses are in order if who makes the later one has waited for an mbarrier at which one arrived who
+//! had the earlier one behind it. A `cp.async` writes at some time from its start to the wait of its thread for its group.
 
 use super::program::{Entry, Places, Program, Step, Threads};
 use ptx_matrix_judge_kernels::script::{
-    CHUNKS, COLS, ELEMENTS, GLOBAL, LEFT, PARTS, ROWS, WARPS, factor, take_in, value,
+    ARRIVALS, CHUNKS, COLS, ELEMENTS, GLOBAL, LEFT, PARTS, ROWS, SIGNALS, WARPS, factor, take_in, value,
 };
 use std::collections::{BTreeSet, VecDeque};
 use std::iter::once;
@@ -56,6 +57,8 @@ struct Past {
     /// What it wrote.
     wrote: Option<u32>,
     time: Time,
+    /// The step that it is part of.
+    step: usize,
     /// The copy that it is.
     copy: Option<usize>,
 }
@@ -81,6 +84,23 @@ struct Copies {
     groups: VecDeque<Vec<Landing>>,
 }
 
+/// What a lane has behind it: of each step, the lanes whose part of it, a bit each.
+type Behind = Vec<u32>;
+
+fn join(into: &mut Behind, other: &Behind) {
+    into.resize(into.len().max(other.len()), 0);
+    into.iter_mut().zip(other).for_each(|(into, other)| *into |= other);
+}
+
+/// An mbarrier.
+#[derive(Debug, Clone, Default)]
+struct Signal {
+    arrived: u32,
+    awaited: bool,
+    /// What those who arrived had behind them.
+    told: Behind,
+}
+
 /// The state of one block, and what was wrong so far.
 #[derive(Debug, Clone)]
 pub struct Model {
@@ -90,8 +110,12 @@ pub struct Model {
     known: Vec<[u32; 32]>,
     times: [Time; WARPS],
     copies: [Copies; WARPS],
-    /// When each copy was waited for.
-    landed: Vec<Option<Time>>,
+    /// When each copy was waited for, and the step that did.
+    landed: Vec<Option<(Time, usize)>>,
+    /// Steps that were run.
+    steps: usize,
+    behind: Vec<Behind>,
+    signals: [Signal; SIGNALS],
     violations: BTreeSet<Violation>,
 }
 
@@ -122,6 +146,9 @@ impl Model {
             times: [(0, 0); WARPS],
             copies: Default::default(),
             landed: Vec::new(),
+            steps: 0,
+            behind: vec![Behind::new(); WARPS * 32],
+            signals: Default::default(),
             violations: BTreeSet::new(),
         }
     }
@@ -131,7 +158,8 @@ impl Model {
         let mut model = Model::new(block);
         program.entries.iter().for_each(|&entry| model.run(entry));
         let syncs = model.times.map(|time| time.0);
-        if syncs.iter().any(|&count| count != syncs[0]) {
+        let in_vain = |signal: &Signal| signal.awaited && signal.arrived < ARRIVALS;
+        if syncs.iter().any(|&count| count != syncs[0]) || model.signals.iter().any(in_vain) {
             model.note(Wrong::Deadlock, true, false);
         }
         model
@@ -153,6 +181,33 @@ impl Model {
         (!self.copies[warp].open.is_empty(), self.copies[warp].groups.len())
     }
 
+    /// The arrivals that an mbarrier lacks.
+    pub fn lacks(&self, signal: usize) -> u32 {
+        ARRIVALS - self.signals[signal].arrived
+    }
+
+    /// Whether an access, or the step in which it was waited for, lies behind another's.
+    fn is_behind(&self, past: &Past, step: usize, warp: usize, who: Who) -> bool {
+        let needed = match past.who {
+            Who::Lane(lane) => 1 << lane,
+            Who::Each | Who::Some => u32::MAX,
+        };
+        let lanes = match who {
+            Who::Lane(lane) => lane..lane + 1,
+            Who::Each | Who::Some => 0..32,
+        };
+        lanes
+            .into_iter()
+            .all(|lane| self.behind[warp * 32 + lane].get(step).is_some_and(|lanes| lanes & needed == needed))
+    }
+
+    /// Threads learn what each of them has behind it.
+    fn share_behind(&mut self, threads: impl Iterator<Item = usize> + Clone) {
+        let mut all = Behind::new();
+        threads.clone().for_each(|thread| join(&mut all, &self.behind[thread]));
+        threads.for_each(|thread| self.behind[thread].clone_from(&all));
+    }
+
     fn note(&mut self, wrong: Wrong, between_warps: bool, harmless: bool) {
         self.violations.insert(Violation { wrong, between_warps, harmless });
     }
@@ -169,11 +224,12 @@ impl Model {
             .is_some_and(|past| past.warp == warp && past.who == who && matches!(who, Who::Lane(_)));
         let mut found = Vec::new();
         for past in past {
-            let Some(time) = past.copy.map_or(Some(past.time), |copy| self.landed[copy]) else {
+            let done = past.copy.map_or(Some((past.time, past.step)), |copy| self.landed[copy]);
+            let Some((time, step)) = done else {
                 found.push((Wrong::InFlight, past.warp != warp, false));
                 continue;
             };
-            if past.wrote.is_none() && write.is_none() {
+            if past.wrote.is_none() && write.is_none() || self.is_behind(past, step, warp, who) {
                 continue;
             }
             if past.warp != warp {
@@ -204,8 +260,8 @@ impl Model {
     }
 
     fn remember(&mut self, cell: usize, warp: usize, who: Who, wrote: Option<u32>, copy: Option<usize>) {
-        let time = self.times[warp];
-        self.cells[cell].past.push(Past { warp, who, wrote, time, copy });
+        let (time, step) = (self.times[warp], self.steps);
+        self.cells[cell].past.push(Past { warp, who, wrote, time, step, copy });
     }
 
     fn read(&mut self, cell: usize, warp: usize, who: Who) -> u32 {
@@ -238,16 +294,41 @@ impl Model {
         match entry {
             Entry::BlockSync { without } => {
                 let warps = (0..WARPS).filter(|&warp| Some(warp) != without);
-                warps.for_each(|warp| self.times[warp].0 += 1);
+                for warp in warps {
+                    self.times[warp].0 += 1;
+                    // What other warps did before it, is behind by the time.
+                    self.share_behind(threads(warp));
+                }
             }
-            Entry::Warp(warp, step) => self.step(warp, step),
+            Entry::Warp(warp, step) => {
+                self.step(warp, step);
+                for (lane, thread) in threads(warp).enumerate() {
+                    let behind = &mut self.behind[thread];
+                    behind.resize(self.steps + 1, 0);
+                    behind[self.steps] = 1 << lane;
+                }
+                self.steps += 1;
+            }
         }
     }
 
     fn step(&mut self, warp: usize, step: Step) {
         let salt = self.salt;
         match step {
-            Step::WarpSync => self.times[warp].1 += 1,
+            Step::WarpSync => {
+                self.times[warp].1 += 1;
+                self.share_behind(threads(warp));
+            }
+            Step::Arrive { signal, mask, times } => {
+                let Signal { arrived, told, .. } = &mut self.signals[signal];
+                *arrived += mask.count_ones() * times;
+                let lanes = (0..32).filter(|lane| mask >> lane & 1 == 1);
+                lanes.for_each(|lane| join(told, &self.behind[warp * 32 + lane]));
+            }
+            Step::Await { signal } => {
+                self.signals[signal].awaited = true;
+                threads(warp).for_each(|thread| join(&mut self.behind[thread], &self.signals[signal].told));
+            }
             Step::Set { part, places, seed } => {
                 for (lane, element) in places.of(ELEMENTS) {
                     self.write(part * ELEMENTS + element, warp, Who::Lane(lane), value(salt, seed, lane).into());
@@ -328,7 +409,7 @@ impl Model {
                 let done = self.copies[warp].groups.len().saturating_sub(newest);
                 let landing: Vec<Landing> = self.copies[warp].groups.drain(..done).flatten().collect();
                 for Landing { copy, cell, value } in landing {
-                    self.landed[copy] = Some(self.times[warp]);
+                    self.landed[copy] = Some((self.times[warp], self.steps));
                     let cell = &mut self.cells[cell];
                     (cell.value, cell.written) = (value, true);
                 }
@@ -354,6 +435,11 @@ impl Model {
         let known = &mut self.known[warp][lane];
         *known = take_in(*known, read);
     }
+}
+
+/// The threads of a warp.
+fn threads(warp: usize) -> std::ops::Range<usize> {
+    warp * 32..warp * 32 + 32
 }
 
 /// What of `all` a warp's lanes do: each thread every so-manyeth.

@@ -112,6 +112,16 @@ pub enum Step {
     GlobalGet {
         places: Places,
     },
+    /// Lanes arrive at an mbarrier, each so many times.
+    Arrive {
+        signal: usize,
+        mask: u32,
+        times: u32,
+    },
+    /// Waits for an mbarrier.
+    Await {
+        signal: usize,
+    },
 }
 
 /// A part of a program.
@@ -209,6 +219,10 @@ fn words(step: Step) -> [u32; WORDS] {
             with(step::GLOBAL_SET_UNIFORM, &[(FIRST, element), (SEED, seed as usize)])
         }
         Step::GlobalGet { places } => with_places(step::GLOBAL_GET, places, &[]),
+        Step::Arrive { signal, mask, times } => {
+            with(step::ARRIVE, &[(SEED, signal), (MASK, mask as usize), (COUNT, times as usize)])
+        }
+        Step::Await { signal } => with(step::AWAIT, &[(SEED, signal)]),
     }
 }
 

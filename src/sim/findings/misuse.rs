@@ -1,7 +1,6 @@
 //! What can be wrong with a kernel.
 
 use crate::Grid;
-use crate::sim::memory::order::is_asynchronous;
 use crate::sim::memory::race::{Access, Lanes};
 use crate::sim::warps::divergence::WaitingLanes;
 use core::panic::Location;
@@ -69,15 +68,12 @@ pub enum Agent {
     WarpOfBlock(usize),
     /// Another block.
     OtherBlock(Grid),
-    /// An asynchronous copy.
-    Asynchronous,
 }
 
 impl Agent {
     /// Who made the earlier of two accesses in a block, seen from the later one.
     pub(in crate::sim) fn in_block(later: Access, earlier: Access) -> Self {
         match earlier.by {
-            _ if is_asynchronous(earlier.agent) => Agent::Asynchronous,
             _ if earlier.agent != later.agent => Agent::WarpOfBlock(earlier.agent),
             Lanes::One(lane) => Agent::LaneOfWarp(lane),
             Lanes::Each | Lanes::Together(_) => Agent::SameWarp,
@@ -91,7 +87,6 @@ impl fmt::Display for Agent {
             Agent::LaneOfWarp(lane) => write!(f, "lane {lane} of the same warp"),
             Agent::SameWarp => write!(f, "the same warp, all lanes together,"),
             Agent::WarpOfBlock(warp) => write!(f, "warp {warp}"),
-            Agent::Asynchronous => f.write_str("an asynchronous copy"),
             Agent::OtherBlock(block) => write!(f, "block {block}"),
         }
     }

@@ -1,7 +1,7 @@
 //! mbarriers: what has arrived at each, and who waits for which phase.
 
 use crate::sim::findings::{BarrierMisuse, Memory, Misuse};
-use crate::sim::memory::order::{Known, asynchronous, executing};
+use crate::sim::memory::order::{Known, executing};
 use crate::sim::record::note_lane;
 use crate::sim::warps::block::{BlockState, Waiting, WarpOfBlock};
 use crate::sim::warps::context::{current_lane, fail, with_block};
@@ -25,8 +25,6 @@ const VAIN_TESTS: u64 = 1 << 16;
 #[derive(Default)]
 pub(in crate::sim) struct Barriers {
     live: BTreeMap<u32, Barrier>,
-    /// How many there have been.
-    made: usize,
     /// Tests since something has happened to a barrier.
     vain_tests: u64,
 }
@@ -45,9 +43,6 @@ pub(in crate::sim) struct Barrier {
     told: Known,
     /// What all told who arrived in the phases before.
     over: Known,
-    /// What comes asynchronously counts as done by this agent.
-    #[allow(dead_code, reason = "bulk copies come next")]
-    agent: usize,
 }
 
 /// A phase that is waited for.
@@ -193,10 +188,8 @@ pub(crate) fn init(site: Site, form: &'static str, address: u32, count: u32) {
         if barriers.live.contains_key(&address) {
             return misuse(BarrierMisuse::InitialisedAgain);
         }
-        let agent = asynchronous(barriers.made);
-        barriers.made += 1;
         let (told, over) = (Known::default(), Known::default());
-        barriers.live.insert(address, Barrier { count, pending: count, bytes: 0, phase: 0, told, over, agent });
+        barriers.live.insert(address, Barrier { count, pending: count, bytes: 0, phase: 0, told, over });
         Ok(())
     });
     made.unwrap_or_else(|misuse| fail(site, misuse));
@@ -285,12 +278,4 @@ pub(crate) fn test_in_lane(site: Site, form: &'static str, address: u32, phase: 
         pause(site, form, None);
     }
     over
-}
-
-/// `fence.proxy.async`.
-pub(crate) fn fence_proxy(site: Site, form: &'static str) {
-    if !std::thread::panicking() {
-        note_lane(site, form);
-        with_block(|block| block.order.fence(block.running(), executing(current_lane())));
-    }
 }
