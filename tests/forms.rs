@@ -7,7 +7,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::fs;
 use std::path::Path;
-use std::process::Command;
 use std::thread;
 
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");
@@ -96,12 +95,7 @@ fn assemble(toolchain: &Toolchain, target: &str, version: &str, forms: &[&Form])
     forms.iter().for_each(|form| text.push_str(&form.kernel(&form.name())));
     let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("forms-{target}-{version}.ptx"));
     fs::write(&file, text).unwrap();
-    let mut ptxas: Command = toolchain.ptxas().command();
-    let output = ptxas.args(["-O0", "-arch", target, "-o", "/dev/null"]).arg(&file).output().unwrap();
-    if output.status.success() {
-        return Ok(());
-    }
-    Err(format!("{} forms for {target}:\n{}", forms.len(), String::from_utf8_lossy(&output.stderr)))
+    toolchain.assembles(target, &file).map_err(|error| format!("{} forms for {target}:\n{error}", forms.len()))
 }
 
 /// Every form for each of its targets, and with the PTX version from which on there is the form.

@@ -2,6 +2,7 @@
 
 mod build;
 mod bundle;
+mod coverage;
 mod doctor;
 mod fuzz;
 mod process;
@@ -37,6 +38,9 @@ enum Command {
     /// Make one folder with programs, PTX and scripts, which runs the conformance, the measurements, and the misuses under
     /// compute-sanitizer, on a machine that has an NVIDIA driver and no Rust.
     Bundle(bundle::Arguments),
+    /// List every legal form of every matrix instruction, and what was really done with it: run on the simulator and assembled for
+    /// each of its targets, now; run on hardware, as recorded. Fails if there is a hole.
+    Coverage(coverage::Arguments),
     /// Run random programs on the simulator, whose misuses are known, and see that it reports those and no others.
     Fuzz(fuzz::Arguments),
     /// Run kernels with one misuse each on the GPU, under each tool of compute-sanitizer, and record what these say.
@@ -72,6 +76,7 @@ fn run(command: Command) -> Result<ExitCode> {
         Command::Test(arguments) => test::run(&arguments),
         Command::Build(arguments) => build::run(&arguments),
         Command::Bundle(arguments) => bundle::run(&arguments),
+        Command::Coverage(arguments) => coverage::run(&arguments),
         Command::Fuzz(arguments) => fuzz::run(&arguments),
         Command::Sanitize(arguments) => sanitize::run(&arguments),
         Command::Doctor(arguments) => doctor::run(&arguments),

@@ -122,6 +122,15 @@ impl Toolchain {
         &self.cuda.ptxas
     }
 
+    /// Whether `ptxas` assembles a file for a target, such as `sm_110f`, which need not be one that kernels are built for; if
+    /// not, what it says.
+    pub fn assembles(&self, target: &str, ptx: &Path) -> Result<(), String> {
+        let mut ptxas = self.ptxas().command();
+        let output = ptxas.args(["-O0", "-arch", target, "-o", "/dev/null"]).arg(ptx).output();
+        let output = output.map_err(|error| error.to_string())?;
+        if output.status.success() { Ok(()) } else { Err(String::from_utf8_lossy(&output.stderr).into_owned()) }
+    }
+
     /// NVIDIA's disassembler; no build needs it.
     #[must_use]
     pub fn nvdisasm(&self) -> Option<&Tool> {

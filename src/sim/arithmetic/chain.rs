@@ -91,6 +91,7 @@ fn directed(a: f64, b: f64, c: f64, rounding: Rounding) -> f64 {
     let (large_magnitude, exponent) = (large.magnitude << up, large.exponent - up);
     let shift = small.exponent - exponent;
     let small_magnitude = match shift {
+        _ if small.magnitude == 0 => 0,
         0.. => small.magnitude << shift,
         -127..0 => small.magnitude >> -shift | u128::from(small.magnitude << (128 + shift) != 0),
         _ => u128::from(small.magnitude != 0),
