@@ -106,12 +106,12 @@ fn assert_code(error: &SimError, code: u8, row: usize, cols: (usize, usize), why
 }
 
 #[kernel(threads = 32, target = "sm_80")]
-fn halves(block: &Block, ordered: bool, word: u32) {
+fn halves(block: &Block, ordered: u32, word: u32) {
     let warp = block.warp();
     let metadata = Metadata::from_words(warp.each(|lane| if lane.id() == 9 { word } else { 0x4444_4444 }));
     let (a, b) = (FragmentSparseA::<M16N8K16, f16>::zero(), FragmentB::<M16N8K16, f16>::zero());
     let mut acc = Accumulator::<M16N8K16, f32>::zero();
-    if ordered {
+    if ordered == 1 {
         MmaSparse::<_, f16, f16, _>::accumulate::<1>(warp, &mut acc, &a, &b, &metadata); // <- ordered
     } else {
         MmaSparse::<_, f16, f16, _, Plain, AnyOrder>::accumulate::<1>(warp, &mut acc, &a, &b, &metadata); // <- any order
@@ -121,7 +121,7 @@ fn halves(block: &Block, ordered: bool, word: u32) {
 #[test]
 fn a_part_that_is_named_twice() {
     for code in [0b0000, 0b0101, 0b1010, 0b1111] {
-        for (ordered, marker) in [(true, "ordered"), (false, "any order")] {
+        for (ordered, marker) in [(1, "ordered"), (0, "any order")] {
             let error = halves::simulate(1, ordered, 0x4444_4444 & !0xf00 | u32::from(code) << 8).unwrap_err();
             assert_at(&error, marker, 0, 0, Some(9));
             assert_code(&error, code, 2, (8, 11), "one part twice");
@@ -133,8 +133,8 @@ fn a_part_that_is_named_twice() {
 fn parts_that_are_not_in_order() {
     for code in [0b0001, 0b0010, 0b0011, 0b0110, 0b0111, 0b1011] {
         let word = 0x4444_4444 & !0xf00_0000 | u32::from(code) << 24;
-        assert_code(&halves::simulate(1, true, word).unwrap_err(), code, 10, (8, 11), "the later part first");
-        halves::simulate(1, false, word).check();
+        assert_code(&halves::simulate(1, 1, word).unwrap_err(), code, 10, (8, 11), "the later part first");
+        halves::simulate(1, 0, word).check();
     }
 }
 
