@@ -65,7 +65,7 @@ macro_rules! integers {
 
             #[inline(always)]
             fn try_from(value: i32) -> Result<Self, i32> {
-                if value < $least || value > $greatest { Err(value) } else { Ok(Self(value as $held)) }
+                if ($least..=$greatest).contains(&value) { Ok(Self(value as $held)) } else { Err(value) }
             }
         }
     )*};
@@ -151,10 +151,10 @@ mod tests {
             for slot in 0..32 / bits {
                 let mut register = 0;
                 T::Width::pack(&mut register, slot, ones.to_bits());
-                assert_eq!(register, ((1u64 << bits) - 1 << (slot * bits)) as u32);
+                assert_eq!(register, (((1u64 << bits) - 1) << (slot * bits)) as u32);
                 let mut register = u32::MAX;
                 T::Width::pack(&mut register, slot, 0);
-                assert_eq!(register, !((1u64 << bits) - 1 << (slot * bits)) as u32);
+                assert_eq!(register, !(((1u64 << bits) - 1) << (slot * bits)) as u32);
                 assert_eq!(T::Width::unpack(register, slot), 0);
             }
         }

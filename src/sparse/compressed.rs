@@ -195,7 +195,7 @@ mod tests {
     #[test]
     fn what_is_compressed_is_the_same_matrix() {
         check(|value| tf32::from_f32(value.into()));
-        check(|value| f16::from(value));
+        check(f16::from);
         check(|value| value);
         check(|value| s4::new(value as i8 - 8));
     }

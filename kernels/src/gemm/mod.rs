@@ -190,7 +190,7 @@ macro_rules! order {
 macro_rules! matrix {
     (chunks $row_major:ident, $($matrix:expr),*) => { GlobalMatrix::new($($matrix),*) };
     (registers $row_major:ident, $($matrix:expr),*) => { GlobalMatrix::new($($matrix),*) };
-    ($any:ident $row_major:ident, $($matrix:expr),*) => { AnyOrder::new($row_major, $($matrix),*) };
+    ($any:ident $row_major:ident, $($matrix:expr),*) => { InAnyOrder::new($row_major, $($matrix),*) };
 }
 
 /// What the lines of A and B start at multiples of, in bytes.

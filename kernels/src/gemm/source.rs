@@ -124,14 +124,14 @@ mod asynchronous {
 
     /// A matrix whose order is known when the kernel runs. The tiles that its elements come to are of one order.
     #[derive(Clone, Copy)]
-    pub enum AnyOrder<'k, T: Element> {
+    pub enum InAnyOrder<'k, T: Element> {
         /// The elements of a row are neighbours.
         Rows(GlobalMatrix<'k, T, RowMajor>),
         /// Those of a column are.
         Cols(GlobalMatrix<'k, T, ColMajor>),
     }
 
-    impl<'k, T: Element> AnyOrder<'k, T> {
+    impl<'k, T: Element> InAnyOrder<'k, T> {
         /// The matrix of `rows` x `cols` at the start of a slice; its lines lie `stride` elements apart.
         #[inline(always)]
         pub fn new(row_major: bool, elements: Global<'k, T>, rows: usize, cols: usize, stride: usize) -> Self {
@@ -152,14 +152,14 @@ mod asynchronous {
     }
 
     impl<'k, Tile: ReadTile, P: AsyncPiece, const COPIES: usize> Source<'k, Tile> for Words<'k, Tile, P, COPIES> {
-        type Matrix = AnyOrder<'k, Tile::Element>;
+        type Matrix = InAnyOrder<'k, Tile::Element>;
         type Held = ();
 
         #[inline(always)]
         fn new(block: &Block, matrix: Self::Matrix, at: (usize, usize), along: Along) -> Self {
             match matrix {
-                AnyOrder::Rows(matrix) => Self::Rows(PieceReader::new(block, matrix, at, along)),
-                AnyOrder::Cols(matrix) => Self::Cols(PieceReader::new(block, matrix, at, along)),
+                InAnyOrder::Rows(matrix) => Self::Rows(PieceReader::new(block, matrix, at, along)),
+                InAnyOrder::Cols(matrix) => Self::Cols(PieceReader::new(block, matrix, at, along)),
             }
         }
 
@@ -214,7 +214,7 @@ mod asynchronous {
         Tile: ReadTile<Order: Select>,
         P: Piece,
     {
-        type Matrix = AnyOrder<'k, Tile::Element>;
+        type Matrix = InAnyOrder<'k, Tile::Element>;
         type Held = Fetched<P, COPIES>;
 
         #[inline(always)]
@@ -225,8 +225,8 @@ mod asynchronous {
                 return Self::Words(PieceReader::new(block, matrix, at, along));
             }
             match matrix {
-                AnyOrder::Rows(matrix) => Self::Rows(PieceReader::new(block, matrix, at, along)),
-                AnyOrder::Cols(matrix) => Self::Cols(PieceReader::new(block, matrix, at, along)),
+                InAnyOrder::Rows(matrix) => Self::Rows(PieceReader::new(block, matrix, at, along)),
+                InAnyOrder::Cols(matrix) => Self::Cols(PieceReader::new(block, matrix, at, along)),
             }
         }
 
@@ -279,20 +279,20 @@ mod asynchronous {
     /// An order as a type, of a matrix that may be of another.
     pub trait Select: Order {
         /// The matrix, if it is of this order.
-        fn select<T: Element>(matrix: AnyOrder<'_, T>) -> Option<GlobalMatrix<'_, T, Self>>;
+        fn select<T: Element>(matrix: InAnyOrder<'_, T>) -> Option<GlobalMatrix<'_, T, Self>>;
     }
     impl Select for RowMajor {
         #[inline(always)]
-        fn select<T: Element>(matrix: AnyOrder<'_, T>) -> Option<GlobalMatrix<'_, T, Self>> {
-            if let AnyOrder::Rows(matrix) = matrix { Some(matrix) } else { None }
+        fn select<T: Element>(matrix: InAnyOrder<'_, T>) -> Option<GlobalMatrix<'_, T, Self>> {
+            if let InAnyOrder::Rows(matrix) = matrix { Some(matrix) } else { None }
         }
     }
     impl Select for ColMajor {
         #[inline(always)]
-        fn select<T: Element>(matrix: AnyOrder<'_, T>) -> Option<GlobalMatrix<'_, T, Self>> {
-            if let AnyOrder::Cols(matrix) = matrix { Some(matrix) } else { None }
+        fn select<T: Element>(matrix: InAnyOrder<'_, T>) -> Option<GlobalMatrix<'_, T, Self>> {
+            if let InAnyOrder::Cols(matrix) = matrix { Some(matrix) } else { None }
         }
     }
 }
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
-pub use asynchronous::{AnyOrder, Elements, Words};
+pub use asynchronous::{Elements, InAnyOrder, Words};
