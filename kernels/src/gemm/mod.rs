@@ -1,7 +1,7 @@
 //! Matrix products of any size on `mma.sync`: D = f(alpha A x B + beta C + bias).
 //!
-//! [`table`](self) below lists the kernels. Each is a [`block_product`](block_product::block_product) of some kind of
-//! [`Product`](product::Product), with tiles from some [`Source`](source::Source), and an [`Epilogue`](epilogue::Epilogue).
+//! The table `products!` below lists the kernels. Each is a `block_product` of some kind of `Product`, with tiles from some `Source`, and
+//! an `Epilogue`: a file each.
 
 mod add_parts;
 mod block_product;
@@ -43,7 +43,7 @@ macro_rules! products {
             ///
             /// Blocks (x, y, z) compute the tile x of the product y of a batch, from the part z of K. The matrices of the first product
             /// start `skip_a`, `skip_b` and `skip_d` (C's too) elements into the slices, and those of the next `batch_a`, `batch_b`
-            /// and `batch_d` further on. See [`Epilogue`] for the others.
+            /// and `batch_d` further on. See `Epilogue` for the others.
             $(#[$built])?
             #[kernel(threads = $threads, min_blocks = $blocks, target = $target)]
             pub fn $kernel(
