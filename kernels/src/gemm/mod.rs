@@ -288,7 +288,7 @@ products! {
         gemm_tf32_nt_64x64 Tf32, RowMajor x ColMajor, 64 x 64 x 32, 3 stages, warps of 32 x 32, 128 threads, 3 a multiprocessor, by chunks, "sm_80", 0.5;
         gemm_tf32_tn_64x64 Tf32, ColMajor x RowMajor, 64 x 64 x 32, 3 stages, warps of 32 x 32, 128 threads, 3 a multiprocessor, by chunks, "sm_80", 0.5;
         gemm_tf32_tt_64x64 Tf32, ColMajor x ColMajor, 64 x 64 x 32, 3 stages, warps of 32 x 32, 128 threads, 3 a multiprocessor, by chunks, "sm_80", 0.5;
-        gemm_tf32_any Tf32, RowMajor x ColMajor, 64 x 64 x 32, 3 stages, warps of 32 x 32, 128 threads, 3 a multiprocessor, by words, "sm_80", 0.3;
+        gemm_tf32_any Tf32, RowMajor x ColMajor, 64 x 64 x 32, 3 stages, warps of 32 x 32, 128 threads, 2 a multiprocessor, by words, "sm_80", 0.3;
     }
     f64 into f64, 128.0 a cycle, parts added by add_parts_f64 {
         gemm_f64_nn Double, RowMajor x RowMajor, 128 x 64 x 16, 4 stages, warps of 32 x 32, 256 threads, 1 a multiprocessor, by chunks, "sm_90", 0.9;
@@ -299,7 +299,7 @@ products! {
         gemm_f64_nt_64x64 DoubleOnAmpere, RowMajor x ColMajor, 64 x 64 x 16, 3 stages, warps of 32 x 32, 128 threads, 3 a multiprocessor, by chunks, "sm_80", 0.5;
         gemm_f64_tn_64x64 DoubleOnAmpere, ColMajor x RowMajor, 64 x 64 x 16, 3 stages, warps of 32 x 32, 128 threads, 3 a multiprocessor, by chunks, "sm_80", 0.5;
         gemm_f64_tt_64x64 DoubleOnAmpere, ColMajor x ColMajor, 64 x 64 x 16, 3 stages, warps of 32 x 32, 128 threads, 3 a multiprocessor, by chunks, "sm_80", 0.5;
-        gemm_f64_any DoubleOnAmpere, RowMajor x ColMajor, 64 x 64 x 16, 3 stages, warps of 32 x 32, 128 threads, 3 a multiprocessor, by doubles, "sm_80", 0.3;
+        gemm_f64_any DoubleOnAmpere, RowMajor x ColMajor, 64 x 64 x 16, 3 stages, warps of 32 x 32, 128 threads, 2 a multiprocessor, by doubles, "sm_80", 0.3;
     }
     i8 into i32, 2048.0 a cycle, parts added by add_parts_s32 {
         gemm_s8_nt Byte, RowMajor x ColMajor, 128 x 256 x 128, 4 stages, warps of 64 x 64, 256 threads, 1 a multiprocessor, by chunks, "sm_90", 0.9;
