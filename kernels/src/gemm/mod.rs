@@ -1,7 +1,7 @@
 //! Matrix products of any size on `mma.sync`: D = f(alpha A x B + beta C + bias).
 //!
-//! [`table`](self) below lists the kernels. Each is a [`block_product`](block_product::block_product) of some kind of
-//! [`Product`](product::Product), with tiles from some [`Source`](source::Source), and an [`Epilogue`](epilogue::Epilogue).
+//! The table `products!` below lists the kernels. Each is a `block_product` of some kind of `Product`, with tiles from some `Source`, and
+//! an `Epilogue`: a file each.
 
 mod add_parts;
 mod block_product;
@@ -43,7 +43,7 @@ macro_rules! products {
             ///
             /// Blocks (x, y, z) compute the tile x of the product y of a batch, from the part z of K. The matrices of the first product
             /// start `skip_a`, `skip_b` and `skip_d` (C's too) elements into the slices, and those of the next `batch_a`, `batch_b`
-            /// and `batch_d` further on. See [`Epilogue`] for the others.
+            /// and `batch_d` further on. See `Epilogue` for the others.
             $(#[$built])?
             #[kernel(threads = $threads, min_blocks = $blocks, target = $target)]
             pub fn $kernel(
@@ -292,7 +292,7 @@ products! {
         gemm_tf32_nt_64x64 Tf32, RowMajor x ColMajor, 64 x 64 x 32, 3 stages, warps of 32 x 32, 128 threads, 3 a multiprocessor, by chunks, "sm_80", 0.5;
         gemm_tf32_tn_64x64 Tf32, ColMajor x RowMajor, 64 x 64 x 32, 3 stages, warps of 32 x 32, 128 threads, 3 a multiprocessor, by chunks, "sm_80", 0.5;
         gemm_tf32_tt_64x64 Tf32, ColMajor x ColMajor, 64 x 64 x 32, 3 stages, warps of 32 x 32, 128 threads, 3 a multiprocessor, by chunks, "sm_80", 0.5;
-        gemm_tf32_any Tf32, RowMajor x ColMajor, 64 x 64 x 32, 3 stages, warps of 32 x 32, 128 threads, 3 a multiprocessor, by words, "sm_80", 0.3;
+        gemm_tf32_any Tf32, RowMajor x ColMajor, 64 x 64 x 32, 3 stages, warps of 32 x 32, 128 threads, 2 a multiprocessor, by words, "sm_80", 0.3;
     }
     f64 into f64, 128.0 a cycle, parts added by add_parts_f64 {
         gemm_f64_nn Double, RowMajor x RowMajor, 128 x 64 x 16, 4 stages, warps of 32 x 32, 256 threads, 1 a multiprocessor, by chunks, "sm_90", 0.9;
@@ -303,7 +303,7 @@ products! {
         gemm_f64_nt_64x64 DoubleOnAmpere, RowMajor x ColMajor, 64 x 64 x 16, 3 stages, warps of 32 x 32, 128 threads, 3 a multiprocessor, by chunks, "sm_80", 0.5;
         gemm_f64_tn_64x64 DoubleOnAmpere, ColMajor x RowMajor, 64 x 64 x 16, 3 stages, warps of 32 x 32, 128 threads, 3 a multiprocessor, by chunks, "sm_80", 0.5;
         gemm_f64_tt_64x64 DoubleOnAmpere, ColMajor x ColMajor, 64 x 64 x 16, 3 stages, warps of 32 x 32, 128 threads, 3 a multiprocessor, by chunks, "sm_80", 0.5;
-        gemm_f64_any DoubleOnAmpere, RowMajor x ColMajor, 64 x 64 x 16, 3 stages, warps of 32 x 32, 128 threads, 3 a multiprocessor, by doubles, "sm_80", 0.3;
+        gemm_f64_any DoubleOnAmpere, RowMajor x ColMajor, 64 x 64 x 16, 3 stages, warps of 32 x 32, 128 threads, 2 a multiprocessor, by doubles, "sm_80", 0.3;
     }
     i8 into i32, 2048.0 a cycle, parts added by add_parts_s32 {
         gemm_s8_nt Byte, RowMajor x ColMajor, 128 x 256 x 128, 4 stages, warps of 64 x 64, 256 threads, 1 a multiprocessor, by chunks, "sm_90", 0.9;
