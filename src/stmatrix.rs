@@ -1,6 +1,5 @@
 //! `stmatrix`: matrices from registers to shared memory (PTX ISA 9.7.14.5.16).
 
-use crate::arrangement::Arrangement;
 use crate::matrix::{B8, B16, Count, CountRegisters, Trans, Transposition, X1, X2, X4};
 use crate::site::Site;
 use crate::target::{ArchSpecific, AtLeast, BuildTarget, Supports};
@@ -185,6 +184,9 @@ where
             Self::issue(rows.own().address(), registers.own());
         }
         #[cfg(not(target_arch = "nvptx64"))]
-        crate::sim::store_matrices(Site::here(), Self::PTX, &rows, &registers, Arrangement::StoredColumnsOfBytes);
+        {
+            let arrangement = crate::Arrangement::StoredColumnsOfBytes;
+            crate::sim::store_matrices(Site::here(), Self::PTX, &rows, &registers, arrangement);
+        }
     }
 }

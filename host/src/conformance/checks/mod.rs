@@ -26,7 +26,7 @@ pub struct Check<D: Device> {
     /// Bytes of an element of the output, for reports.
     pub element: usize,
     /// Random input.
-    pub inputs: Box<dyn Fn(&mut Rng) -> Buffers + Send + Sync>,
+    pub inputs: Inputs,
     /// The kernel's output for an input.
     pub run: RunOn<D>,
     /// The output that is right.
@@ -35,6 +35,9 @@ pub struct Check<D: Device> {
     /// other, are an input too.
     pub arithmetic: Option<Reference>,
 }
+
+/// Draws a kernel's input.
+pub type Inputs = Box<dyn Fn(&mut Rng) -> Buffers + Send + Sync>;
 
 /// What a kernel's output is to be.
 pub type Reference = Box<dyn Fn(&Buffers) -> Vec<u8> + Send + Sync>;

@@ -1,6 +1,6 @@
 //! `mma.sync`.
 
-use super::{Check, upload, with_output};
+use super::{Check, Inputs, Reference, RunOn, upload, with_output};
 use crate::conformance::data::{Element, Kind, Rng, Scale};
 use crate::conformance::reference::{Factor, ScaledFactor};
 use crate::conformance::{Buffers, bytes, data, elements, reference};
@@ -89,6 +89,15 @@ fn rounds(needs: Needs) -> u64 {
     if needs.specific { 8 } else { 64 }
 }
 
+/// Rows of A, columns of B, and what lies between, of so many multiplications at once.
+#[derive(Clone, Copy)]
+struct Size {
+    m: usize,
+    n: usize,
+    k: usize,
+    count: usize,
+}
+
 /// Input: A, B and C, row by row; of forms with several multiplications at once, one A (and C) below the other, one B beside the
 /// other.
 fn multiply<D, S, A, B, C, O>(
@@ -104,47 +113,72 @@ where
     B: Element,
     C: Element,
 {
-    let (m, n, k, count) = (S::M, S::N, S::K, S::COUNT);
+    let size = Size { m: S::M, n: S::N, k: S::K, count: S::COUNT };
     Check {
         name: format!("{ptx}, {}", kind.name()),
         needs,
         rounds: rounds(needs),
         element: size_of::<<A as Factor<B, C, O>>::D>(),
-        inputs: Box::new(move |rng| {
-            let a = data::factors::<A>(rng, count * m * k, kind);
-            let b = data::factors::<B>(rng, count * k * n, kind);
-            vec![bytes(&a), bytes(&b), bytes(&data::sums::<C>(rng, count * m * n, kind))]
-        }),
-        run: Box::new(move |device, inputs| {
-            let (a, b) = (upload::<D, A>(device, &inputs[0])?, upload::<D, B>(device, &inputs[1])?);
-            let c = upload::<D, C>(device, &inputs[2])?;
-            let blocks = inputs[0].len() / (count * m * k * size_of::<A>());
-            with_output(device, blocks * count * m * n, |out| {
-                launch(device, blocks as u32, a.borrow(), b.borrow(), c.borrow(), out)
-            })
-        }),
-        reference: Box::new(move |inputs| {
-            let dot =
-                if kind == Kind::Integers && A::MULTIPLIES { reference::exact } else { <A as Factor<B, C, O>>::dot };
-            each_multiplication::<S, A, B, C, _>(inputs, |a, b, c| reference::multiply((m, n, k), (a, b, c), dot))
-        }),
-        arithmetic: Some(Box::new(move |inputs| {
-            each_multiplication::<S, A, B, C, _>(inputs, |a, b, c| <A as Product<B, C, O>>::multiply(a, b, c, n, k))
-        })),
+        inputs: inputs::<A, B, C>(size, kind),
+        run: run::<D, A, B, C, <A as Factor<B, C, O>>::D>(size, launch),
+        reference: reference::<A, B, C, O>(size, kind),
+        arithmetic: Some(arithmetic::<A, B, C, O>(size)),
     }
 }
 
+// Functions of their own, each generic over no more than it needs: there are hundreds of forms.
+
+fn inputs<A: Element, B: Element, C: Element>(Size { m, n, k, count }: Size, kind: Kind) -> Inputs {
+    Box::new(move |rng| {
+        let (a, b) = (data::factors::<A>(rng, count * m * k, kind), data::factors::<B>(rng, count * k * n, kind));
+        vec![bytes(&a), bytes(&b), bytes(&data::sums::<C>(rng, count * m * n, kind))]
+    })
+}
+
+fn run<D: Device + 'static, A: Element, B: Element, C: Element, R: Element>(
+    Size { m, n, k, count }: Size,
+    launch: Launch<D, A, B, C, R>,
+) -> RunOn<D> {
+    Box::new(move |device, inputs| {
+        let (a, b) = (upload::<D, A>(device, &inputs[0])?, upload::<D, B>(device, &inputs[1])?);
+        let c = upload::<D, C>(device, &inputs[2])?;
+        let blocks = inputs[0].len() / (count * m * k * size_of::<A>());
+        with_output(device, blocks * count * m * n, |out| {
+            launch(device, blocks as u32, a.borrow(), b.borrow(), c.borrow(), out)
+        })
+    })
+}
+
+fn reference<A: Factor<B, C, O>, B: Element, C: Element, O>(size: Size, kind: Kind) -> Reference {
+    Box::new(move |inputs| {
+        let dot = if kind == Kind::Integers && A::MULTIPLIES { reference::exact } else { A::dot };
+        each_multiplication::<A, B, C, _>(size, inputs, |a, b, c| {
+            reference::multiply((size.m, size.n, size.k), (a, b, c), dot)
+        })
+    })
+}
+
+fn arithmetic<A, B, C, O>(size: Size) -> Reference
+where
+    A: Element + Product<B, C, O, D: Element>,
+    B: Element,
+    C: Element,
+{
+    Box::new(move |inputs| {
+        each_multiplication::<A, B, C, _>(size, inputs, |a, b, c| A::multiply(a, b, c, size.n, size.k))
+    })
+}
+
 /// D of all multiplications of an instruction, by what computes that of one.
-fn each_multiplication<S: Shape, A: Element, B: Element, C: Element, D: Element>(
+fn each_multiplication<A: Element, B: Element, C: Element, D: Element>(
+    Size { m, n, k, count }: Size,
     inputs: &Buffers,
     product: impl Fn(&[A], &[B], &[C]) -> Vec<D>,
 ) -> Vec<u8> {
     let (a, b, c) = (elements::<A>(&inputs[0]), elements::<B>(&inputs[1]), elements::<C>(&inputs[2]));
-    let each = (0..S::COUNT).flat_map(|which| {
-        let columns = b.chunks(S::N * S::COUNT).flat_map(|row| &row[which * S::N..][..S::N]);
-        let columns: Vec<B> = columns.copied().collect();
-        let (a, c) = (&a[which * S::M * S::K..][..S::M * S::K], &c[which * S::M * S::N..][..S::M * S::N]);
-        product(a, &columns, c)
+    let each = (0..count).flat_map(|which| {
+        let columns: Vec<B> = b.chunks(n * count).flat_map(|row| &row[which * n..][..n]).copied().collect();
+        product(&a[which * m * k..][..m * k], &columns, &c[which * m * n..][..m * n])
     });
     bytes(&each.collect::<Vec<D>>())
 }
