@@ -49,8 +49,9 @@ pub use element::{
 };
 pub use float8::{F8E4M3, F8E5M2};
 pub use fragment::{
-    Accumulator, Bit, Fragment, FragmentA, FragmentB, FragmentRows, FragmentShape, FragmentSparseA, Layout, M8N8K4, M8N8K4Quad, M8N8K16, M8N8K32,
-    M8N8K128, M16N8K4, M16N8K8, M16N8K16, M16N8K32, M16N8K64, M16N8K128, M16N8K256, Registers, Role, RoleA, RoleB, RoleC, RoleSparseA, Shape, SparseWidth,
+    Accumulator, Bit, Fragment, FragmentA, FragmentB, FragmentRows, FragmentShape, FragmentSparseA, Layout, M8N8K4,
+    M8N8K4Quad, M8N8K16, M8N8K32, M8N8K128, M16N8K4, M16N8K8, M16N8K16, M16N8K32, M16N8K64, M16N8K128, M16N8K256,
+    Registers, Role, RoleA, RoleB, RoleC, RoleSparseA, Shape, SparseWidth,
 };
 pub use global::{Global, GlobalMut};
 pub use global_matrix::{GlobalMatrix, GlobalMatrixMut};
@@ -76,9 +77,9 @@ pub use shared::{
 };
 #[cfg(not(target_arch = "nvptx64"))]
 pub use sim::CheckedRun;
-pub use sparse::{Kept, Metadata};
 #[cfg(not(target_arch = "nvptx64"))]
 pub use sparse::{CompressError, Compressed};
+pub use sparse::{Kept, Metadata};
 pub use stmatrix::{StMatrix, StMatrixBytes};
 pub use tile_reader::{Along, ReadTile, TileReader};
 

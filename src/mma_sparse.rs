@@ -63,7 +63,9 @@ use core::marker::PhantomData;
 /// assert_eq!(d[5 * 8 + 3], expected);
 /// # Ok::<(), CompressError>(())
 /// ```
-pub struct MmaSparse<S, A, B, C, O = Plain, Order = Ordered, Target = BuildTarget>(PhantomData<(S, A, B, C, O, Order, Target)>);
+pub struct MmaSparse<S, A, B, C, O = Plain, Order = Ordered, Target = BuildTarget>(
+    PhantomData<(S, A, B, C, O, Order, Target)>,
+);
 
 /// `::ordered_metadata`: of a chunk, the part that comes first in the row is named first.
 #[derive(Debug, Clone, Copy)]
@@ -131,7 +133,13 @@ pub trait MmaSparseForm: Sealed {
     /// # Safety
     /// All lanes of the warp execute it, converged.
     #[doc(hidden)]
-    unsafe fn issue<const SELECTOR: u32>(site: Site, acc: &mut Self::C, a: &Self::A, b: &Self::B, metadata: PerLane<u32>);
+    unsafe fn issue<const SELECTOR: u32>(
+        site: Site,
+        acc: &mut Self::C,
+        a: &Self::A,
+        b: &Self::B,
+        metadata: PerLane<u32>,
+    );
 }
 
 /// The implementation of each form.

@@ -73,12 +73,7 @@ pub trait MmaSparseScaledForm: Sealed {
 pub trait IssueSparse<K, SelectA, SelectB>: MmaSparseScaledForm {
     /// # Safety
     /// All lanes of the warp execute it, converged.
-    unsafe fn issue(
-        site: Site,
-        acc: &mut Self::C,
-        a: (&Self::A, PerLane<u32>, &ScaleA<K>),
-        b: (&Self::B, &ScaleB<K>),
-    );
+    unsafe fn issue(site: Site, acc: &mut Self::C, a: (&Self::A, PerLane<u32>, &ScaleA<K>), b: (&Self::B, &ScaleB<K>));
 }
 
 macro_rules! implementations {

@@ -51,7 +51,8 @@ impl Needs {
         let Some(number) = target.strip_prefix("sm_") else { return false };
         let digits = number.trim_end_matches(['a', 'f']);
         let kind = &number[digits.len()..];
-        digits.parse().is_ok_and(|sm: u32| sm >= self.sm) && (!self.specific || kind == "a" || kind == "f" && !self.arch)
+        digits.parse().is_ok_and(|sm: u32| sm >= self.sm)
+            && (!self.specific || kind == "a" || kind == "f" && !self.arch)
     }
 }
 
@@ -97,7 +98,8 @@ pub struct Form {
 }
 
 /// All forms, table by table.
-pub const FORMS: &[&[Form]] = &[matrices::FORMS, DENSE, SCALED, sparse::ANY, sparse::ORDERED, sparse::ORDERED_ONLY, sparse_scaled::FORMS];
+pub const FORMS: &[&[Form]] =
+    &[matrices::FORMS, DENSE, SCALED, sparse::ANY, sparse::ORDERED, sparse::ORDERED_ONLY, sparse_scaled::FORMS];
 
 /// All forms, in the order of the tables.
 pub fn all() -> impl Iterator<Item = &'static Form> {

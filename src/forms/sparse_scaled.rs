@@ -31,8 +31,18 @@ macro_rules! mma_sparse_scaled_forms {
 macro_rules! mma_sparse_scaled_ptx {
     ($shape:ident $kind:ident $vec:literal $scale:ident $a:ident $b:ident) => {
         concat!(
-            "mma.sp::ordered_metadata.sync.aligned.", stringify!($shape), ".row.col.kind::", stringify!($kind),
-            ".block_scale.scale_vec::", $vec, "X.f32.", stringify!($a), ".", stringify!($b), ".f32.", stringify!($scale)
+            "mma.sp::ordered_metadata.sync.aligned.",
+            stringify!($shape),
+            ".row.col.kind::",
+            stringify!($kind),
+            ".block_scale.scale_vec::",
+            $vec,
+            "X.f32.",
+            stringify!($a),
+            ".",
+            stringify!($b),
+            ".f32.",
+            stringify!($scale)
         )
     };
 }

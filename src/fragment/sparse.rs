@@ -2,9 +2,9 @@
 
 use super::layout::{Bit, Layout};
 use super::shape::*;
-use crate::element::{Bits4, Bits8, Bits16, Bits32, Width};
 #[cfg(not(target_arch = "nvptx64"))]
 use crate::Kept;
+use crate::element::{Bits4, Bits8, Bits16, Bits32, Width};
 use crate::sealed::Sealed;
 
 /// A sparse left factor: the M x K/2 elements that are kept.
@@ -202,7 +202,11 @@ mod tests {
                     let (row, col) = layout.position(lane, i);
                     // Of `2 * kept` columns, `kept` elements: those behind each other in the packed row.
                     let first = col / kept * 2 * kept;
-                    assert_eq!((row, first..=first + 2 * kept - 1), chunks(lane >> 2, lane % 4, i), "{name}: {lane}, {i}");
+                    assert_eq!(
+                        (row, first..=first + 2 * kept - 1),
+                        chunks(lane >> 2, lane % 4, i),
+                        "{name}: {lane}, {i}"
+                    );
                 }
             }
         }
@@ -241,7 +245,8 @@ mod tests {
             ("M16N8K64 RoleC Bits16", |group, thread, i| (if i < 2 { group } else { group + 8 }, thread * 2 + i % 2)),
         ];
         for &(name, layout, held) in ALL.iter().filter(|(name, ..)| !name.contains("RoleSparseA")) {
-            let (_, formula) = formulas.iter().find(|row| row.0 == name).unwrap_or_else(|| panic!("no formula for {name}"));
+            let (_, formula) =
+                formulas.iter().find(|row| row.0 == name).unwrap_or_else(|| panic!("no formula for {name}"));
             for lane in 0..32 {
                 for i in 0..held {
                     assert_eq!(layout.position(lane, i), formula(lane >> 2, lane % 4, i), "{name}: lane {lane}, {i}");

@@ -4,7 +4,9 @@ use crate::arrangement::Arrangement;
 use crate::fragment::{FragmentShape, Registers, RoleA, RoleB, RoleC, RoleSparseA, Shape, SparseWidth};
 use crate::lane::LANES;
 use crate::mma_scaled::{ScaleA, ScaleB, ScaledKind, Selected};
-use crate::sim::arithmetic::{MetadataOrder, Product, ScaledProduct, multiply, multiply_scaled, multiply_sparse, multiply_sparse_scaled};
+use crate::sim::arithmetic::{
+    MetadataOrder, Product, ScaledProduct, multiply, multiply_scaled, multiply_sparse, multiply_sparse_scaled,
+};
 use crate::sim::findings::Misuse;
 use crate::sim::memory::shared::{load_shared, store_shared};
 use crate::sim::memory::{copies, matrix, slices};

@@ -66,7 +66,12 @@ impl fmt::Display for CompressError {
             ),
             CompressError::NotSparse { row, cols: (first, last), found } => {
                 let found: Vec<_> = found.iter().map(usize::to_string).collect();
-                write!(f, "row {row}, columns {first} to {last}: columns {} are not zero; {}", found.join(", "), allowed(last - first + 1))
+                write!(
+                    f,
+                    "row {row}, columns {first} to {last}: columns {} are not zero; {}",
+                    found.join(", "),
+                    allowed(last - first + 1)
+                )
             }
         }
     }

@@ -190,7 +190,8 @@ fn what_is_found_is_computed_all_the_same() {
         let warp = block.warp();
         let metadata = Metadata::from_fn(warp, |_, _| Kept::from_code(0b1010));
         let a = FragmentSparseA::<M16N8K16, f16>::from_fn(warp, |_, _| f16::ONE);
-        let b = FragmentB::<M16N8K16, f16>::from_fn(warp, |k, _| f16::from_f32(if k % 4 == 2 { k as f32 } else { 0.0 }));
+        let b =
+            FragmentB::<M16N8K16, f16>::from_fn(warp, |k, _| f16::from_f32(if k % 4 == 2 { k as f32 } else { 0.0 }));
         let mut acc = Accumulator::<M16N8K16, f32>::zero();
         MmaSparse::<_, f16, f16, _>::accumulate::<0>(warp, &mut acc, &a, &b, &metadata);
         acc.for_each(warp, |row, col, value| d.set(row * 8 + col, value));

@@ -5,8 +5,8 @@
 
 use crate::fragment::{FragmentShape, RoleB, RoleC, RoleSparseA, Shape, SparseWidth};
 use crate::mma_scaled::{ScaleA, ScaleB, ScaledKind, Selected};
-use crate::sim::arithmetic::{Product, ScaledProduct};
 use crate::sim::arithmetic::operands::{check_operand, remember_result};
+use crate::sim::arithmetic::{Product, ScaledProduct};
 use crate::sim::findings::Misuse;
 use crate::sim::memory::race::Lanes;
 use crate::sim::record::note_collective;
@@ -51,7 +51,8 @@ pub(crate) fn multiply_sparse<S, A, B, C, O, Order>(
     check_codes::<A::Width, Order>((site, form), selector * chunks, chunks, &kept);
     let (a, b, c) = (a.matrix(), b.matrix(), acc.matrix());
     let rows = a.chunks(S::K / 2).zip(kept.chunks(chunks)).zip(c.chunks(S::N));
-    let d: Vec<C> = rows.flat_map(|((a, kept), c)| A::multiply(a, &picked(&b, kept, S::N), c, S::N, S::K / 2)).collect();
+    let d: Vec<C> =
+        rows.flat_map(|((a, kept), c)| A::multiply(a, &picked(&b, kept, S::N), c, S::N, S::K / 2)).collect();
     *acc = Accumulator::from_matrix(&d);
     remember_result(site, acc);
 }
@@ -81,9 +82,8 @@ pub(crate) fn multiply_sparse_scaled<S, A, B, K>(
     let (a, b, c) = (a.matrix(), b.matrix(), acc.matrix());
     let (scales_a, scales_b) = (scales_a.matrix(select_a), scales_b.matrix(select_b));
     let rows = a.chunks(S::K / 2).zip(kept.chunks(chunks)).zip(c.chunks(S::N)).zip(scales_a.chunks(K::SCALES));
-    let row = |(((a, kept), c), scales_a)| {
-        A::multiply(a, &picked(&b, kept, S::N), c, scales_a, &scales_b, S::N, S::K / 2)
-    };
+    let row =
+        |(((a, kept), c), scales_a)| A::multiply(a, &picked(&b, kept, S::N), c, scales_a, &scales_b, S::N, S::K / 2);
     let d: Vec<f32> = rows.flat_map(row).collect();
     *acc = Accumulator::from_matrix(&d);
     remember_result(site, acc);
@@ -136,7 +136,9 @@ fn picked<B: Element<Width: SparseWidth>>(b: &[B], kept: &[Kept], n: usize) -> V
     let of_chunk = |(index, &kept): (usize, &Kept)| {
         let columns = &columns;
         (0..B::Width::KEPT).flat_map(move |which| {
-            columns.iter().map(move |column| B::from_bits(B::Width::pick(&column[index * chunk..][..chunk], kept, which)))
+            columns
+                .iter()
+                .map(move |column| B::from_bits(B::Width::pick(&column[index * chunk..][..chunk], kept, which)))
         })
     };
     kept.iter().enumerate().flat_map(of_chunk).collect()

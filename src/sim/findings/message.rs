@@ -88,7 +88,10 @@ impl fmt::Display for Misuse {
                 write!(f, "metadata: {code:#06b} for row {row}, columns {first} to {last} of A, in `{form}`: {why}")
             }
             Misuse::SelectorsDiffer { form, selectors: (one, other) } => {
-                write!(f, "divergence: the lanes of a warp come to `{form}` with different selectors, {one} and {other}")
+                write!(
+                    f,
+                    "divergence: the lanes of a warp come to `{form}` with different selectors, {one} and {other}"
+                )
             }
             Misuse::NotSparse { row, cols: (first, last), parts } => {
                 let parts = parts.count_ones();

@@ -9,8 +9,8 @@ use ptx_matrix::launch::Device;
 use ptx_matrix::sim::Product;
 use ptx_matrix::target::Requirement;
 use ptx_matrix::{
-    MmaSparse, MmaSparseForm, Shape, Width, mma_element, mma_kind, mma_sparse_forms, mma_sparse_named, mma_sparse_ordered_forms,
-    mma_sparse_scaled_forms, mma_sparse_scaled_named, mma_sparse_scaled_ptx,
+    MmaSparse, MmaSparseForm, Shape, Width, mma_element, mma_kind, mma_sparse_forms, mma_sparse_named,
+    mma_sparse_ordered_forms, mma_sparse_scaled_forms, mma_sparse_scaled_named, mma_sparse_scaled_ptx,
 };
 use ptx_matrix_kernels::multiply_sparse as kernels;
 use rand::RngExt;
@@ -128,7 +128,8 @@ where
             })
         }),
         reference: Box::new(move |inputs| {
-            let dot = if kind == Kind::Integers && A::MULTIPLIES { reference::exact } else { <A as Factor<B, C, O>>::dot };
+            let dot =
+                if kind == Kind::Integers && A::MULTIPLIES { reference::exact } else { <A as Factor<B, C, O>>::dot };
             each_selector::<S, A, B, C>(form.selectors, inputs, dot)
         }),
         arithmetic: Some(Box::new(move |inputs| {
