@@ -82,16 +82,25 @@ fn a_product_of_any_size_keeps_its_sums_in_registers() {
     }
 }
 
+/// The selector of an `mma.sp`, which stands behind the metadata: the fourth matrix, a register, and the number.
+fn selector_of(line: &str) -> Option<usize> {
+    let behind = line.splitn(5, '}').nth(4)?;
+    behind.split(',').nth(2)?.trim().trim_end_matches(';').parse().ok()
+}
+
 #[test]
-fn each_form_becomes_its_instruction_once() {
+fn each_form_becomes_its_instruction_once_for_each_selector() {
     for arch in [Arch::SM_90A, Arch::SM_120A] {
         let (_, text) = build(arch);
         for form in forms::all().filter(|form| form.needs.are_met_by(arch.name())) {
             let kernel = form.name();
             let all = instructions(&text, &kernel);
             let matrix: Vec<_> = all.iter().filter(|line| line.contains(".sync.aligned.m")).collect();
-            assert_eq!(matrix.len(), 1, "{kernel}: {matrix:#?}");
-            assert!(matrix[0].starts_with(&format!("{} ", form.ptx)), "{kernel}: {}", matrix[0]);
+            assert_eq!(matrix.len(), form.selectors.max(1), "{kernel}: {matrix:#?}");
+            for (selector, line) in matrix.iter().enumerate() {
+                assert!(line.starts_with(&format!("{} ", form.ptx)), "{kernel}: {line}");
+                assert!(form.selectors == 0 || selector_of(line) == Some(selector), "{kernel}: {line}");
+            }
         }
     }
 }
