@@ -123,7 +123,7 @@ fn a_part_that_is_named_twice() {
     for code in [0b0000, 0b0101, 0b1010, 0b1111] {
         for (ordered, marker) in [(1, "ordered"), (0, "any order")] {
             let error = halves::simulate(1, ordered, 0x4444_4444 & !0xf00 | u32::from(code) << 8).unwrap_err();
-            assert_at(&error, marker, 0, 0, Some(9));
+            assert_at(&error, marker, (0, 0, 0), 0, Some(9));
             assert_code(&error, code, 2, (8, 11), "one part twice");
         }
     }
@@ -162,7 +162,7 @@ fn a_code_that_is_neither_half_of_a_pair_of_tf32() {
         MmaSparse::<_, tf32, tf32, _, Plain, AnyOrder>::accumulate::<0>(warp, &mut acc, &a, &b, &metadata); // <- pairs
     }
     let error = pairs::simulate(1).unwrap_err();
-    assert_at(&error, "pairs", 0, 0, Some(9));
+    assert_at(&error, "pairs", (0, 0, 0), 0, Some(9));
     assert_code(&error, 0b1001, 10, (8, 9), "one of two tf32");
 }
 
