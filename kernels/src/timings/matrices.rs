@@ -45,7 +45,7 @@ macro_rules! timed_stores {
 macro_rules! loads {
     ($($latency:ident $throughput:ident $load:ident $ptx:literal $trans:literal;)*) => {$(
         #[doc = concat!("A warp loads by `", $ptx, "`, each time from where the matrix that it has loaded last says.")]
-        #[kernel(threads = 32, target = "sm_80")]
+        #[kernel(threads = 32, target = "sm_90a")]
         pub fn $latency(
             block: &Block,
             #[shared] rows: Rows,
@@ -71,7 +71,7 @@ macro_rules! loads {
         }
 
         #[doc = concat!("Each warp loads by `", $ptx, "`, several at a time.")]
-        #[kernel(threads = 256, target = "sm_80")]
+        #[kernel(threads = 256, target = "sm_90a")]
         pub fn $throughput(
             block: &Block,
             #[shared] rows: SharedRing<Rows, WARPS>,
@@ -123,7 +123,7 @@ fn point_to_themselves(warp: Warp<'_>, rows: Rows, stride: u32, trans: bool) {
 macro_rules! stores {
     ($($latency:ident $throughput:ident $store:ident $load:ident $ptx:literal $matrices:literal;)*) => {$(
         #[doc = concat!("A warp stores by `", $ptx, "`, each time what it has loaded back of the last time.")]
-        #[kernel(threads = 32, target = "sm_90")]
+        #[kernel(threads = 32, target = "sm_90a")]
         pub fn $latency(
             block: &Block,
             #[shared] rows: Rows,
@@ -153,7 +153,7 @@ macro_rules! stores {
         }
 
         #[doc = concat!("Each warp stores by `", $ptx, "`, several times in a row.")]
-        #[kernel(threads = 256, target = "sm_90")]
+        #[kernel(threads = 256, target = "sm_90a")]
         pub fn $throughput(
             block: &Block,
             #[shared] rows: SharedRing<Rows, WARPS>,
@@ -184,7 +184,7 @@ macro_rules! stores {
 timed_stores!(stores);
 
 /// A warp transposes by `movmatrix.sync.aligned.m8n8.trans.b16`, each time what came out the last time.
-#[kernel(threads = 32, target = "sm_80")]
+#[kernel(threads = 32, target = "sm_90a")]
 pub fn latency_mov_trans(block: &Block, clocks: GlobalMut<u64>, out: GlobalMut<u32>, rounds: u32) {
     time(block, clocks, |warp, first| {
         let mut register = warp.each(|lane| lane.id() as u32);
@@ -198,7 +198,7 @@ pub fn latency_mov_trans(block: &Block, clocks: GlobalMut<u64>, out: GlobalMut<u
 }
 
 /// Each warp transposes by `movmatrix.sync.aligned.m8n8.trans.b16`, several at a time.
-#[kernel(threads = 256, target = "sm_80")]
+#[kernel(threads = 256, target = "sm_90a")]
 pub fn time_mov_trans(block: &Block, clocks: GlobalMut<u64>, out: GlobalMut<u32>, rounds: u32) {
     time(block, clocks, |warp, first| {
         let mut registers: [_; ROUND] = from_fn(|i| warp.each(|lane| (lane.id() + i * LANES) as u32));

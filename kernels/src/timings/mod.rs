@@ -3,6 +3,8 @@
 //! A warp whose instructions each wait for the one before shows the latency; warps that have several under way at a time show the
 //! throughput. What the instructions are given changes from one to the next, by a number that only the host knows (it is zero): so
 //! the compiler can neither leave one out nor move what belongs to it out of the loop.
+//!
+//! They are built for sm_90a alone, whose forms are in the table of them.
 
 pub mod matrices;
 pub mod multiply;

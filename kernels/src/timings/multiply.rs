@@ -26,14 +26,15 @@ macro_rules! kernels {
         kernels! { @kernel 256 CHAINS $nature ${concat(time_, $kernel)} $($types)* }
     };
     (@kernel $threads:literal $chains:tt $nature:ident $kernel:ident [$s:ty] [$a:ty] [$b:ty] [$c:ty] [$q:ty]) => {
-        #[kernel(threads = $threads, target = "sm_90")]
+        #[kernel(threads = $threads, target = "sm_90a")]
         pub fn $kernel(block: &Block, clocks: GlobalMut<u64>, out: GlobalMut<u32>, rounds: u32, vary: u32) {
             // Where the GPU has no such instruction, what others make of the factors must not stay the same from one product to the
             // next: that would be done once. Where it has, the factors need not change, and changing them would take longer than the
             // product. There all have the same A, as products in a GEMM's row have: the tensor cores take it from the registers
-            // once. (Not for f64, for which ptxas 13.5 fails then, and which takes so long that it does not matter.)
+            // once. (Not for f64 `m16n8k4`, for which ptxas 13.5 fails then.)
             let changes = matches!(ptx::$nature, Nature::Emulated);
-            let of_a = |i: usize| if changes || size_of::<$c>() == size_of::<f64>() { i } else { 0 };
+            let has_own = changes || size_of::<$c>() == size_of::<f64>() && <$s>::K == 4;
+            let of_a = |i: usize| if has_own { i } else { 0 };
             time(block, clocks, |warp, first| {
                 let mut a: [_; $chains] = from_fn(|i| changed(warp, FragmentA::<$s, $a>::zero(), (i as u32 * vary) << 8));
                 let mut b: [_; $chains] = from_fn(|i| changed(warp, FragmentB::<$s, $b>::zero(), (i as u32 * vary) << 8));
