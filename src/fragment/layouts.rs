@@ -236,8 +236,11 @@ mod tests {
         }),
     ];
 
+    /// The (row, column) of a lane's element.
+    type QuadFormula = fn(usize, usize) -> (usize, usize);
+
     /// As the PTX ISA prints those of `m8n8k4` with f16: the (row, column) in the matrix of the lane's multiplication.
-    const QUAD_FORMULAS: &[(&str, fn(usize, usize) -> (usize, usize))] = &[
+    const QUAD_FORMULAS: &[(&str, QuadFormula)] = &[
         ("row RoleA Bits16", |lane, i| (if lane < 16 { lane % 4 } else { lane % 4 + 4 }, i)),
         ("col RoleA Bits16", |lane, i| (if lane < 16 { i % 4 } else { i % 4 + 4 }, lane % 4)),
         ("row RoleB Bits16", |lane, i| (lane % 4, if lane < 16 { i } else { i + 4 })),

@@ -26,7 +26,7 @@ macro_rules! kernels {
         kernels! { @kernel 256 CHAINS $nature ${concat(time_, $kernel)} $($types)* }
     };
     (@kernel $threads:literal $chains:tt $nature:ident $kernel:ident [$s:ty] [$a:ty] [$b:ty] [$c:ty] [$q:ty]) => {
-        #[kernel(threads = $threads, target = "sm_90a")]
+        #[kernel(threads = $threads, min_blocks = 1, target = "sm_90a")]
         pub fn $kernel(block: &Block, clocks: GlobalMut<u64>, out: GlobalMut<u32>, rounds: u32, vary: u32) {
             // Where the GPU has no such instruction, what others make of the factors must not stay the same from one product to the
             // next: that would be done once. Where it has, the factors need not change, and changing them would take longer than the
