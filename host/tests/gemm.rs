@@ -138,7 +138,8 @@ fn a_named_kernel_has_to_do_it() {
     assert_eq!(
         refusal(&named("gemm_bf16_nn", 1)),
         "no kernel `gemm_bf16_nn` multiplies row-major x row-major bf16 into row-major D on this device; \
-         there are: gemm_bf16_nn_16x64, gemm_bf16_nn_16x128, gemm_bf16_nn_64x128, gemm_bf16_nn_64x64, \
+         there are: gemm_bf16_nn_16x64, gemm_bf16_nn_16x128, gemm_bf16_nn_64x128, \
+         gemm_bf16_nn_64x64x128, gemm_bf16_nn_64x64, \
          gemm_bf16_any"
     );
     assert!(

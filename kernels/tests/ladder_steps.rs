@@ -25,7 +25,7 @@ macro_rules! run {
         let (m, n, k) = ($tile.0 * $tall, $tile.1 * $wide, $tile.2 * $deep);
         let (a, b) = (matrix(m, k, 0), matrix(k, n, 1));
         let mut d = vec![bf16::NAN; m * n];
-        let simulator = Simulator::new(0).schedules(100).profiled();
+        let simulator = Simulator::new(0).schedules(10).profiled();
         let report = $kernel::launch(&simulator, ($wide, $tall), &a[..], &b[..], &mut d[..], n, k).check();
         assert!(d == product(&a, &b, (m, n, k)), "{} of {m} x {n} x {k}", stringify!($kernel));
         report.profile.unwrap()

@@ -1,4 +1,4 @@
-//! The kernels are written in safe Rust, all of them.
+//! The kernels are written in safe Rust, but for those that time single instructions of `raw`.
 
 use std::fs;
 use std::path::Path;
@@ -23,9 +23,12 @@ fn unsafe_lines(folder: &Path) -> Vec<String> {
 }
 
 #[test]
-fn no_kernel_is_unsafe() {
+fn only_timings_are_unsafe() {
     let kernels = Path::new(env!("CARGO_MANIFEST_DIR"));
-    assert_eq!(unsafe_lines(&kernels.join("src")), Vec::<String>::new());
+    let (timed, others): (Vec<_>, Vec<_>) =
+        unsafe_lines(&kernels.join("src")).into_iter().partition(|line| line.contains("timings/matrices.rs"));
+    assert_eq!(others, Vec::<String>::new());
+    assert_eq!(timed.len(), 4, "{timed:#?}");
     // The device crate, on which they stand, says it often enough for this to see it.
     assert!(unsafe_lines(&kernels.join("../src/raw")).len() > 10);
 }
