@@ -95,7 +95,9 @@ fn assemble(toolchain: &Toolchain, target: &str, version: &str, forms: &[&Form])
     forms.iter().for_each(|form| text.push_str(&form.kernel(&form.name())));
     let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("forms-{target}-{version}.ptx"));
     fs::write(&file, text).unwrap();
-    toolchain.assembles(target, &file).map_err(|error| format!("{} forms for {target}:\n{error}", forms.len()))
+    toolchain
+        .assemble(target, &file, &file.with_extension("cubin"))
+        .map_err(|error| format!("{} forms for {target}:\n{error}", forms.len()))
 }
 
 /// Every form for each of its targets, and with the PTX version from which on there is the form.

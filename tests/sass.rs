@@ -11,20 +11,13 @@ use ptx_matrix_kernels::timings::multiply::PRODUCTS;
 use ptx_matrix_kernels::{timed_loads, timed_stores};
 use std::collections::HashMap;
 use std::path::Path;
-use std::process::Command;
 
 /// The disassembly of each kernel for sm_90a.
 fn kernels() -> HashMap<String, String> {
     let folder = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/kernels"));
     let artifact = Builder::new(folder).archs([Arch::SM_90A]).build().unwrap().remove(0);
     let toolchain = Toolchain::find(folder, &Toolchain::store(folder).unwrap()).unwrap();
-    let nvdisasm = toolchain.nvdisasm().expect("nvdisasm, which CUDA toolkits have beside ptxas");
-    let output = Command::new(nvdisasm.path()).arg("-c").arg(&artifact.cubin).output().unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let text = String::from_utf8(output.stdout).unwrap();
-    let sections = text.split("\n.text.").skip(1);
-    let named = sections.filter_map(|section| section.split_once(":\n"));
-    named.map(|(name, code)| (name.to_owned(), code.to_owned())).collect()
+    toolchain.disassemble(&artifact.cubin).unwrap().expect("nvdisasm, which CUDA toolkits have beside ptxas")
 }
 
 /// How often instructions of these names stand in a kernel's code.

@@ -5,6 +5,7 @@ mod llvm;
 mod rust;
 mod tool;
 
+use std::collections::HashMap;
 use std::fmt::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -13,6 +14,7 @@ use anyhow::{Context, Result};
 use crate::fetch;
 use crate::lock::FolderLock;
 use crate::package;
+use crate::process;
 use crate::version::Version;
 
 pub use tool::{Origin, Tool};
@@ -122,13 +124,20 @@ impl Toolchain {
         &self.cuda.ptxas
     }
 
-    /// Whether `ptxas` assembles a file for a target, such as `sm_110f`, which need not be one that kernels are built for; if
-    /// not, what it says.
-    pub fn assembles(&self, target: &str, ptx: &Path) -> Result<(), String> {
-        let mut ptxas = self.ptxas().command();
-        let output = ptxas.args(["-O0", "-arch", target, "-o", "/dev/null"]).arg(ptx).output();
+    /// Has `ptxas` assemble a file for a target, such as `sm_110f`, which need not be one that kernels are built for; what it says if
+    /// it does not.
+    pub fn assemble(&self, target: &str, ptx: &Path, cubin: &Path) -> Result<(), String> {
+        let output = self.ptxas().command().args(["-arch", target, "-o"]).args([cubin, ptx]).output();
         let output = output.map_err(|error| error.to_string())?;
         if output.status.success() { Ok(()) } else { Err(String::from_utf8_lossy(&output.stderr).into_owned()) }
+    }
+
+    /// The machine code of each kernel of a cubin, as text; nothing if there is no [`nvdisasm`](Toolchain::nvdisasm).
+    pub fn disassemble(&self, cubin: &Path) -> Result<Option<HashMap<String, String>>> {
+        let Some(nvdisasm) = self.nvdisasm() else { return Ok(None) };
+        let text = process::stdout(nvdisasm.command().arg("-c").arg(cubin))?;
+        let sections = text.split("\n.text.").skip(1).filter_map(|section| section.split_once(":\n"));
+        Ok(Some(sections.map(|(name, code)| (name.to_owned(), code.to_owned())).collect()))
     }
 
     /// NVIDIA's disassembler; no build needs it.

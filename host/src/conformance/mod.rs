@@ -13,7 +13,7 @@ mod trials;
 
 pub use checks::{Check, all};
 pub use run::{Options, Outcome, Status, Summary, UnknownFilter, run, select};
-pub use trials::{Trial, trials};
+pub use trials::{Trials, trials};
 
 /// The buffers of a kernel, in the order of its parameters, as bytes.
 pub type Buffers = Vec<Vec<u8>>;

@@ -58,6 +58,8 @@ pub struct Outcome {
     pub rounds: u64,
     /// The seed of the first.
     pub seed: u64,
+    /// Bytes of an element of its output.
+    pub element: usize,
 }
 
 /// The whole run.
@@ -142,7 +144,8 @@ fn run_check<D: Device + 'static>(
     options: &Options,
     records: &mut Vec<Record>,
 ) -> Outcome {
-    let outcome = |status, rounds| Outcome { name: check.name.clone(), status, rounds, seed: options.seed };
+    let (name, seed, element) = (&check.name, options.seed, check.element);
+    let outcome = |status, rounds| Outcome { name: name.clone(), status, rounds, seed, element };
     if let Some(target) = options.target.as_deref().filter(|target| !check.needs.are_met_by(target)) {
         return outcome(Status::Skipped(format!("it needs {}, and this is {target}", check.needs)), 0);
     }

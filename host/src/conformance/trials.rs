@@ -10,46 +10,63 @@ use ptx_matrix::launch::Device;
 use rand::SeedableRng;
 use rayon::prelude::*;
 use serde::Serialize;
+use std::collections::BTreeMap;
+use std::fmt;
 use std::iter::zip;
 
 /// Rounds in a launch.
 const JOINED: u64 = 1024;
 
-/// What became of a check's cases.
-#[derive(Debug, Clone, Serialize)]
-pub struct Trial {
-    /// The check.
-    pub name: String,
-    /// Elements of the output that were compared.
-    pub cases: u64,
-    /// The first one that differed, and how.
-    pub mismatch: Option<String>,
+/// What became of the cases.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct Trials {
+    /// Elements of the output of each check that were compared.
+    pub cases: BTreeMap<String, u64>,
+    /// The first one of a check that differed, and how.
+    pub mismatches: BTreeMap<String, String>,
+    /// Checks that were selected and not run: the target has not got them, or the simulator does not know their arithmetic apart from
+    /// their kernel.
+    #[serde(skip)]
+    pub skipped: usize,
+}
+
+/// What differed, and the closing line.
+impl fmt::Display for Trials {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.mismatches.iter().try_for_each(|(check, why)| writeln!(f, "failed: {check}\n  {why}"))?;
+        let (checks, failed) = (self.cases.len(), self.mismatches.len());
+        let cases: u64 = self.cases.values().sum();
+        write!(f, "trials: {cases} cases; {} checks passed, {failed} failed, {} skipped", checks - failed, self.skipped)
+    }
 }
 
 /// Runs, of each check whose arithmetic the simulator knows apart from its kernel, so many rounds that there are at least `cases`
 /// elements of output, and compares them with it.
-pub fn trials<D: Device + 'static>(device: &D, options: &Options, cases: u64) -> Result<Vec<Trial>, UnknownFilter> {
-    let has = |check: &Check<D>| options.target.as_deref().is_none_or(|target| check.needs.are_met_by(target));
-    let checks: Vec<_> =
-        select::<D>(options)?.into_iter().filter(|check| check.arithmetic.is_some() && has(check)).collect();
+pub fn trials<D: Device + 'static>(device: &D, options: &Options, cases: u64) -> Result<Trials, UnknownFilter> {
+    let is_run = |check: &Check<D>| {
+        check.arithmetic.is_some() && options.target.as_deref().is_none_or(|target| check.needs.are_met_by(target))
+    };
+    let (checks, skipped): (Vec<_>, Vec<_>) = select::<D>(options)?.into_iter().partition(is_run);
     let style = ProgressStyle::with_template("{bar:32} {pos}/{len} {wide_msg}").expect("a valid template");
     let progress = ProgressBar::new(checks.len() as u64).with_style(style);
-    let trials = checks.iter().map(|check| {
+    let mut trials = Trials { skipped: skipped.len(), ..Trials::default() };
+    for check in &checks {
         progress.set_message(check.name.clone());
-        let trial = trial(device, check, options.seed, cases);
+        let (compared, mismatch) = trial(device, check, options.seed, cases);
+        trials.cases.insert(check.name.clone(), compared);
+        trials.mismatches.extend(mismatch.map(|why| (check.name.clone(), why)));
         progress.inc(1);
-        trial
-    });
-    let trials = trials.collect();
+    }
     progress.finish_and_clear();
     Ok(trials)
 }
 
-fn trial<D: Device + 'static>(device: &D, check: &Check<D>, seed: u64, cases: u64) -> Trial {
+/// How many elements were compared, up to the end or to the launch with the first one that differed.
+fn trial<D: Device + 'static>(device: &D, check: &Check<D>, seed: u64, cases: u64) -> (u64, Option<String>) {
     let arithmetic = check.arithmetic.as_ref().expect("a check that has it");
-    let mut trial = Trial { name: check.name.clone(), cases: 0, mismatch: None };
+    let (mut compared, mut mismatch) = (0, None);
     let mut first = seed;
-    while trial.cases < cases && trial.mismatch.is_none() {
+    while compared < cases && mismatch.is_none() {
         let round = |seed: u64| {
             let inputs = (check.inputs)(&mut Rng::seed_from_u64(seed));
             let expected = arithmetic(&inputs);
@@ -65,12 +82,52 @@ fn trial<D: Device + 'static>(device: &D, check: &Check<D>, seed: u64, cases: u6
                 let mut differences = rounds.filter_map(|(seed, (expected, output))| {
                     difference(expected, output, check.element).map(|why| format!("seed {seed}: {why}"))
                 });
-                trial.mismatch = differences.next();
-                trial.cases += (output.len() / check.element) as u64;
+                mismatch = differences.next();
+                compared += (output.len() / check.element) as u64;
             }
-            Err(error) => trial.mismatch = Some(error.to_string()),
+            Err(error) => mismatch = Some(error.to_string()),
         }
         first += JOINED;
     }
-    trial
+    (compared, mismatch)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ptx_matrix::sim::Simulator;
+
+    const FORM: &str = "mma.sync.aligned.m8n8k16.row.col.s32.s8.s8.s32";
+
+    fn options(filter: &str) -> Options {
+        Options { filter: Some(filter.to_owned()), ..Options::default() }
+    }
+
+    #[test]
+    fn cases_are_counted_and_skipped_checks_too() {
+        let trials = trials(&Simulator::default(), &options(FORM), 1).unwrap();
+        assert_eq!(trials.cases.len(), 2, "{trials:?}");
+        assert_eq!(trials.to_string(), "trials: 131072 cases; 2 checks passed, 0 failed, 0 skipped");
+
+        let options = Options { target: Some("sm_70".to_owned()), ..options(FORM) };
+        let none = super::trials(&Simulator::default(), &options, 1).unwrap();
+        assert_eq!(none.to_string(), "trials: 0 cases; 0 checks passed, 0 failed, 2 skipped");
+    }
+
+    #[test]
+    fn what_differs_is_a_failure() {
+        let mut check = select::<Simulator>(&options(FORM)).unwrap().remove(0);
+        check.arithmetic = Some(Box::new(|inputs| vec![1; inputs[2].len()]));
+        let (cases, mismatch) = trial(&Simulator::default(), &check, 7, 1);
+        assert_eq!(cases, 65536);
+        let mismatch = mismatch.unwrap();
+        assert!(mismatch.starts_with("seed 7: "), "{mismatch}");
+        let trials = Trials {
+            cases: [(check.name.clone(), cases)].into(),
+            mismatches: [(check.name, mismatch)].into(),
+            skipped: 3,
+        };
+        let text = trials.to_string();
+        assert!(text.ends_with("trials: 65536 cases; 0 checks passed, 1 failed, 3 skipped"), "{text}");
+    }
 }

@@ -1,0 +1,129 @@
+//! What hardware was made to compute, and was found to compute as the simulator does.
+
+use super::is_of;
+use super::simulated::Simulated;
+use anyhow::{Context, Result, ensure};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+/// The GPU that things were run on.
+pub const GPU: &str = "H200";
+/// Its target.
+pub const TARGET: &str = "sm_90a";
+
+/// Elements of results of each check, which the GPU returned and which were compared.
+#[derive(Debug, Default)]
+pub struct Cases(BTreeMap<String, u64>);
+
+/// What `cargo xtask conformance --cases COUNT --report FILE` writes.
+#[derive(Deserialize)]
+struct Trials {
+    target: String,
+    cases: BTreeMap<String, u64>,
+    mismatches: BTreeMap<String, String>,
+}
+
+/// What `cargo xtask conformance --record FILE` writes.
+#[derive(Deserialize)]
+struct Recording {
+    target: String,
+    records: Vec<Record>,
+}
+
+#[derive(Deserialize)]
+struct Record {
+    check: String,
+    output: String,
+}
+
+impl Cases {
+    /// Those of `tests/trials`, and those of `tests/recorded`, which the tests replay. (The size of an element is known of the
+    /// checks that were simulated.)
+    pub fn recorded(simulated: &Simulated) -> Result<Self> {
+        let mut cases = Cases::default();
+        for (file, trials) in read_all::<Trials>("tests/trials")? {
+            ensure!(trials.target == TARGET, "{file} is of {}, not of {TARGET}", trials.target);
+            for (check, count) in trials.cases {
+                // What differed is no evidence.
+                let count = if trials.mismatches.contains_key(&check) { 0 } else { count };
+                *cases.0.entry(check).or_default() += count;
+            }
+        }
+        for (file, recording) in read_all::<Recording>("tests/recorded")? {
+            ensure!(recording.target == TARGET, "{file} is of {}, not of {TARGET}", recording.target);
+            for Record { check, output } in recording.records {
+                let Some(element) = simulated.element(&check) else { continue };
+                let output = unpack(&output).with_context(|| format!("{file}: the output of {check}"))?;
+                *cases.0.entry(check).or_default() += (output.len() / element) as u64;
+            }
+        }
+        Ok(cases)
+    }
+
+    /// Those of a form's checks, or nothing where one of them has none.
+    pub fn of(&self, form: &str) -> Option<u64> {
+        let counts: Vec<u64> = self.0.iter().filter(|(check, _)| is_of(check, form)).map(|(_, &count)| count).collect();
+        (!counts.is_empty() && !counts.contains(&0)).then(|| counts.iter().sum())
+    }
+}
+
+/// The files of a folder, with their names.
+fn read_all<T: DeserializeOwned>(folder: &str) -> Result<Vec<(String, T)>> {
+    let read = |file: &Path| {
+        let text = fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
+        let value = serde_json::from_str(&text).with_context(|| format!("cannot understand {}", file.display()))?;
+        Ok((file.display().to_string(), value))
+    };
+    fs::read_dir(crate::root().join(folder))?.map(|entry| read(&entry?.path())).collect()
+}
+
+/// The bytes of a record.
+fn unpack(text: &str) -> Result<Vec<u8>> {
+    let packed = STANDARD.decode(text)?;
+    miniz_oxide::inflate::decompress_to_vec(&packed).map_err(|error| anyhow::anyhow!("{error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::coverage::legal;
+
+    /// Of each check of a form that the GPU has, something is recorded, and of dense floating-point forms at least ten million cases.
+    #[test]
+    fn every_form_that_the_gpu_has_was_run_on_it() {
+        let simulated = elements_of_one_byte();
+        let cases = Cases::recorded(&simulated).unwrap();
+        for row in legal::list().unwrap() {
+            let count = cases.of(&row.form);
+            assert_eq!(count.is_some(), row.targets.contains(TARGET), "{}", row.form);
+            let is_float = row.form.starts_with("mma.sync") && !row.form.contains(".s32.");
+            assert!(!is_float || count.is_none_or(|count| count >= 10_000_000), "{}: {count:?}", row.form);
+        }
+    }
+
+    /// What the simulator's run would report, of every check that is recorded.
+    fn elements_of_one_byte() -> Simulated {
+        let recordings = read_all::<Recording>("tests/recorded").unwrap();
+        let checks = recordings.iter().flat_map(|(_, recording)| &recording.records).map(|record| &record.check);
+        let outcomes: Vec<_> =
+            checks.map(|check| serde_json::json!({"name": check, "status": "passed", "element": 1})).collect();
+        serde_json::from_value(serde_json::json!({ "outcomes": outcomes })).unwrap()
+    }
+
+    #[test]
+    fn what_differed_is_no_evidence() {
+        let form = "mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64";
+        let cases = |counts: &[(&str, u64)]| {
+            Cases(counts.iter().map(|(kind, count)| (format!("{form}{kind}"), *count)).collect()).of(form)
+        };
+        assert_eq!(cases(&[(", normal", 7), (", huge", 5)]), Some(12));
+        assert_eq!(cases(&[(", normal", 7), (", huge", 0)]), None);
+        assert_eq!(cases(&[(".rn, normal", 7)]), None, "another form's");
+        assert_eq!(cases(&[]), None);
+    }
+}

@@ -1,0 +1,94 @@
+//! What was really done with each legal form.
+
+mod hardware;
+mod legal;
+mod machine_code;
+mod simulated;
+mod table;
+
+use anyhow::{Result, ensure};
+use clap::ValueEnum;
+use ptx_matrix::forms::{self, Form};
+use std::collections::BTreeSet;
+use std::process::ExitCode;
+
+use hardware::Cases;
+use legal::Legal;
+use machine_code::MachineCode;
+use simulated::Simulated;
+use table::{Hardware, Row};
+
+#[derive(Debug, clap::Args)]
+pub struct Arguments {
+    /// Only forms whose name contains this, such as `ldmatrix`, `mma.sp` or `.e4m3.`.
+    #[arg(long)]
+    filter: Option<String>,
+    /// Only forms with a hole.
+    #[arg(long)]
+    holes: bool,
+    /// How to print the table; as CSV, the closing line goes to stderr.
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// Columns, targets by their numbers.
+    Text,
+    /// The same, as Markdown.
+    Markdown,
+    /// Every target by its name.
+    Csv,
+}
+
+pub fn run(arguments: &Arguments) -> Result<ExitCode> {
+    let filter = arguments.filter.as_deref().unwrap_or_default();
+    let legal: Vec<Legal> = legal::list()?.into_iter().filter(|row| row.form.contains(filter)).collect();
+    let ours: Vec<&Form> = forms::all().filter(|form| form.ptx.contains(filter)).collect();
+    ensure!(!legal.is_empty() || !ours.is_empty(), "no form's name contains `{filter}`");
+
+    eprintln!("running every check on the simulator");
+    let simulated = if ours.is_empty() { Simulated::default() } else { Simulated::run(filter)? };
+    let cases = Cases::recorded(&simulated)?;
+    let targets = legal.iter().flat_map(|row| &row.targets).map(String::as_str).collect();
+    let machine_code = MachineCode::of(&ours, &targets)?;
+
+    let mut rows = rows(&legal, &ours, &simulated, &cases, &machine_code);
+    let summary = table::summary(&rows);
+    let whole = rows.iter().all(|row| row.holes().is_empty());
+    if arguments.holes {
+        rows.retain(|row| !row.holes().is_empty());
+    }
+    table::print(&rows, arguments.format)?;
+    if arguments.format == Format::Csv {
+        eprintln!("{summary}")
+    } else {
+        println!("{summary}")
+    }
+    Ok(if whole { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// A row for each form of the list, and one for each of the crate that is not in it.
+fn rows(legal: &[Legal], ours: &[&Form], simulated: &Simulated, cases: &Cases, machine_code: &MachineCode) -> Vec<Row> {
+    let listed: BTreeSet<&str> = legal.iter().map(|row| row.form.as_str()).collect();
+    let unlisted = ours.iter().filter(|form| !listed.contains(form.ptx)).map(|form| (form.ptx, Default::default()));
+    let all = legal.iter().map(|row| (row.form.as_str(), row.targets.clone())).chain(unlisted);
+    all.map(|(form, targets)| Row {
+        form: form.to_owned(),
+        listed: listed.contains(form),
+        typed: ours.iter().any(|ours| ours.ptx == form),
+        simulated: simulated.passed(form),
+        hardware: match (targets.contains(hardware::TARGET), cases.of(form)) {
+            (false, _) => Hardware::Absent,
+            (true, Some(count)) => Hardware::Ran(count),
+            (true, None) => Hardware::NotRun,
+        },
+        on: targets.iter().map(|target| (target.clone(), machine_code.outcome(form, target))).collect(),
+    })
+    .collect()
+}
+
+/// Whether a check of the conformance run is one of a form: its name is the form's, or goes on with the kind of data.
+fn is_of(check: &str, form: &str) -> bool {
+    check.strip_prefix(form).is_some_and(|rest| rest.is_empty() || rest.starts_with(", "))
+}
