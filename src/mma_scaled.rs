@@ -107,7 +107,7 @@ pub trait Selects<R, N>: Sealed {
 }
 
 /// A [`Select`] as a value.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Selected {
     /// The first byte.
     pub byte: usize,

@@ -1,7 +1,7 @@
 //! The tables of forms against `forms/legal.csv`, a list of what ptxas 13.5 accepts: made by asking it about 1.7 million candidates
 //! on 26 targets and with every PTX version, not from this crate or from documents.
 
-use ptx_matrix::forms::{self, Form, Nature};
+use ptx_matrix::forms::{self, Form, Nature, Selectors};
 use ptx_matrix_build::Toolchain;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -92,7 +92,7 @@ fn the_tables_are_the_list() {
 /// Has ptxas assemble the forms for a target.
 fn assemble(toolchain: &Toolchain, target: &str, version: &str, forms: &[&Form]) -> Result<(), String> {
     let mut text = format!(".version {version}\n.target {target}\n.address_size 64\n");
-    forms.iter().for_each(|form| text.push_str(&form.kernel(&form.name())));
+    forms.iter().for_each(|form| text.push_str(&form.kernel(&form.name(), &Selectors::default())));
     let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("forms-{target}-{version}.ptx"));
     fs::write(&file, text).unwrap();
     toolchain

@@ -16,6 +16,8 @@
 pub mod bench;
 #[cfg(feature = "conformance")]
 pub mod conformance;
+#[cfg(feature = "exec")]
+pub mod exec;
 #[cfg(feature = "gemm")]
 pub mod gemm;
 #[cfg(any(feature = "bench", feature = "conformance", feature = "timings", feature = "trials"))]

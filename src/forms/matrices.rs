@@ -1,9 +1,12 @@
 //! The table of `ldmatrix` (PTX ISA 9.7.14.5.15), `stmatrix` (.16) and `movmatrix` (.17).
 
 use super::{Form, Nature, Needs};
+use crate::Arrangement::{self, Columns, ColumnsOfBytes, Rows, RowsOfBytes, StoredColumnsOfBytes};
+use crate::Packed::{Bytes, Fours, Sixes};
 
 const fn form(
     ptx: &'static str,
+    arrangement: Arrangement,
     d: usize,
     a: usize,
     needs: Needs,
@@ -15,7 +18,21 @@ const fn form(
         b's' => "stmatrix",
         _ => "movmatrix",
     };
-    Form { family, ptx, register_bits: 32, d, a, b: 0, c: 0, scales: 0, selectors: 0, needs, ptx_version, on_sm_90 }
+    Form {
+        family,
+        ptx,
+        register_bits: 32,
+        arrangement: Some(arrangement),
+        d,
+        a,
+        b: 0,
+        c: 0,
+        scales: 0,
+        selectors: 0,
+        needs,
+        ptx_version,
+        on_sm_90,
+    }
 }
 
 const SM_75: Needs = Needs::at_least(75);
@@ -24,36 +41,36 @@ const BLACKWELL: Needs = Needs { sm: 100, specific: true, arch: false };
 
 use Nature::{Absent, Native};
 
-/// The instruction; registers loaded, and stored; the target and the PTX version from which on there is the form; what becomes
+/// The instruction; how its matrices lie; registers loaded, and stored; the target and the PTX version from which on there is the form; what becomes
 /// of it on sm_90.
 #[rustfmt::skip]
 pub(super) const FORMS: &[Form] = &[
-    form("ldmatrix.sync.aligned.m8n8.x1.shared.b16",                      1, 0, SM_75, "6.5", Native),
-    form("ldmatrix.sync.aligned.m8n8.x2.shared.b16",                      2, 0, SM_75, "6.5", Native),
-    form("ldmatrix.sync.aligned.m8n8.x4.shared.b16",                      4, 0, SM_75, "6.5", Native),
-    form("ldmatrix.sync.aligned.m8n8.x1.trans.shared.b16",                1, 0, SM_75, "6.5", Native),
-    form("ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16",                2, 0, SM_75, "6.5", Native),
-    form("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16",                4, 0, SM_75, "6.5", Native),
-    form("ldmatrix.sync.aligned.m8n16.x1.shared.b8x16.b6x16_p32",         1, 0, BLACKWELL, "8.6", Absent),
-    form("ldmatrix.sync.aligned.m8n16.x2.shared.b8x16.b6x16_p32",         2, 0, BLACKWELL, "8.6", Absent),
-    form("ldmatrix.sync.aligned.m8n16.x4.shared.b8x16.b6x16_p32",         4, 0, BLACKWELL, "8.6", Absent),
-    form("ldmatrix.sync.aligned.m8n16.x1.shared.b8x16.b4x16_p64",         1, 0, BLACKWELL, "8.6", Absent),
-    form("ldmatrix.sync.aligned.m8n16.x2.shared.b8x16.b4x16_p64",         2, 0, BLACKWELL, "8.6", Absent),
-    form("ldmatrix.sync.aligned.m8n16.x4.shared.b8x16.b4x16_p64",         4, 0, BLACKWELL, "8.6", Absent),
-    form("ldmatrix.sync.aligned.m16n16.x1.trans.shared.b8",               2, 0, BLACKWELL, "8.6", Absent),
-    form("ldmatrix.sync.aligned.m16n16.x2.trans.shared.b8",               4, 0, BLACKWELL, "8.6", Absent),
-    form("ldmatrix.sync.aligned.m16n16.x1.trans.shared.b8x16.b6x16_p32",  2, 0, BLACKWELL, "8.6", Absent),
-    form("ldmatrix.sync.aligned.m16n16.x2.trans.shared.b8x16.b6x16_p32",  4, 0, BLACKWELL, "8.6", Absent),
-    form("ldmatrix.sync.aligned.m16n16.x1.trans.shared.b8x16.b4x16_p64",  2, 0, BLACKWELL, "8.6", Absent),
-    form("ldmatrix.sync.aligned.m16n16.x2.trans.shared.b8x16.b4x16_p64",  4, 0, BLACKWELL, "8.6", Absent),
-    form("stmatrix.sync.aligned.m8n8.x1.shared.b16",                      0, 1, SM_90, "7.8", Native),
-    form("stmatrix.sync.aligned.m8n8.x2.shared.b16",                      0, 2, SM_90, "7.8", Native),
-    form("stmatrix.sync.aligned.m8n8.x4.shared.b16",                      0, 4, SM_90, "7.8", Native),
-    form("stmatrix.sync.aligned.m8n8.x1.trans.shared.b16",                0, 1, SM_90, "7.8", Native),
-    form("stmatrix.sync.aligned.m8n8.x2.trans.shared.b16",                0, 2, SM_90, "7.8", Native),
-    form("stmatrix.sync.aligned.m8n8.x4.trans.shared.b16",                0, 4, SM_90, "7.8", Native),
-    form("stmatrix.sync.aligned.m16n8.x1.trans.shared.b8",                0, 1, BLACKWELL, "8.6", Absent),
-    form("stmatrix.sync.aligned.m16n8.x2.trans.shared.b8",                0, 2, BLACKWELL, "8.6", Absent),
-    form("stmatrix.sync.aligned.m16n8.x4.trans.shared.b8",                0, 4, BLACKWELL, "8.6", Absent),
-    form("movmatrix.sync.aligned.m8n8.trans.b16",                         1, 1, SM_75, "7.8", Native),
+    form("ldmatrix.sync.aligned.m8n8.x1.shared.b16",                      Rows,                 1, 0, SM_75, "6.5", Native),
+    form("ldmatrix.sync.aligned.m8n8.x2.shared.b16",                      Rows,                 2, 0, SM_75, "6.5", Native),
+    form("ldmatrix.sync.aligned.m8n8.x4.shared.b16",                      Rows,                 4, 0, SM_75, "6.5", Native),
+    form("ldmatrix.sync.aligned.m8n8.x1.trans.shared.b16",                Columns,              1, 0, SM_75, "6.5", Native),
+    form("ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16",                Columns,              2, 0, SM_75, "6.5", Native),
+    form("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16",                Columns,              4, 0, SM_75, "6.5", Native),
+    form("ldmatrix.sync.aligned.m8n16.x1.shared.b8x16.b6x16_p32",         RowsOfBytes(Sixes),   1, 0, BLACKWELL, "8.6", Absent),
+    form("ldmatrix.sync.aligned.m8n16.x2.shared.b8x16.b6x16_p32",         RowsOfBytes(Sixes),   2, 0, BLACKWELL, "8.6", Absent),
+    form("ldmatrix.sync.aligned.m8n16.x4.shared.b8x16.b6x16_p32",         RowsOfBytes(Sixes),   4, 0, BLACKWELL, "8.6", Absent),
+    form("ldmatrix.sync.aligned.m8n16.x1.shared.b8x16.b4x16_p64",         RowsOfBytes(Fours),   1, 0, BLACKWELL, "8.6", Absent),
+    form("ldmatrix.sync.aligned.m8n16.x2.shared.b8x16.b4x16_p64",         RowsOfBytes(Fours),   2, 0, BLACKWELL, "8.6", Absent),
+    form("ldmatrix.sync.aligned.m8n16.x4.shared.b8x16.b4x16_p64",         RowsOfBytes(Fours),   4, 0, BLACKWELL, "8.6", Absent),
+    form("ldmatrix.sync.aligned.m16n16.x1.trans.shared.b8",               ColumnsOfBytes(Bytes),2, 0, BLACKWELL, "8.6", Absent),
+    form("ldmatrix.sync.aligned.m16n16.x2.trans.shared.b8",               ColumnsOfBytes(Bytes),4, 0, BLACKWELL, "8.6", Absent),
+    form("ldmatrix.sync.aligned.m16n16.x1.trans.shared.b8x16.b6x16_p32",  ColumnsOfBytes(Sixes),2, 0, BLACKWELL, "8.6", Absent),
+    form("ldmatrix.sync.aligned.m16n16.x2.trans.shared.b8x16.b6x16_p32",  ColumnsOfBytes(Sixes),4, 0, BLACKWELL, "8.6", Absent),
+    form("ldmatrix.sync.aligned.m16n16.x1.trans.shared.b8x16.b4x16_p64",  ColumnsOfBytes(Fours),2, 0, BLACKWELL, "8.6", Absent),
+    form("ldmatrix.sync.aligned.m16n16.x2.trans.shared.b8x16.b4x16_p64",  ColumnsOfBytes(Fours),4, 0, BLACKWELL, "8.6", Absent),
+    form("stmatrix.sync.aligned.m8n8.x1.shared.b16",                      Rows,                 0, 1, SM_90, "7.8", Native),
+    form("stmatrix.sync.aligned.m8n8.x2.shared.b16",                      Rows,                 0, 2, SM_90, "7.8", Native),
+    form("stmatrix.sync.aligned.m8n8.x4.shared.b16",                      Rows,                 0, 4, SM_90, "7.8", Native),
+    form("stmatrix.sync.aligned.m8n8.x1.trans.shared.b16",                Columns,              0, 1, SM_90, "7.8", Native),
+    form("stmatrix.sync.aligned.m8n8.x2.trans.shared.b16",                Columns,              0, 2, SM_90, "7.8", Native),
+    form("stmatrix.sync.aligned.m8n8.x4.trans.shared.b16",                Columns,              0, 4, SM_90, "7.8", Native),
+    form("stmatrix.sync.aligned.m16n8.x1.trans.shared.b8",                StoredColumnsOfBytes, 0, 1, BLACKWELL, "8.6", Absent),
+    form("stmatrix.sync.aligned.m16n8.x2.trans.shared.b8",                StoredColumnsOfBytes, 0, 2, BLACKWELL, "8.6", Absent),
+    form("stmatrix.sync.aligned.m16n8.x4.trans.shared.b8",                StoredColumnsOfBytes, 0, 4, BLACKWELL, "8.6", Absent),
+    form("movmatrix.sync.aligned.m8n8.trans.b16",                         Columns,              1, 1, SM_75, "7.8", Native),
 ];

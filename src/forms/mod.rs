@@ -6,16 +6,31 @@
 //! of what ptxas accepts.
 
 mod dense;
+#[cfg(not(target_arch = "nvptx64"))]
+mod find;
+#[cfg(not(target_arch = "nvptx64"))]
+mod held;
 mod matrices;
 mod scaled;
+#[cfg(not(target_arch = "nvptx64"))]
+mod selectors;
 mod sparse;
 mod sparse_scaled;
 #[cfg(not(target_arch = "nvptx64"))]
 mod text;
+#[cfg(not(target_arch = "nvptx64"))]
+pub(crate) mod typed;
 
 #[cfg(not(target_arch = "nvptx64"))]
-pub use text::IMAGE_BYTES;
+pub use find::{UnknownForm, find};
+#[cfg(not(target_arch = "nvptx64"))]
+pub use held::{Held, HeldMatrix};
+#[cfg(not(target_arch = "nvptx64"))]
+pub use selectors::Selectors;
+#[cfg(not(target_arch = "nvptx64"))]
+pub use text::{IMAGE_BYTES, Operand};
 
+use crate::Arrangement;
 use crate::target::Requirement;
 
 /// What becomes of a form on some GPU.
@@ -77,6 +92,8 @@ pub struct Form {
     pub ptx: &'static str,
     /// Bits of a register.
     pub register_bits: usize,
+    /// How the matrices of `ldmatrix`, `stmatrix` and `movmatrix` lie; of `movmatrix`, those of the result.
+    pub arrangement: Option<Arrangement>,
     /// Registers that D takes in a lane; zero where there is none.
     pub d: usize,
     /// Registers that A takes; of `stmatrix` and `movmatrix`, those of the source.
@@ -221,6 +238,7 @@ macro_rules! dense_records {
             family: "mma",
             ptx: mma_ptx!($q $shape $la $lb $d $a $b $c),
             register_bits: size_of::<ptx::$width>() * 8,
+            arrangement: None,
             d: $nd,
             a: $na,
             b: $nb,
@@ -241,6 +259,7 @@ macro_rules! scaled_records {
             family: "mma",
             ptx: mma_scaled_ptx!($shape $kind $vec $scale $a $b),
             register_bits: 32,
+            arrangement: None,
             d: 4,
             a: 4,
             b: 2,

@@ -118,6 +118,7 @@ macro_rules! records {
             family: $family,
             ptx: crate::mma_sparse_ptx!($order $q $shape $d $a $b $c),
             register_bits: 32,
+            arrangement: None,
             d: $nd,
             a: $na,
             b: $nb,

@@ -64,6 +64,7 @@ macro_rules! records {
             family: "mma.sp::ordered_metadata",
             ptx: crate::mma_sparse_scaled_ptx!($shape $kind $vec $scale $a $b),
             register_bits: 32,
+            arrangement: None,
             d: 4,
             a: 4,
             b: 4,

@@ -17,6 +17,7 @@
 //! a trace that shows each warp's instructions ([`Simulator::traced`]).
 
 mod arithmetic;
+mod execute;
 mod findings;
 mod memory;
 pub(crate) mod raw;
@@ -28,15 +29,18 @@ mod warps;
 #[doc = include_str!("../../docs/SIMULATOR.md")]
 pub mod guide {}
 
+pub use execute::Execution;
 pub use findings::{Agent, Awaited, BarrierMisuse, Finding, Memory, Misuse, Place, SimError, WaitingWarp};
 pub use memory::{SHARED_BASE, mark_unwritten};
 pub use record::{BytesMoved, Executed, Profile, SharedSite, Trace, TraceEvent};
 pub use simulator::{CheckedRun, Report, Simulator};
 pub use warps::{WaitingLanes, WarpOfBlock};
 
+pub(crate) use arithmetic::{
+    MetadataOrder, ScaledProduct, multiply, multiply_scaled, multiply_sparse, multiply_sparse_scaled,
+};
 #[doc(hidden)]
 pub use arithmetic::{Product, Quad};
-pub(crate) use arithmetic::{multiply, multiply_scaled, multiply_sparse, multiply_sparse_scaled};
 pub(crate) use memory::{
     ElementOf, Slice, commit_copies, load_matrices, load_shared, note_slice, read_constant, read_global, start_copy,
     store_matrices, store_shared, transpose_matrix, wait_for_copies, write_global,

@@ -5,6 +5,7 @@ mod bundle;
 mod coverage;
 mod doctor;
 mod fuzz;
+mod layout;
 mod process;
 mod program;
 mod sanitize;
@@ -43,6 +44,11 @@ enum Command {
     /// List every legal form of every matrix instruction, and what was really done with it: run on the simulator and assembled for
     /// each of its targets, now; run on hardware, as recorded. Fails if there is a hole.
     Coverage(coverage::Arguments),
+    /// Execute one form of an instruction once, on registers and shared memory that a file gives: on the simulator, or, with
+    /// `--on gpu`, on a GPU.
+    Exec(program::Arguments),
+    /// Draw which lane holds which element of the matrices of a form.
+    Layout(layout::Arguments),
     /// Run random programs on the simulator, whose misuses are known, and see that it reports those and no others.
     Fuzz(fuzz::Arguments),
     /// Run kernels with one misuse each on the GPU, under each tool of compute-sanitizer, and record what these say.
@@ -59,6 +65,8 @@ const BENCH: Program = Program { name: "bench", package: "ptx-matrix-host", feat
 const TIMINGS: Program = Program { name: "timings", package: "ptx-matrix-host", feature: "timings" };
 /// Random products.
 const TRIALS: Program = Program { name: "trials", package: "ptx-matrix-host", feature: "trials" };
+/// One instruction.
+const EXEC: Program = Program { name: "exec", package: "ptx-matrix-host", feature: "exec" };
 /// Kernels with one misuse each.
 const MISUSES: Program = Program { name: "misuses", package: "ptx-matrix-judge", feature: "" };
 
@@ -82,6 +90,8 @@ fn run(command: Command) -> Result<ExitCode> {
         Command::Build(arguments) => build::run(&arguments),
         Command::Bundle(arguments) => bundle::run(&arguments),
         Command::Coverage(arguments) => coverage::run(&arguments),
+        Command::Exec(arguments) => EXEC.run_alone(&arguments),
+        Command::Layout(arguments) => layout::run(&arguments),
         Command::Fuzz(arguments) => fuzz::run(&arguments),
         Command::Sanitize(arguments) => sanitize::run(&arguments),
         Command::Doctor(arguments) => doctor::run(&arguments),

@@ -38,6 +38,11 @@ impl Program {
         Ok(exit_code(status(&mut command)?))
     }
 
+    /// Builds it, and runs it without kernels.
+    pub fn run_alone(self, Arguments { arguments }: &Arguments) -> Result<ExitCode> {
+        Ok(exit_code(status(Command::new(self.build()?).args(arguments))?))
+    }
+
     /// Builds it, and says where it is.
     pub fn build(self) -> Result<PathBuf> {
         let Program { name, package, feature } = self;

@@ -1,7 +1,7 @@
 //! What ptxas makes of the forms, target by target.
 
 use anyhow::Result;
-use ptx_matrix::forms::{Form, Nature};
+use ptx_matrix::forms::{Form, Nature, Selectors};
 use ptx_matrix_build::Toolchain;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -70,7 +70,7 @@ fn assemble(toolchain: &Toolchain, target: &str, forms: &[&'static Form]) -> Res
     fs::create_dir_all(&folder)?;
     let (ptx, cubin) = (folder.join(format!("{target}.ptx")), folder.join(format!("{target}.cubin")));
     let head = format!(".version {PTX_VERSION}\n.target {target}\n.address_size 64\n");
-    fs::write(&ptx, forms.iter().fold(head, |text, form| text + &form.kernel(&form.name())))?;
+    fs::write(&ptx, forms.iter().fold(head, |text, form| text + &form.kernel(&form.name(), &Selectors::default())))?;
     if let Err(error) = toolchain.assemble(target, &ptx, &cubin) {
         eprintln!("{target}: {error}");
         return Ok(Vec::new());

@@ -1,0 +1,9 @@
+//! One instruction, executed once, on registers that a file gives: `cargo xtask exec`.
+
+mod example;
+mod gpu;
+mod state;
+
+pub use example::example;
+pub use gpu::{Unsupported, execute, kernel};
+pub use state::{Problem, Results, Selection, State};
