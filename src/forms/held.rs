@@ -56,12 +56,8 @@ impl HeldMatrix {
     }
 
     pub(super) fn metadata<W: SparseWidth>() -> Self {
-        let parts = match W::CHUNK {
-            2 => "two halves each of two columns",
-            4 => "two of four columns",
-            _ => "two pairs of eight columns",
-        };
-        Self::of("metadata", &format!("codes: which are kept, {parts}"), W::METADATA, Bits32::BITS / 4)
+        let elements = format!("codes of {} columns", W::CHUNK);
+        Self::of("metadata", &elements, W::METADATA, Bits32::BITS / 4)
     }
 
     /// A matrix of `ldmatrix`, `stmatrix` or `movmatrix` with elements of so many bytes.
