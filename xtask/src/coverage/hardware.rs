@@ -115,6 +115,37 @@ mod tests {
         serde_json::from_value(serde_json::json!({ "outcomes": outcomes })).unwrap()
     }
 
+    /// What the docs say was compared is what the files say.
+    #[test]
+    fn the_numbers_in_the_docs() {
+        let docs = fs::read_to_string(crate::root().join("docs/NUMERICS.md")).unwrap();
+        let in_words = |number: u64| {
+            let digits = number.to_string();
+            let groups: Vec<&str> =
+                digits.as_bytes().rchunks(3).rev().map(|group| std::str::from_utf8(group).unwrap()).collect();
+            groups.join(",")
+        };
+        let [(_, trials)] = &read_all::<Trials>("tests/trials").unwrap()[..] else { panic!("one file of trials") };
+        assert!(trials.mismatches.is_empty());
+        let total: u64 = trials.cases.values().sum();
+        assert!(docs.contains(&format!("{} elements of D in all", in_words(total))), "{total}");
+        let with_each_kind: BTreeMap<u64, usize> = trials.cases.values().fold(BTreeMap::new(), |mut counts, &count| {
+            *counts.entry(count).or_default() += 1;
+            counts
+        });
+        let (&each, _) = with_each_kind.first_key_value().unwrap();
+        assert_eq!(with_each_kind.len(), 1, "{with_each_kind:?}");
+        assert!(docs.contains(&format!("{} of each form with each kind of data", in_words(each))), "{each}");
+        // The forms of the table are those of the list.
+        let rows = docs.lines().skip_while(|line| !line.starts_with("| A, B | C, D | shapes | forms |")).skip(2);
+        let forms: usize = rows
+            .take_while(|line| line.starts_with('|'))
+            .map(|line| line.split('|').nth(4).unwrap().trim().parse::<usize>().unwrap())
+            .sum();
+        let of_mma = legal::list().unwrap().iter().filter(|row| row.form.starts_with("mma")).count();
+        assert_eq!(forms, of_mma);
+    }
+
     #[test]
     fn what_differed_is_no_evidence() {
         let form = "mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64";
