@@ -21,6 +21,7 @@ mod panic;
 mod polling;
 mod profile;
 mod race;
+mod raw_bytes;
 mod raw_forms;
 mod raw_memory;
 mod raw_mma;

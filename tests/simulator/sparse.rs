@@ -200,3 +200,43 @@ fn what_is_found_is_computed_all_the_same() {
     assert_eq!(twice_the_same::simulate(1, &mut d).unwrap_err().findings().len(), 1);
     assert_eq!(d, [2.0 * (2.0 + 6.0 + 10.0 + 14.0); 128]);
 }
+
+#[test]
+fn lanes_that_do_not_come_to_a_sparse_product() {
+    #[kernel(threads = 32, target = "sm_80")]
+    fn half(block: &Block) {
+        block.warp().each(|lane| {
+            if lane.id() < 16 {
+                // SAFETY: none; that is the bug.
+                unsafe {
+                    raw::mma_sp_sync_aligned_m16n8k16_row_col_f32_f16_f16_f32::<0>([0; 2], [0; 2], [0; 4], 0x4444_4444); // <- half
+                }
+            }
+        });
+    }
+    let error = half::simulate(1).unwrap_err();
+    let Misuse::Divergence { waiting, ended } = &error.misuse else { panic!("{error}") };
+    assert_eq!((waiting[0].lanes.len(), ended.len()), (16, 16));
+    assert_at(&error, "half", (0, 0, 0), 0, None);
+}
+
+/// The result of a product is taken for what is kept of a sparse A.
+#[test]
+fn an_accumulator_that_is_taken_for_a_factor() {
+    #[kernel(threads = 32, target = "sm_80")]
+    fn taken(block: &Block) {
+        let warp = block.warp();
+        let a =
+            FragmentSparseA::<M16N8K32, f16>::from_fn(warp, |row, k| f16::from_f32((row * 5 + k * 3) as f32 + 0.25));
+        let b = FragmentB::<M16N8K32, f16>::from_fn(warp, |k, col| f16::from_f32((k * 7 + col) as f32 * 0.125));
+        let metadata = Metadata::from_fn(warp, |_, _| Kept::half(0));
+        let mut acc = Accumulator::<M16N8K32, f32>::zero();
+        MmaSparse::<_, f16, f16, _>::accumulate::<0>(warp, &mut acc, &a, &b, &metadata); // <- made
+        let a = FragmentSparseA::<M16N8K32, f16>::from_registers(acc.registers());
+        MmaSparse::<_, f16, f16, _>::accumulate::<0>(warp, &mut acc, &a, &b, &metadata); // <- taken
+    }
+    let error = taken::simulate(1).unwrap_err();
+    let Misuse::WrongOperand { role, element, result, place } = &error.misuse else { panic!("{error}") };
+    assert_eq!((*role, *element, *result, place.line), ('A', "f16", "f32", crate::line_of("made").1));
+    assert_at(&error, "taken", (0, 0, 0), 0, None);
+}

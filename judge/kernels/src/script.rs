@@ -54,6 +54,11 @@ pub mod step {
     pub const GLOBAL_GET: u32 = 17;
     pub const ARRIVE: u32 = 18;
     pub const AWAIT: u32 = 19;
+    pub const MULTIPLY_SPARSE: u32 = 20;
+    /// On the simulator only: no GPU that the programs are run on has the forms with elements of a byte.
+    pub const LOAD_BYTES: u32 = 21;
+    /// Likewise.
+    pub const STORE_BYTES: u32 = 22;
 }
 
 /// Which word of a step is what.
@@ -70,7 +75,7 @@ pub mod operand {
     pub const SEED: usize = 5;
     /// How many: arrivals, matrices, bytes of a copy, groups, threads that share the work.
     pub const COUNT: usize = 6;
-    /// `.trans`, `stmatrix`, how many elements of a copy there are.
+    /// `.trans`, `stmatrix`, the selector, how many elements of a copy there are.
     pub const FORM: usize = 7;
 }
 
@@ -94,6 +99,19 @@ pub fn take_in(known: u32, read: u32) -> u32 {
 #[inline(always)]
 pub fn factor(value: u16) -> u16 {
     value & 7
+}
+
+/// Which two of the four columns of a chunk are kept, of a sparse factor.
+#[inline(always)]
+pub fn kept(salt: u32, seed: u32, row: usize, chunk: usize) -> (usize, usize) {
+    match value(salt, seed, row * 16 + chunk) % 6 {
+        0 => (0, 1),
+        1 => (0, 2),
+        2 => (0, 3),
+        3 => (1, 2),
+        4 => (1, 3),
+        _ => (2, 3),
+    }
 }
 
 /// The operands of a step that say where each lane goes.
@@ -174,6 +192,14 @@ pub fn run(
                 let (b, d) = (parts.part(places.stride), parts.part(places.mask));
                 multiply(warp, tile, b, d, places.first, form);
             }
+            step::MULTIPLY_SPARSE => {
+                let (b, d) = (parts.part(places.stride), parts.part(places.mask));
+                multiply_sparse(warp, tile, b, d, places.first, form, (salt, seed));
+            }
+            #[cfg(not(target_arch = "nvptx64"))]
+            step::LOAD_BYTES => load_bytes(warp, places.rows(warp, tile), count, &mut known),
+            #[cfg(not(target_arch = "nvptx64"))]
+            step::STORE_BYTES => store_bytes(warp, places.rows(warp, tile), count, seed, salt),
             step::COPY => {
                 warp.each(|lane| {
                     if places.has(lane) {
@@ -240,6 +266,23 @@ fn load(warp: Warp<'_>, rows: PerLane<RowAddr>, count: usize, form: usize, known
     }
 }
 
+#[cfg(not(target_arch = "nvptx64"))]
+fn load_bytes(warp: Warp<'_>, rows: PerLane<RowAddr>, count: usize, known: &mut PerLane<u32>) {
+    match count {
+        1 => take_registers(warp, &LdMatrix::<X1, Trans, B8>::load(warp, rows), known),
+        _ => take_registers(warp, &LdMatrix::<X2, Trans, B8>::load(warp, rows), known),
+    }
+}
+
+#[cfg(not(target_arch = "nvptx64"))]
+fn store_bytes(warp: Warp<'_>, rows: PerLane<RowAddr>, count: usize, seed: u32, salt: u32) {
+    match count {
+        1 => StMatrix::<X1, Trans, B8>::store(warp, rows, registers(warp, seed, salt)),
+        2 => StMatrix::<X2, Trans, B8>::store(warp, rows, registers(warp, seed, salt)),
+        _ => StMatrix::<X4, Trans, B8>::store(warp, rows, registers(warp, seed, salt)),
+    }
+}
+
 #[inline(always)]
 fn take_registers<R: Registers<Register = u32>>(warp: Warp<'_>, registers: &PerLane<R>, known: &mut PerLane<u32>) {
     warp.update(known, |lane, known| {
@@ -289,6 +332,27 @@ fn multiply(warp: Warp<'_>, a: Tile, b: Tile, d: Tile, first: usize, form: usize
     } else {
         product.store_matrix(warp, &d, to);
     }
+}
+
+/// `d`'s columns from `form / 4 * 8` on become the product of a sparse matrix, of which eight columns are kept, `a`'s from `first / 4 * 8` on,
+/// and `b`'s columns from `first % 4 * 8` on; the selector is `form % 4`.
+#[inline(always)]
+fn multiply_sparse(warp: Warp<'_>, a: Tile, b: Tile, d: Tile, first: usize, form: usize, (salt, seed): (u32, u32)) {
+    let exact = |_, _, value| bf16::from_f32(factor(value).into());
+    let a = FragmentSparseA::<M16N8K16, u16>::load(warp, &a, (0, first / 4 % 4 * 8)).map(warp, exact);
+    let b = FragmentB::<M16N8K16, u16>::load(warp, &b, (0, first % 4 * 8)).map(warp, exact);
+    let metadata = Metadata::<Bits16>::from_fn(warp, |row, chunk| {
+        let (one, other) = kept(salt, seed, row, chunk);
+        Kept::from_code((one | other << 2) as u8)
+    });
+    let mut product = Accumulator::<M16N8K16, f32>::zero();
+    match form % 4 {
+        0 => MmaSparse::<_, bf16, bf16, _>::accumulate::<0>(warp, &mut product, &a, &b, &metadata),
+        1 => MmaSparse::<_, bf16, bf16, _>::accumulate::<1>(warp, &mut product, &a, &b, &metadata),
+        2 => MmaSparse::<_, bf16, bf16, _>::accumulate::<2>(warp, &mut product, &a, &b, &metadata),
+        _ => MmaSparse::<_, bf16, bf16, _>::accumulate::<3>(warp, &mut product, &a, &b, &metadata),
+    }
+    product.map(warp, |_, _, value| value as u16).store(warp, &d, (0, form / 4 % 4 * 8));
 }
 
 /// Copies chunk `chunk` of the tile from chunk `chunk + shift` of the source.

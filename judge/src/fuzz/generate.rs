@@ -5,8 +5,17 @@ use super::program::{Entry, Places, Program, Step, Threads};
 use fastrand::Rng;
 use ptx_matrix_judge_kernels::script::{ARRIVALS, CHUNKS, ELEMENTS, GLOBAL, PARTS, SIGNALS, WARPS};
 
+/// What runs a program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum For {
+    /// The simulator, which has every form.
+    Simulator,
+    /// A GPU, which has not got those of `ldmatrix` and `stmatrix` with elements of a byte.
+    Gpu,
+}
+
 /// A program in which the model finds nothing wrong. Where a step would be wrong, what mends it is put before it.
-pub fn program(random: &mut Rng) -> Program {
+pub fn program(random: &mut Rng, runner: For) -> Program {
     let blocks = if random.u8(..4) == 0 { 3 } else { 1 };
     let (warps, steps) = (random.usize(1..=WARPS), random.usize(4..40));
     let mut program = Program { blocks, entries: Vec::new() };
@@ -16,7 +25,7 @@ pub fn program(random: &mut Rng) -> Program {
         let wanted = match random.u8(..24) {
             0 => Entry::BlockSync { without: None },
             1 => Entry::Warp(warp, Step::WarpSync),
-            _ => Entry::Warp(warp, step(random, &model, warp)),
+            _ => Entry::Warp(warp, step(random, &model, warp, runner)),
         };
         for _ in 0..4 {
             let mut tried = model.clone();
@@ -58,8 +67,8 @@ fn mends(random: &mut Rng, model: &Model, violation: &Violation, wanted: Entry, 
         Violation { wrong: Wrong::InFlight, .. } => land(warp).into_iter().chain([own]).collect(),
         Violation { wrong: Wrong::Unwritten, .. } => {
             let part = match step {
-                Step::Get { part, .. } | Step::Load { part, .. } => part,
-                Step::Multiply { a, b, .. } => [a.0, b.0][random.usize(..2)],
+                Step::Get { part, .. } | Step::Load { part, .. } | Step::LoadBytes { part, .. } => part,
+                Step::Multiply { a, b, .. } | Step::MultiplySparse { a, b, .. } => [a.0, b.0][random.usize(..2)],
                 _ => return Vec::new(),
             };
             let fill = Step::Fill { part, threads: Threads::Warp, seed: seed(random) };
@@ -128,7 +137,7 @@ fn places(random: &mut Rng, all: usize) -> Places {
     Places { first: random.usize(..all), stride, mask }
 }
 
-fn step(random: &mut Rng, model: &Model, warp: usize) -> Step {
+fn step(random: &mut Rng, model: &Model, warp: usize, runner: For) -> Step {
     // Copies are mostly followed by what they need.
     let (open, groups) = model.in_flight(warp);
     if open && random.u8(..4) == 0 {
@@ -150,9 +159,22 @@ fn step(random: &mut Rng, model: &Model, warp: usize) -> Step {
         3 => Step::SetUniform { part, element: random.usize(..ELEMENTS), seed: seed(random) },
         4..7 => Step::Get { part, places: places(random, ELEMENTS) },
         7 => Step::Fill { part, threads, seed: seed(random) },
+        8 | 9 if random.u8(..3) == 0 && runner == For::Simulator => {
+            Step::LoadBytes { part, places: everywhere(random), count: 1 << random.u32(..2) }
+        }
+        10 | 11 if random.u8(..3) == 0 && runner == For::Simulator => {
+            Step::StoreBytes { part, places: everywhere(random), count, seed: seed(random) }
+        }
         8 | 9 => Step::Load { part, places: everywhere(random), count, trans },
         10 | 11 => Step::Store { part, places: everywhere(random), count, trans, seed: seed(random) },
         12 => Step::Transpose,
+        13 if random.bool() => Step::MultiplySparse {
+            a: (part, random.usize(..4)),
+            b: (random.usize(..PARTS), random.usize(..4)),
+            d: (random.usize(..PARTS), random.usize(..4)),
+            selector: random.usize(..4),
+            seed: seed(random),
+        },
         13 => Step::Multiply {
             a: (part, random.usize(..2)),
             b: (random.usize(..PARTS), random.usize(..4)),
@@ -196,17 +218,51 @@ pub fn changed(random: &mut Rng, program: &Program) -> Program {
     match &mut changed.entries[at] {
         Entry::BlockSync { without } if random.u8(..4) == 0 => *without = Some(random.usize(..WARPS)),
         Entry::Warp(_, Step::Wait { newest }) if random.bool() => *newest = 2.min(*newest + 1),
-        Entry::Warp(_, Step::Get { places, .. } | Step::Set { places, .. } | Step::Load { places, .. })
-            if random.bool() =>
-        {
+        Entry::Warp(
+            _,
+            Step::Get { places, .. }
+            | Step::Set { places, .. }
+            | Step::Load { places, .. }
+            | Step::LoadBytes { places, .. },
+        ) if random.bool() => {
             places.first += 1;
         }
-        Entry::Warp(_, Step::Fill { part, .. } | Step::Store { part, .. } | Step::CopyTile { part, .. })
-            if random.bool() =>
-        {
+        Entry::Warp(
+            _,
+            Step::Fill { part, .. }
+            | Step::Store { part, .. }
+            | Step::StoreBytes { part, .. }
+            | Step::CopyTile { part, .. },
+        ) if random.bool() => {
             *part = (*part + 1) % PARTS;
         }
         _ => drop(changed.entries.remove(at)),
     }
     changed
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    /// What the steps of programs are called.
+    fn drawn(runner: For) -> HashSet<String> {
+        let programs = (0..200).map(|seed| program(&mut Rng::with_seed(seed), runner));
+        let steps = programs.flat_map(|program| program.entries).filter_map(|entry| match entry {
+            Entry::Warp(_, step) => format!("{step:?}").split(' ').next().map(str::to_owned),
+            Entry::BlockSync { .. } => None,
+        });
+        steps.collect()
+    }
+
+    #[test]
+    fn every_step_is_drawn_and_a_gpu_gets_none_that_it_has_not() {
+        let mut steps = drawn(For::Simulator);
+        for step in ["WarpSync", "Load", "Store", "Multiply", "MultiplySparse", "LoadBytes", "StoreBytes", "Await"] {
+            assert!(steps.contains(step), "{step}: {steps:?}");
+        }
+        steps.retain(|step| !step.ends_with("Bytes"));
+        assert_eq!(drawn(For::Gpu), steps);
+    }
 }

@@ -7,6 +7,7 @@ mod program;
 mod trial;
 
 use fastrand::Rng;
+use generate::For;
 use ptx_matrix::launch::Device;
 use std::fmt;
 
@@ -44,7 +45,7 @@ impl fmt::Display for Failure {
 /// What it says wrong, of the first.
 pub fn try_seed(seed: u64, tally: &mut Tally) -> Result<(), Box<Failure>> {
     let mut random = Rng::with_seed(seed);
-    let right = generate::program(&mut random);
+    let right = generate::program(&mut random, For::Simulator);
     if right.entries.is_empty() {
         return Ok(());
     }
@@ -70,7 +71,7 @@ pub fn try_seed(seed: u64, tally: &mut Tally) -> Result<(), Box<Failure>> {
 /// # Errors
 /// What went wrong there, or how what it leaves differs.
 pub fn try_on<D: Device>(device: &D, seed: u64, tally: &mut Tally) -> anyhow::Result<()> {
-    let program = generate::program(&mut Rng::with_seed(seed));
+    let program = generate::program(&mut Rng::with_seed(seed), For::Gpu);
     tally.right += 1;
     let left = trial::run(device, &program)?;
     trial::compare(&left, trial::Known::of(&program).left())

@@ -8,7 +8,7 @@
 
 use super::program::{Entry, Places, Program, Step, Threads};
 use ptx_matrix_judge_kernels::script::{
-    ARRIVALS, CHUNKS, COLS, ELEMENTS, GLOBAL, LEFT, PARTS, ROWS, SIGNALS, WARPS, factor, take_in, value,
+    ARRIVALS, CHUNKS, COLS, ELEMENTS, GLOBAL, LEFT, PARTS, ROWS, SIGNALS, WARPS, factor, kept, take_in, value,
 };
 use std::collections::{BTreeSet, VecDeque};
 use std::iter::once;
@@ -388,6 +388,59 @@ impl Model {
                     self.write(at(d, row, d.1 * 8 + col), warp, who, product);
                 }
             }
+            Step::MultiplySparse { a, b, d, seed, selector } => {
+                let at = |(part, block): (usize, usize), row: usize, col: usize| {
+                    part * ELEMENTS + row * COLS + block * 8 + col
+                };
+                let mut factors = |of| -> Vec<u32> {
+                    let all = (0..ROWS * 8).map(|index| at(of, index / 8, index % 8));
+                    all.map(|cell| factor(self.read(cell, warp, Who::Some) as u16).into()).collect()
+                };
+                let (left, right) = (factors(a), factors(b));
+                for (row, col) in (0..16).flat_map(|row| (0..8).map(move |col| (row, col))) {
+                    let of_chunk = |chunk: usize| {
+                        let (one, other) = kept(salt, seed, row, selector * 4 + chunk);
+                        let pair = &left[row * 8 + chunk * 2..];
+                        pair[0] * right[(chunk * 4 + one) * 8 + col] + pair[1] * right[(chunk * 4 + other) * 8 + col]
+                    };
+                    let product = (0..4).map(of_chunk).sum();
+                    self.write(at(d, row, col), warp, Who::Lane(row % 8 * 4 + col / 2), product);
+                }
+            }
+            // A matrix of 16 rows of 16 bytes: the four bytes of a register are neighbours of a column.
+            Step::LoadBytes { part, places, count } => {
+                for matrix in 0..count {
+                    let rows: Vec<[u8; 16]> = (0..16)
+                        .map(|row| {
+                            let chunk = chunk_of(places, matrix * 16 + row);
+                            let pairs = [0, 1, 2, 3, 4, 5, 6, 7]
+                                .map(|element| self.read(part * ELEMENTS + chunk * 8 + element, warp, Who::Some));
+                            std::array::from_fn(|byte| (pairs[byte / 2] >> (byte % 2 * 8)) as u8)
+                        })
+                        .collect();
+                    for lane in 0..32 {
+                        for half in 0..2 {
+                            let byte = |byte: usize| rows[lane % 4 * 4 + byte][lane / 4 + 8 * half];
+                            self.take(warp, lane, u32::from_le_bytes([0, 1, 2, 3].map(byte)));
+                        }
+                    }
+                }
+            }
+            // Eight rows of 16 bytes: lane l has, of columns l / 4 and l / 4 + 8, those of two rows each.
+            Step::StoreBytes { part, places, count, seed } => {
+                for matrix in 0..count {
+                    let byte = |row: usize, col: usize| {
+                        let (lane, number) = (col % 8 * 4 + row / 2, row % 2 + col / 8 * 2);
+                        let pair = value(salt, seed, matrix * 64 + lane * 2 + number / 2);
+                        u32::from(pair >> (number % 2 * 8) & 0xff)
+                    };
+                    for (row, element) in (0..8).flat_map(|row| (0..8).map(move |element| (row, element))) {
+                        let cell = part * ELEMENTS + chunk_of(places, matrix * 8 + row) * 8 + element;
+                        let value = byte(row, element * 2) | byte(row, element * 2 + 1) << 8;
+                        self.write(cell, warp, Who::Some, value);
+                    }
+                }
+            }
             Step::Copy { part, places, bytes, shift, some } => {
                 let (count, chunks) = (bytes / 2, ELEMENTS * 2 / bytes);
                 for (lane, chunk) in places.of(chunks) {
@@ -454,7 +507,11 @@ fn share(warp: usize, threads: Threads, all: usize) -> impl Iterator<Item = (usi
 fn cells_of(part: usize, places: Places, matrix: usize, trans: bool) -> impl Fn(usize, usize) -> usize {
     move |row, col| {
         let (line, along) = if trans { (col, row) } else { (row, col) };
-        let chunk = (places.first + (matrix * 8 + line) * places.stride) % CHUNKS;
-        part * ELEMENTS + chunk * 8 + along
+        part * ELEMENTS + chunk_of(places, matrix * 8 + line) * 8 + along
     }
+}
+
+/// The row that a lane names.
+fn chunk_of(places: Places, lane: usize) -> usize {
+    (places.first + lane * places.stride) % CHUNKS
 }

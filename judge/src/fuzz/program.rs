@@ -82,6 +82,27 @@ pub enum Step {
         d: (usize, usize),
         stmatrix: bool,
     },
+    /// `a` x `b` to `d`: of each tile, the block of 16 x 8 of this number. Of a sparse matrix, `a` is what is kept.
+    MultiplySparse {
+        a: (usize, usize),
+        b: (usize, usize),
+        d: (usize, usize),
+        selector: usize,
+        seed: u32,
+    },
+    /// `ldmatrix` of elements of a byte.
+    LoadBytes {
+        part: usize,
+        places: Places,
+        count: usize,
+    },
+    /// `stmatrix` of elements of a byte.
+    StoreBytes {
+        part: usize,
+        places: Places,
+        count: usize,
+        seed: u32,
+    },
     /// `cp.async` by each lane, of `bytes`, from the chunk that lies `shift` chunks farther in the source.
     Copy {
         part: usize,
@@ -202,6 +223,23 @@ fn words(step: Step) -> [u32; WORDS] {
         Step::Multiply { a, b, d, stmatrix } => {
             let form = d.1 * 2 + usize::from(stmatrix);
             with(step::MULTIPLY, &[(PART, a.0), (FIRST, a.1 * 4 + b.1), (STRIDE, b.0), (MASK, d.0), (FORM, form)])
+        }
+        Step::MultiplySparse { a, b, d, selector, seed } => with(
+            step::MULTIPLY_SPARSE,
+            &[
+                (PART, a.0),
+                (FIRST, a.1 * 4 + b.1),
+                (STRIDE, b.0),
+                (MASK, d.0),
+                (FORM, d.1 * 4 + selector),
+                (SEED, seed as usize),
+            ],
+        ),
+        Step::LoadBytes { part, places, count } => {
+            with_places(step::LOAD_BYTES, places, &[(PART, part), (COUNT, count)])
+        }
+        Step::StoreBytes { part, places, count, seed } => {
+            with_places(step::STORE_BYTES, places, &[(PART, part), (COUNT, count), (SEED, seed as usize)])
         }
         Step::Copy { part, places, bytes, shift, some } => {
             let more = [(PART, part), (COUNT, bytes), (SEED, shift), (FORM, some)];
