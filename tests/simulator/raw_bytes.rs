@@ -156,7 +156,7 @@ fn a_row_that_nothing_wrote() {
 fn two_rows_in_one_place() {
     let error = moved(ROW_9, SHARED_BASE + 16).unwrap_err();
     assert!(matches!(error.misuse, Misuse::Race { .. }), "{error}");
-    assert_at(&error, "store", (0, 0, 0), 0, None);
+    assert_at(&error, "store", (0, 0, 0), 0, Some(9));
 }
 
 #[test]
