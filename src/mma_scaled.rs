@@ -242,13 +242,12 @@ pub trait Issue<K, SelectA, SelectB>: MmaScaledForm {
 
 macro_rules! implementations {
     ($($shape:ident $kind:ident $vec:literal $scale:ident [$(($a:ident $b:ident))*] $needs:ident $version:literal;)*) => {$($(
-        implementations! {
-            @form [$shape $kind $vec $scale $a $b] $needs [ptx::$shape] [crate::mma_element!($kind $a)]
+        crate::mma_scaled_named! { $shape $kind $vec $scale $a $b => implementations (
+            [$shape $kind $vec $scale $a $b] $needs [ptx::$shape] [crate::mma_element!($kind $a)]
             [crate::mma_element!($kind $b)] [crate::mma_kind!($kind $vec $scale)]
-            ${concat(mma_sync_aligned_, $shape, _row_col_kind_, $kind, _block_scale_scale_vec_, $vec, x_f32_, $a, _, $b, _f32_, $scale)}
-        }
+        ) }
     )*)*};
-    (@form $ptx:tt $needs:ident [$s:ty] [$a:ty] [$b:ty] [$kind:ty] $name:ident) => {
+    (@named $name:ident ($ptx:tt $needs:ident [$s:ty] [$a:ty] [$b:ty] [$kind:ty])) => {
         impl<SelectA, SelectB, Target> Sealed for MmaScaled<$s, $a, $b, $kind, SelectA, SelectB, Target> {}
         impl<SelectA, SelectB, Target> MmaScaledForm for MmaScaled<$s, $a, $b, $kind, SelectA, SelectB, Target> {
             type A = FragmentA<$s, $a>;

@@ -33,13 +33,11 @@ mma_forms!(kernels);
 
 macro_rules! scaled_kernels {
     ($($shape:ident $kind:ident $vec:literal $scale:ident [$(($a:ident $b:ident))*] $needs:ident $version:literal;)*) => {$($(
-        scaled_kernels! {
-            @kernel
-            ${concat(mma_sync_aligned_, $shape, _row_col_kind_, $kind, _block_scale_scale_vec_, $vec, x_f32_, $a, _, $b, _f32_, $scale)}
+        mma_scaled_named! { $shape $kind $vec $scale $a $b => scaled_kernels (
             [ptx::$shape] [mma_element!($kind $a)] [mma_element!($kind $b)] [mma_kind!($kind $vec $scale)] [ptx::$scale]
-        }
+        ) }
     )*)*};
-    (@kernel $kernel:ident [$s:ty] [$a:ty] [$b:ty] [$kind:ty] [$scale:ty]) => {
+    (@named $kernel:ident ([$s:ty] [$a:ty] [$b:ty] [$kind:ty] [$scale:ty])) => {
         /// The scales are row-major matrices, of as many columns as A has scales in a row, and as many rows as B has in a column.
         #[kernel(threads = 32, target = "sm_120a")]
         pub fn $kernel(

@@ -1,5 +1,8 @@
 //! The table of `mma.sync` (PTX ISA 9.7.14.5.14).
 
+use super::{Form, ptx};
+use crate::target::Requirement;
+
 /// Hands the forms to a macro, in rows of those that differ only in the elements of A and B:
 ///
 /// - the shape, and how A and B lie;
@@ -107,3 +110,72 @@ macro_rules! mma_forms {
         }
     };
 }
+
+/// An instruction of `mma_forms`, as in PTX.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! mma_ptx {
+    ($q:ident $shape:ident $la:ident $lb:ident $d:ident $a:ident $b:ident $c:ident) => {
+        concat!(
+            "mma.sync.aligned.", stringify!($shape), ".", stringify!($la), ".", stringify!($lb), $crate::mma_ptx!(@before $q), ".",
+            stringify!($d), ".", stringify!($a), ".", stringify!($b), ".", stringify!($c), $crate::mma_ptx!(@behind $q)
+        )
+    };
+    (@before satfinite) => { ".satfinite" };
+    (@before f8f6f4) => { ".kind::f8f6f4" };
+    (@before $other:ident) => { "" };
+    (@behind rn) => { ".rn" };
+    (@behind rz) => { ".rz" };
+    (@behind rm) => { ".rm" };
+    (@behind rp) => { ".rp" };
+    (@behind xor_popc) => { ".xor.popc" };
+    (@behind and_popc) => { ".and.popc" };
+    (@behind $other:ident) => { "" };
+}
+
+/// Calls a macro with the name of a form of `mma_forms`, which is that of PTX with `_` for `.` and `::`, before other arguments.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! mma_named {
+    ($q:ident $shape:ident $la:ident $lb:ident $d:ident $a:ident $b:ident $c:ident => $with:ident $arguments:tt) => {
+        $crate::mma_named! {
+            @$q $with $arguments
+            [${concat(mma_sync_aligned_, $shape, _, $la, _, $lb)}] [${concat($d, _, $a, _, $b, _, $c)}]
+        }
+    };
+    (@plain $with:ident $arguments:tt [$shape:ident] [$elements:ident]) => {
+        $with! { @named ${concat($shape, _, $elements)} $arguments }
+    };
+    (@widen $($rest:tt)*) => { $crate::mma_named! { @plain $($rest)* } };
+    (@satfinite $with:ident $arguments:tt [$shape:ident] [$elements:ident]) => {
+        $with! { @named ${concat($shape, _satfinite_, $elements)} $arguments }
+    };
+    (@f8f6f4 $with:ident $arguments:tt [$shape:ident] [$elements:ident]) => {
+        $with! { @named ${concat($shape, _kind_f8f6f4_, $elements)} $arguments }
+    };
+    (@$behind:ident $with:ident $arguments:tt [$shape:ident] [$elements:ident]) => {
+        $with! { @named ${concat($shape, _, $elements, _, $behind)} $arguments }
+    };
+}
+
+macro_rules! records {
+    ($($shape:ident $la:ident $lb:ident $q:ident $d:ident [$(($a:ident $b:ident))*] $c:ident $width:ident
+        ($nd:literal $na:literal $nb:literal $nc:literal) $needs:ident $version:literal $nature:ident;)*) => {
+        pub(super) const FORMS: &[Form] = &[$($(Form {
+            family: "mma",
+            ptx: crate::mma_ptx!($q $shape $la $lb $d $a $b $c),
+            register_bits: size_of::<ptx::$width>() * 8,
+            arrangement: None,
+            d: $nd,
+            a: $na,
+            b: $nb,
+            c: $nc,
+            scales: 0,
+            selectors: 0,
+            needs: <ptx::$needs as Requirement>::NEEDS,
+            ptx_version: stringify!($version),
+            on_sm_90: ptx::$nature,
+        }),*),*];
+    };
+}
+crate::mma_forms!(records);

@@ -31,7 +31,6 @@ pub use selectors::Selectors;
 pub use text::{IMAGE_BYTES, Operand};
 
 use crate::Arrangement;
-use crate::target::Requirement;
 
 /// What becomes of a form on some GPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -115,59 +114,19 @@ pub struct Form {
 }
 
 /// All forms, table by table.
-pub const FORMS: &[&[Form]] =
-    &[matrices::FORMS, DENSE, SCALED, sparse::ANY, sparse::ORDERED, sparse::ORDERED_ONLY, sparse_scaled::FORMS];
+pub const FORMS: &[&[Form]] = &[
+    matrices::FORMS,
+    dense::FORMS,
+    scaled::FORMS,
+    sparse::ANY,
+    sparse::ORDERED,
+    sparse::ORDERED_ONLY,
+    sparse_scaled::FORMS,
+];
 
 /// All forms, in the order of the tables.
 pub fn all() -> impl Iterator<Item = &'static Form> {
     FORMS.iter().copied().flatten()
-}
-
-/// An instruction of `mma_forms`, as in PTX.
-#[doc(hidden)]
-#[macro_export]
-macro_rules! mma_ptx {
-    ($q:ident $shape:ident $la:ident $lb:ident $d:ident $a:ident $b:ident $c:ident) => {
-        concat!(
-            "mma.sync.aligned.", stringify!($shape), ".", stringify!($la), ".", stringify!($lb), $crate::mma_ptx!(@before $q), ".",
-            stringify!($d), ".", stringify!($a), ".", stringify!($b), ".", stringify!($c), $crate::mma_ptx!(@behind $q)
-        )
-    };
-    (@before satfinite) => { ".satfinite" };
-    (@before f8f6f4) => { ".kind::f8f6f4" };
-    (@before $other:ident) => { "" };
-    (@behind rn) => { ".rn" };
-    (@behind rz) => { ".rz" };
-    (@behind rm) => { ".rm" };
-    (@behind rp) => { ".rp" };
-    (@behind xor_popc) => { ".xor.popc" };
-    (@behind and_popc) => { ".and.popc" };
-    (@behind $other:ident) => { "" };
-}
-
-/// Calls a macro with the name of a form of `mma_forms`, which is that of PTX with `_` for `.` and `::`, before other arguments.
-#[doc(hidden)]
-#[macro_export]
-macro_rules! mma_named {
-    ($q:ident $shape:ident $la:ident $lb:ident $d:ident $a:ident $b:ident $c:ident => $with:ident $arguments:tt) => {
-        $crate::mma_named! {
-            @$q $with $arguments
-            [${concat(mma_sync_aligned_, $shape, _, $la, _, $lb)}] [${concat($d, _, $a, _, $b, _, $c)}]
-        }
-    };
-    (@plain $with:ident $arguments:tt [$shape:ident] [$elements:ident]) => {
-        $with! { @named ${concat($shape, _, $elements)} $arguments }
-    };
-    (@widen $($rest:tt)*) => { $crate::mma_named! { @plain $($rest)* } };
-    (@satfinite $with:ident $arguments:tt [$shape:ident] [$elements:ident]) => {
-        $with! { @named ${concat($shape, _satfinite_, $elements)} $arguments }
-    };
-    (@f8f6f4 $with:ident $arguments:tt [$shape:ident] [$elements:ident]) => {
-        $with! { @named ${concat($shape, _kind_f8f6f4_, $elements)} $arguments }
-    };
-    (@$behind:ident $with:ident $arguments:tt [$shape:ident] [$elements:ident]) => {
-        $with! { @named ${concat($shape, _, $elements, _, $behind)} $arguments }
-    };
 }
 
 /// The type of a shape: that of `m8n8k4` with f16 says how A and B lie.
@@ -200,28 +159,6 @@ macro_rules! mma_arithmetic {
 #[cfg(not(target_arch = "nvptx64"))]
 pub(crate) use mma_arithmetic;
 
-/// The instruction of a form of `mma_scaled_forms`, as in PTX.
-#[doc(hidden)]
-#[macro_export]
-macro_rules! mma_scaled_ptx {
-    ($shape:ident $kind:ident $vec:literal $scale:ident $a:ident $b:ident) => {
-        concat!(
-            "mma.sync.aligned.",
-            stringify!($shape),
-            ".row.col.kind::",
-            stringify!($kind),
-            ".block_scale.scale_vec::",
-            stringify!($vec),
-            "X.f32.",
-            stringify!($a),
-            ".",
-            stringify!($b),
-            ".f32.",
-            stringify!($scale)
-        )
-    };
-}
-
 /// The type of a kind of scaled blocks.
 #[doc(hidden)]
 #[macro_export]
@@ -230,49 +167,6 @@ macro_rules! mma_kind {
     (mxf4 $vec:tt ue8m0) => { $crate::Mxf4 };
     (mxf4nvf4 $vec:tt $scale:ident) => { $crate::Mxf4Nvf4<$vec, $crate::$scale> };
 }
-
-macro_rules! dense_records {
-    ($($shape:ident $la:ident $lb:ident $q:ident $d:ident [$(($a:ident $b:ident))*] $c:ident $width:ident
-        ($nd:literal $na:literal $nb:literal $nc:literal) $needs:ident $version:literal $nature:ident;)*) => {
-        const DENSE: &[Form] = &[$($(Form {
-            family: "mma",
-            ptx: mma_ptx!($q $shape $la $lb $d $a $b $c),
-            register_bits: size_of::<ptx::$width>() * 8,
-            arrangement: None,
-            d: $nd,
-            a: $na,
-            b: $nb,
-            c: $nc,
-            scales: 0,
-            selectors: 0,
-            needs: <ptx::$needs as Requirement>::NEEDS,
-            ptx_version: stringify!($version),
-            on_sm_90: ptx::$nature,
-        }),*),*];
-    };
-}
-crate::mma_forms!(dense_records);
-
-macro_rules! scaled_records {
-    ($($shape:ident $kind:ident $vec:literal $scale:ident [$(($a:ident $b:ident))*] $needs:ident $version:literal;)*) => {
-        const SCALED: &[Form] = &[$($(Form {
-            family: "mma",
-            ptx: mma_scaled_ptx!($shape $kind $vec $scale $a $b),
-            register_bits: 32,
-            arrangement: None,
-            d: 4,
-            a: 4,
-            b: 2,
-            c: 4,
-            scales: $vec,
-            selectors: 0,
-            needs: <ptx::$needs as Requirement>::NEEDS,
-            ptx_version: stringify!($version),
-            on_sm_90: Nature::Absent,
-        }),*),*];
-    };
-}
-crate::mma_scaled_forms!(scaled_records);
 
 /// What the tables say, as types and values.
 #[doc(hidden)]

@@ -1,5 +1,8 @@
 //! The table of `mma.sync` with scaled blocks (PTX ISA 9.7.14.3 and 9.7.14.5.14).
 
+use super::{Form, Nature, ptx};
+use crate::target::Requirement;
+
 /// Hands the forms to a macro, as `mma_forms` does: the shape; the kind, how many scales a row of A and a column of B have, and
 /// of which elements these are; the elements of A and B; the target and the PTX version from which on there is the form. C and D
 /// are f32, and the registers of D, A, B and C are four, four, two and four of 32 bits. None is on sm_90.
@@ -22,3 +25,57 @@ macro_rules! mma_scaled_forms {
         }
     };
 }
+
+/// The instruction of a form of `mma_scaled_forms`, as in PTX.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! mma_scaled_ptx {
+    ($shape:ident $kind:ident $vec:literal $scale:ident $a:ident $b:ident) => {
+        concat!(
+            "mma.sync.aligned.",
+            stringify!($shape),
+            ".row.col.kind::",
+            stringify!($kind),
+            ".block_scale.scale_vec::",
+            stringify!($vec),
+            "X.f32.",
+            stringify!($a),
+            ".",
+            stringify!($b),
+            ".f32.",
+            stringify!($scale)
+        )
+    };
+}
+
+/// Calls a macro with the name of a form, which is that of PTX with `_` for `.` and `::`, before other arguments.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! mma_scaled_named {
+    ($shape:ident $kind:ident $vec:literal $scale:ident $a:ident $b:ident => $with:ident $arguments:tt) => {
+        $with! { @named ${concat(
+            mma_sync_aligned_, $shape, _row_col_kind_, $kind, _block_scale_scale_vec_, $vec, x_f32_, $a, _, $b, _f32_, $scale
+        )} $arguments }
+    };
+}
+
+macro_rules! records {
+    ($($shape:ident $kind:ident $vec:literal $scale:ident [$(($a:ident $b:ident))*] $needs:ident $version:literal;)*) => {
+        pub(super) const FORMS: &[Form] = &[$($(Form {
+            family: "mma",
+            ptx: crate::mma_scaled_ptx!($shape $kind $vec $scale $a $b),
+            register_bits: 32,
+            arrangement: None,
+            d: 4,
+            a: 4,
+            b: 2,
+            c: 4,
+            scales: $vec,
+            selectors: 0,
+            needs: <ptx::$needs as Requirement>::NEEDS,
+            ptx_version: stringify!($version),
+            on_sm_90: Nature::Absent,
+        }),*),*];
+    };
+}
+crate::mma_scaled_forms!(records);

@@ -6,12 +6,11 @@ use core::arch::asm;
 /// The function of each form.
 macro_rules! functions {
     ($($shape:ident $kind:ident $vec:literal $scale:ident [$(($a:ident $b:ident))*] $needs:ident $version:literal;)*) => {$($(
-        functions! {
-            @function ${concat(mma_sync_aligned_, $shape, _row_col_kind_, $kind, _block_scale_scale_vec_, $vec, x_f32_, $a, _, $b, _f32_, $scale)}
-            $needs $shape $kind $vec $scale $a $b
+        crate::mma_scaled_named! {
+            $shape $kind $vec $scale $a $b => functions ($needs $shape $kind $vec $scale $a $b)
         }
     )*)*};
-    (@function $name:ident $needs:ident $shape:ident $kind:ident $vec:literal $scale:ident $a:ident $b:ident) => {
+    (@named $name:ident ($needs:ident $shape:ident $kind:ident $vec:literal $scale:ident $a:ident $b:ident)) => {
         #[doc = concat!(
             "`", crate::mma_scaled_ptx!($shape $kind $vec $scale $a $b),
             " {d..}, {a..}, {b..}, {c..}, {scales_a}, {BYTE_A, THREAD_A}, {scales_b}, {BYTE_B, THREAD_B};`: ", stringify!($needs), "."

@@ -10,7 +10,7 @@ use ptx_matrix::sim::{Product, Quad};
 use ptx_matrix::target::{AtLeast, Requirement};
 use ptx_matrix::{
     M16N8K8, Mma, MmaForm, Plain, Shape, mma_element, mma_forms, mma_kind, mma_named, mma_ptx, mma_scaled_forms,
-    mma_scaled_ptx, mma_shape, tf32,
+    mma_scaled_named, mma_scaled_ptx, mma_shape, tf32,
 };
 use ptx_matrix_kernels::multiply as kernels;
 use rand::RngExt;
@@ -67,17 +67,19 @@ pub fn checks<D: Device + 'static>() -> Vec<Check<D>> {
 
     macro_rules! of_each_scaled_form {
         ($($shape:ident $kind:ident $vec:literal $scale:ident [$(($a:ident $b:ident))*] $needs:ident $version:literal;)*) => {$($(
-            checks.extend(<mma_element!($kind $a)>::KINDS.iter().map(|&kind| {
-                type Kind = mma_kind!($kind $vec $scale);
-                multiply_scaled::<D, ptx::$shape, mma_element!($kind $a), mma_element!($kind $b), Kind>(
-                    mma_scaled_ptx!($shape $kind $vec $scale $a $b), $vec, <ptx::$needs as Requirement>::NEEDS, kind,
-                    |d, blocks, a, b, c, scales_a, scales_b, out| {
-                        kernels::${concat(mma_sync_aligned_, $shape, _row_col_kind_, $kind, _block_scale_scale_vec_, $vec, x_f32_,
-                            $a, _, $b, _f32_, $scale)}::launch(d, blocks, a, b, c, scales_a, scales_b, out)
-                    },
-                )
-            }));
+            mma_scaled_named! { $shape $kind $vec $scale $a $b => of_each_scaled_form (
+                $vec [mma_scaled_ptx!($shape $kind $vec $scale $a $b)] $needs
+                [ptx::$shape] [mma_element!($kind $a)] [mma_element!($kind $b)] [mma_kind!($kind $vec $scale)]
+            ) }
         )*)*};
+        (@named $kernel:ident ($vec:literal [$ptx:expr] $needs:ident [$s:ty] [$a:ty] [$b:ty] [$kind:ty])) => {
+            checks.extend(<$a>::KINDS.iter().map(|&kind| {
+                let needs = <ptx::$needs as Requirement>::NEEDS;
+                multiply_scaled::<D, $s, $a, $b, $kind>($ptx, $vec, needs, kind, |d, blocks, a, b, c, scales_a, scales_b, out| {
+                    kernels::$kernel::launch(d, blocks, a, b, c, scales_a, scales_b, out)
+                })
+            }));
+        };
     }
     mma_scaled_forms!(of_each_scaled_form);
     checks.extend(whole_registers());
