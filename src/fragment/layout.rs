@@ -145,3 +145,45 @@ impl core::fmt::Display for Layout {
         write!(f, "(T32,V{}) -> ({},{})", self.elements(), self.rows(), self.cols())
     }
 }
+
+/// The bits by their names, `R3` being bit 3 of the row.
+pub(super) mod bits {
+    use super::Bit;
+
+    pub const R0: Bit = Bit::Row(0);
+    pub const R1: Bit = Bit::Row(1);
+    pub const R2: Bit = Bit::Row(2);
+    pub const R3: Bit = Bit::Row(3);
+    pub const R4: Bit = Bit::Row(4);
+    pub const R5: Bit = Bit::Row(5);
+    pub const R6: Bit = Bit::Row(6);
+    pub const R7: Bit = Bit::Row(7);
+    pub const C0: Bit = Bit::Col(0);
+    pub const C1: Bit = Bit::Col(1);
+    pub const C2: Bit = Bit::Col(2);
+    pub const C3: Bit = Bit::Col(3);
+    pub const C4: Bit = Bit::Col(4);
+    pub const C5: Bit = Bit::Col(5);
+    pub const C6: Bit = Bit::Col(6);
+    pub const C7: Bit = Bit::Col(7);
+}
+
+/// The layouts, a row each: shape, role, width, registers, and the bits of the coordinate that the bits of the
+/// lane and of the index are, lowest first (`R3`: bit 3 of the row).
+macro_rules! layouts {
+    ($($shape:ident $role:ident $width:ident $registers:literal [$($lane:ident)*] [$($index:ident)*];)*) => {$(
+        impl FragmentShape<$role, $width> for $shape {
+            type Registers = [<$width as Width>::Register; $registers];
+            const LAYOUT: Layout = Layout::new([$($lane),*], &[$($index),*]);
+        }
+    )*
+        /// All of them, with the elements that their registers hold.
+        #[cfg(test)]
+        const ALL: &[(&str, Layout, usize)] = &[$((
+            concat!(stringify!($shape), " ", stringify!($role), " ", stringify!($width)),
+            <$shape as FragmentShape<$role, $width>>::LAYOUT,
+            $registers * <$width as Width>::PER_REGISTER,
+        )),*];
+    };
+}
+pub(super) use layouts;

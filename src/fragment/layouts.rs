@@ -1,45 +1,10 @@
 //! The layout of every fragment (PTX ISA 9.7.14.5.2 to .9).
 
-use super::layout::{Bit, Layout};
+use super::layout::bits::*;
+use super::layout::{Layout, layouts};
 use super::shape::*;
 use crate::element::{Bits1, Bits4, Bits8, Bits16, Bits32, Bits64, Width};
 use crate::{ColMajor, Order, RowMajor};
-
-/// The layouts, a row each: shape, role, width, registers, and the bits of the coordinate that the bits of the
-/// lane and of the index are, lowest first (`R3`: bit 3 of the row).
-macro_rules! layouts {
-    ($($shape:ident $role:ident $width:ident $registers:literal [$($lane:ident)*] [$($index:ident)*];)*) => {$(
-        impl FragmentShape<$role, $width> for $shape {
-            type Registers = [<$width as Width>::Register; $registers];
-            const LAYOUT: Layout = Layout::new([$($lane),*], &[$($index),*]);
-        }
-    )*
-        /// All of them, with the elements that their registers hold.
-        #[cfg(test)]
-        const ALL: &[(&str, Layout, usize)] = &[$((
-            concat!(stringify!($shape), " ", stringify!($role), " ", stringify!($width)),
-            <$shape as FragmentShape<$role, $width>>::LAYOUT,
-            $registers * <$width as Width>::PER_REGISTER,
-        )),*];
-    };
-}
-
-const R0: Bit = Bit::Row(0);
-const R1: Bit = Bit::Row(1);
-const R2: Bit = Bit::Row(2);
-const R3: Bit = Bit::Row(3);
-const R4: Bit = Bit::Row(4);
-const R5: Bit = Bit::Row(5);
-const R6: Bit = Bit::Row(6);
-const R7: Bit = Bit::Row(7);
-const C0: Bit = Bit::Col(0);
-const C1: Bit = Bit::Col(1);
-const C2: Bit = Bit::Col(2);
-const C3: Bit = Bit::Col(3);
-const C4: Bit = Bit::Col(4);
-const C5: Bit = Bit::Col(5);
-const C6: Bit = Bit::Col(6);
-const C7: Bit = Bit::Col(7);
 
 layouts! {
     M8N8K4   RoleA Bits64 1 [C0 C1 R0 R1 R2] [];

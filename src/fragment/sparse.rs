@@ -1,6 +1,7 @@
 //! The layouts of fragments with a sparse A, and of its metadata (PTX ISA 9.7.14.6.2).
 
-use super::layout::{Bit, Layout};
+use super::layout::bits::*;
+use super::layout::{Layout, layouts};
 use super::shape::*;
 #[cfg(not(target_arch = "nvptx64"))]
 use crate::Kept;
@@ -38,40 +39,6 @@ pub trait SparseWidth: Width {
         rows[kept.column::<Self>(index)]
     }
 }
-
-/// The layouts, a row each: shape, role, width, registers, and the bits of the coordinate that the bits of the lane and of the
-/// index are, lowest first.
-macro_rules! layouts {
-    ($($shape:ident $role:ident $width:ident $registers:literal [$($lane:ident)*] [$($index:ident)*];)*) => {
-        $(
-            impl FragmentShape<$role, $width> for $shape {
-                type Registers = [<$width as Width>::Register; $registers];
-                const LAYOUT: Layout = Layout::new([$($lane),*], &[$($index),*]);
-            }
-        )*
-        /// All of them, with the elements that their registers hold.
-        #[cfg(test)]
-        const ALL: &[(&str, Layout, usize)] = &[$((
-            concat!(stringify!($shape), " ", stringify!($role), " ", stringify!($width)),
-            <$shape as FragmentShape<$role, $width>>::LAYOUT,
-            $registers * <$width as Width>::PER_REGISTER,
-        )),*];
-    };
-}
-
-const R0: Bit = Bit::Row(0);
-const R1: Bit = Bit::Row(1);
-const R2: Bit = Bit::Row(2);
-const R3: Bit = Bit::Row(3);
-const R4: Bit = Bit::Row(4);
-const R5: Bit = Bit::Row(5);
-const R6: Bit = Bit::Row(6);
-const C0: Bit = Bit::Col(0);
-const C1: Bit = Bit::Col(1);
-const C2: Bit = Bit::Col(2);
-const C3: Bit = Bit::Col(3);
-const C4: Bit = Bit::Col(4);
-const C5: Bit = Bit::Col(5);
 
 // The kept elements lie as a dense A of half as many columns does. Of B and C, only what no dense form has is here.
 layouts! {
