@@ -1,6 +1,7 @@
 //! `ldmatrix`: matrices from shared memory to registers (PTX ISA 9.7.14.5.15).
 
-use crate::arrangement::{Arrangement, Packed};
+use crate::Arrangement::{self, ColumnsOfBytes, RowsOfBytes};
+use crate::Packed::{Bytes, Fours, Sixes};
 use crate::matrix::{B4x16P64, B6x16P32, B8, B16, Count, CountRegisters, NoTrans, Trans, Transposition, X1, X2, X4};
 use crate::site::Site;
 use crate::target::{ArchSpecific, AtLeast, BuildTarget, Supports};
@@ -157,48 +158,29 @@ pub trait LdMatrixBytes: crate::sealed::Sealed {
 }
 
 macro_rules! byte_forms {
-    ($($count:ident $trans:ident $element:ident $registers:literal [$arrangement:expr] $raw:ident $ptx:literal;)*) => {$(
+    ($($raw:ident $ptx:literal $count:ident $trans:ident $element:ident $registers:tt $arrangement:tt $needs:ident $version:literal
+        $nature:ident;)*) => {
+        $(byte_forms! { @$element $raw $ptx $count $trans $registers $arrangement })*
+    };
+    // These have the implementation above.
+    (@B16 $($row:tt)*) => {};
+    (@$element:ident $raw:ident $ptx:literal $count:ident $trans:ident ($($r:ident)+) [$($arrangement:tt)+]) => {
         impl<Target> crate::sealed::Sealed for LdMatrix<$count, $trans, $element, Target> {}
         impl<Target> LdMatrixBytes for LdMatrix<$count, $trans, $element, Target> {
-            type Registers = [u32; $registers];
+            type Registers = [u32; [$(stringify!($r)),+].len()];
             const PTX: &'static str = $ptx;
-            const ARRANGEMENT: Arrangement = $arrangement;
+            const ARRANGEMENT: Arrangement = $($arrangement)+;
 
             #[cfg(target_arch = "nvptx64")]
             #[inline(always)]
-            unsafe fn issue(address: u32) -> [u32; $registers] {
+            unsafe fn issue(address: u32) -> Self::Registers {
                 // SAFETY: the caller's.
                 unsafe { crate::raw::$raw(address) }
             }
         }
-    )*};
+    };
 }
-byte_forms! {
-    X1 NoTrans B6x16P32 1 [Arrangement::RowsOfBytes(Packed::Sixes)]
-        ldmatrix_sync_aligned_m8n16_x1_shared_b8x16_b6x16_p32 "ldmatrix.sync.aligned.m8n16.x1.shared.b8x16.b6x16_p32";
-    X2 NoTrans B6x16P32 2 [Arrangement::RowsOfBytes(Packed::Sixes)]
-        ldmatrix_sync_aligned_m8n16_x2_shared_b8x16_b6x16_p32 "ldmatrix.sync.aligned.m8n16.x2.shared.b8x16.b6x16_p32";
-    X4 NoTrans B6x16P32 4 [Arrangement::RowsOfBytes(Packed::Sixes)]
-        ldmatrix_sync_aligned_m8n16_x4_shared_b8x16_b6x16_p32 "ldmatrix.sync.aligned.m8n16.x4.shared.b8x16.b6x16_p32";
-    X1 NoTrans B4x16P64 1 [Arrangement::RowsOfBytes(Packed::Fours)]
-        ldmatrix_sync_aligned_m8n16_x1_shared_b8x16_b4x16_p64 "ldmatrix.sync.aligned.m8n16.x1.shared.b8x16.b4x16_p64";
-    X2 NoTrans B4x16P64 2 [Arrangement::RowsOfBytes(Packed::Fours)]
-        ldmatrix_sync_aligned_m8n16_x2_shared_b8x16_b4x16_p64 "ldmatrix.sync.aligned.m8n16.x2.shared.b8x16.b4x16_p64";
-    X4 NoTrans B4x16P64 4 [Arrangement::RowsOfBytes(Packed::Fours)]
-        ldmatrix_sync_aligned_m8n16_x4_shared_b8x16_b4x16_p64 "ldmatrix.sync.aligned.m8n16.x4.shared.b8x16.b4x16_p64";
-    X1 Trans B8 2 [Arrangement::ColumnsOfBytes(Packed::Bytes)]
-        ldmatrix_sync_aligned_m16n16_x1_trans_shared_b8 "ldmatrix.sync.aligned.m16n16.x1.trans.shared.b8";
-    X2 Trans B8 4 [Arrangement::ColumnsOfBytes(Packed::Bytes)]
-        ldmatrix_sync_aligned_m16n16_x2_trans_shared_b8 "ldmatrix.sync.aligned.m16n16.x2.trans.shared.b8";
-    X1 Trans B6x16P32 2 [Arrangement::ColumnsOfBytes(Packed::Sixes)]
-        ldmatrix_sync_aligned_m16n16_x1_trans_shared_b8x16_b6x16_p32 "ldmatrix.sync.aligned.m16n16.x1.trans.shared.b8x16.b6x16_p32";
-    X2 Trans B6x16P32 4 [Arrangement::ColumnsOfBytes(Packed::Sixes)]
-        ldmatrix_sync_aligned_m16n16_x2_trans_shared_b8x16_b6x16_p32 "ldmatrix.sync.aligned.m16n16.x2.trans.shared.b8x16.b6x16_p32";
-    X1 Trans B4x16P64 2 [Arrangement::ColumnsOfBytes(Packed::Fours)]
-        ldmatrix_sync_aligned_m16n16_x1_trans_shared_b8x16_b4x16_p64 "ldmatrix.sync.aligned.m16n16.x1.trans.shared.b8x16.b4x16_p64";
-    X2 Trans B4x16P64 4 [Arrangement::ColumnsOfBytes(Packed::Fours)]
-        ldmatrix_sync_aligned_m16n16_x2_trans_shared_b8x16_b4x16_p64 "ldmatrix.sync.aligned.m16n16.x2.trans.shared.b8x16.b4x16_p64";
-}
+crate::ldmatrix_forms!(byte_forms);
 
 macro_rules! byte_loads {
     ($($element:ident)*) => {$(

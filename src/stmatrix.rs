@@ -145,26 +145,28 @@ pub trait StMatrixBytes: crate::sealed::Sealed {
 }
 
 macro_rules! byte_forms {
-    ($($count:ident $registers:literal $raw:ident $ptx:literal;)*) => {$(
-        impl<Target> crate::sealed::Sealed for StMatrix<$count, Trans, B8, Target> {}
-        impl<Target> StMatrixBytes for StMatrix<$count, Trans, B8, Target> {
-            type Registers = [u32; $registers];
+    ($($raw:ident $ptx:literal $count:ident $trans:ident $element:ident $registers:tt $arrangement:tt $needs:ident $version:literal
+        $nature:ident;)*) => {
+        $(byte_forms! { @$element $raw $ptx $count $trans $registers })*
+    };
+    // These have the implementation above.
+    (@B16 $($row:tt)*) => {};
+    (@$element:ident $raw:ident $ptx:literal $count:ident $trans:ident ($($r:ident)+)) => {
+        impl<Target> crate::sealed::Sealed for StMatrix<$count, $trans, $element, Target> {}
+        impl<Target> StMatrixBytes for StMatrix<$count, $trans, $element, Target> {
+            type Registers = [u32; [$(stringify!($r)),+].len()];
             const PTX: &'static str = $ptx;
 
             #[cfg(target_arch = "nvptx64")]
             #[inline(always)]
-            unsafe fn issue(address: u32, registers: [u32; $registers]) {
+            unsafe fn issue(address: u32, registers: Self::Registers) {
                 // SAFETY: the caller's.
                 unsafe { crate::raw::$raw(address, registers) }
             }
         }
-    )*};
+    };
 }
-byte_forms! {
-    X1 1 stmatrix_sync_aligned_m16n8_x1_trans_shared_b8 "stmatrix.sync.aligned.m16n8.x1.trans.shared.b8";
-    X2 2 stmatrix_sync_aligned_m16n8_x2_trans_shared_b8 "stmatrix.sync.aligned.m16n8.x2.trans.shared.b8";
-    X4 4 stmatrix_sync_aligned_m16n8_x4_trans_shared_b8 "stmatrix.sync.aligned.m16n8.x4.trans.shared.b8";
-}
+crate::stmatrix_forms!(byte_forms);
 
 impl<N, Tr, Target> StMatrix<N, Tr, B8, Target>
 where

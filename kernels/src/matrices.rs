@@ -11,54 +11,14 @@ fn slot(tile: Tile, slot: u32) -> RowAddr {
     tile.row((slot / 8, slot % 8 * 8))
 }
 
-/// Hands the kernels of `ldmatrix` to a macro, a row each: its name, the form `LdMatrix<N, Tr, E>`, its registers, and the
-/// targets that have it.
-#[macro_export]
-macro_rules! ldmatrix_kernels {
-    ($with:ident) => {
-        $with! {
-            ldmatrix_sync_aligned_m8n8_x1_shared_b16 X1 NoTrans B16 1 "sm_75";
-            ldmatrix_sync_aligned_m8n8_x1_trans_shared_b16 X1 Trans B16 1 "sm_75";
-            ldmatrix_sync_aligned_m8n16_x1_shared_b8x16_b6x16_p32 X1 NoTrans B6x16P32 1 "sm_100a or sm_120a";
-            ldmatrix_sync_aligned_m8n16_x1_shared_b8x16_b4x16_p64 X1 NoTrans B4x16P64 1 "sm_100a or sm_120a";
-            ldmatrix_sync_aligned_m8n8_x2_shared_b16 X2 NoTrans B16 2 "sm_75";
-            ldmatrix_sync_aligned_m8n8_x2_trans_shared_b16 X2 Trans B16 2 "sm_75";
-            ldmatrix_sync_aligned_m8n16_x2_shared_b8x16_b6x16_p32 X2 NoTrans B6x16P32 2 "sm_100a or sm_120a";
-            ldmatrix_sync_aligned_m8n16_x2_shared_b8x16_b4x16_p64 X2 NoTrans B4x16P64 2 "sm_100a or sm_120a";
-            ldmatrix_sync_aligned_m8n8_x4_shared_b16 X4 NoTrans B16 4 "sm_75";
-            ldmatrix_sync_aligned_m8n8_x4_trans_shared_b16 X4 Trans B16 4 "sm_75";
-            ldmatrix_sync_aligned_m8n16_x4_shared_b8x16_b6x16_p32 X4 NoTrans B6x16P32 4 "sm_100a or sm_120a";
-            ldmatrix_sync_aligned_m8n16_x4_shared_b8x16_b4x16_p64 X4 NoTrans B4x16P64 4 "sm_100a or sm_120a";
-            ldmatrix_sync_aligned_m16n16_x1_trans_shared_b8 X1 Trans B8 2 "sm_100a or sm_120a";
-            ldmatrix_sync_aligned_m16n16_x1_trans_shared_b8x16_b6x16_p32 X1 Trans B6x16P32 2 "sm_100a or sm_120a";
-            ldmatrix_sync_aligned_m16n16_x1_trans_shared_b8x16_b4x16_p64 X1 Trans B4x16P64 2 "sm_100a or sm_120a";
-            ldmatrix_sync_aligned_m16n16_x2_trans_shared_b8 X2 Trans B8 4 "sm_100a or sm_120a";
-            ldmatrix_sync_aligned_m16n16_x2_trans_shared_b8x16_b6x16_p32 X2 Trans B6x16P32 4 "sm_100a or sm_120a";
-            ldmatrix_sync_aligned_m16n16_x2_trans_shared_b8x16_b4x16_p64 X2 Trans B4x16P64 4 "sm_100a or sm_120a";
-        }
-    };
-}
-
-/// The same of `stmatrix`.
-#[macro_export]
-macro_rules! stmatrix_kernels {
-    ($with:ident) => {
-        $with! {
-            stmatrix_sync_aligned_m8n8_x1_shared_b16 X1 NoTrans B16 1 "sm_90";
-            stmatrix_sync_aligned_m8n8_x1_trans_shared_b16 X1 Trans B16 1 "sm_90";
-            stmatrix_sync_aligned_m16n8_x1_trans_shared_b8 X1 Trans B8 1 "sm_100a or sm_120a";
-            stmatrix_sync_aligned_m8n8_x2_shared_b16 X2 NoTrans B16 2 "sm_90";
-            stmatrix_sync_aligned_m8n8_x2_trans_shared_b16 X2 Trans B16 2 "sm_90";
-            stmatrix_sync_aligned_m16n8_x2_trans_shared_b8 X2 Trans B8 2 "sm_100a or sm_120a";
-            stmatrix_sync_aligned_m8n8_x4_shared_b16 X4 NoTrans B16 4 "sm_90";
-            stmatrix_sync_aligned_m8n8_x4_trans_shared_b16 X4 Trans B16 4 "sm_90";
-            stmatrix_sync_aligned_m16n8_x4_trans_shared_b8 X4 Trans B8 4 "sm_100a or sm_120a";
-        }
-    };
-}
-
 macro_rules! loads {
-    ($($kernel:ident $count:ident $trans:ident $element:ident $registers:literal $target:literal;)*) => {$(
+    ($($kernel:ident $ptx:literal $count:ident $trans:ident $element:ident ($($r:ident)+) $arrangement:tt $needs:ident $version:literal
+        $nature:ident;)*) => {
+        $(loads! { @$needs $kernel $count $trans $element [[$(stringify!($r)),+].len()] })*
+    };
+    (@sm_75 $($row:tt)*) => { loads! { @kernel "sm_75" $($row)* } };
+    (@blackwell $($row:tt)*) => { loads! { @kernel "sm_100a or sm_120a" $($row)* } };
+    (@kernel $target:literal $kernel:ident $count:ident $trans:ident $element:ident [$registers:expr]) => {
         #[kernel(threads = 32, target = $target)]
         pub fn $kernel(
             block: &Block,
@@ -78,12 +38,18 @@ macro_rules! loads {
                 }
             });
         }
-    )*};
+    };
 }
-ldmatrix_kernels!(loads);
+ldmatrix_forms!(loads);
 
 macro_rules! stores {
-    ($($kernel:ident $count:ident $trans:ident $element:ident $registers:literal $target:literal;)*) => {$(
+    ($($kernel:ident $ptx:literal $count:ident $trans:ident $element:ident ($($r:ident)+) $arrangement:tt $needs:ident $version:literal
+        $nature:ident;)*) => {
+        $(stores! { @$needs $kernel $count $trans $element [[$(stringify!($r)),+].len()] })*
+    };
+    (@sm_90 $($row:tt)*) => { stores! { @kernel "sm_90" $($row)* } };
+    (@blackwell $($row:tt)*) => { stores! { @kernel "sm_100a or sm_120a" $($row)* } };
+    (@kernel $target:literal $kernel:ident $count:ident $trans:ident $element:ident [$registers:expr]) => {
         #[kernel(threads = 32, target = $target)]
         pub fn $kernel(
             block: &Block,
@@ -107,9 +73,9 @@ macro_rules! stores {
             block.sync();
             tile.for_each(warp, |row, col, value| out.set(row * 64 + col, value));
         }
-    )*};
+    };
 }
-stmatrix_kernels!(stores);
+stmatrix_forms!(stores);
 
 #[kernel(threads = 32)]
 pub fn movmatrix_sync_aligned_m8n8_trans_b16(block: &Block, source: Global<u32>, out: GlobalMut<u32>) {

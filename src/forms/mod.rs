@@ -115,7 +115,9 @@ pub struct Form {
 
 /// All forms, table by table.
 pub const FORMS: &[&[Form]] = &[
-    matrices::FORMS,
+    matrices::LOADS,
+    matrices::STORES,
+    matrices::MOVES,
     dense::FORMS,
     scaled::FORMS,
     sparse::ANY,

@@ -13,7 +13,13 @@ fn number(lane: usize, register: usize) -> u32 {
 
 /// Each form: a kernel that runs it raw, then typed.
 macro_rules! loads {
-    ($($name:ident $count:ident $trans:ident $element:ident $n:literal;)*) => {$(
+    ($($name:ident $ptx:literal $count:ident $trans:ident $element:ident ($($r:ident)+) $arrangement:tt $needs:ident $version:literal
+        $nature:ident;)*) => {
+        $(loads! { @$element $name $count $trans [[$(stringify!($r)),+].len()] })*
+    };
+    // Those of `raw_forms.rs`.
+    (@B16 $($row:tt)*) => {};
+    (@$element:ident $name:ident $count:ident $trans:ident [$n:expr]) => {
         #[test]
         fn $name() {
             #[kernel(threads = 32, target = "sm_100a or sm_120a")]
@@ -39,25 +45,18 @@ macro_rules! loads {
             assert_eq!(raw, typed);
             assert!(raw.iter().any(|register| *register != raw[0]));
         }
-    )*};
+    };
 }
-loads! {
-    ldmatrix_sync_aligned_m8n16_x1_shared_b8x16_b6x16_p32 X1 NoTrans B6x16P32 1;
-    ldmatrix_sync_aligned_m8n16_x2_shared_b8x16_b6x16_p32 X2 NoTrans B6x16P32 2;
-    ldmatrix_sync_aligned_m8n16_x4_shared_b8x16_b6x16_p32 X4 NoTrans B6x16P32 4;
-    ldmatrix_sync_aligned_m8n16_x1_shared_b8x16_b4x16_p64 X1 NoTrans B4x16P64 1;
-    ldmatrix_sync_aligned_m8n16_x2_shared_b8x16_b4x16_p64 X2 NoTrans B4x16P64 2;
-    ldmatrix_sync_aligned_m8n16_x4_shared_b8x16_b4x16_p64 X4 NoTrans B4x16P64 4;
-    ldmatrix_sync_aligned_m16n16_x1_trans_shared_b8 X1 Trans B8 2;
-    ldmatrix_sync_aligned_m16n16_x2_trans_shared_b8 X2 Trans B8 4;
-    ldmatrix_sync_aligned_m16n16_x1_trans_shared_b8x16_b6x16_p32 X1 Trans B6x16P32 2;
-    ldmatrix_sync_aligned_m16n16_x2_trans_shared_b8x16_b6x16_p32 X2 Trans B6x16P32 4;
-    ldmatrix_sync_aligned_m16n16_x1_trans_shared_b8x16_b4x16_p64 X1 Trans B4x16P64 2;
-    ldmatrix_sync_aligned_m16n16_x2_trans_shared_b8x16_b4x16_p64 X2 Trans B4x16P64 4;
-}
+ldmatrix_forms!(loads);
 
 macro_rules! stores {
-    ($($name:ident $count:ident $n:literal;)*) => {$(
+    ($($name:ident $ptx:literal $count:ident $trans:ident $element:ident ($($r:ident)+) $arrangement:tt $needs:ident $version:literal
+        $nature:ident;)*) => {
+        $(stores! { @$element $name $count $trans [[$(stringify!($r)),+].len()] })*
+    };
+    // Those of `raw_forms.rs`.
+    (@B16 $($row:tt)*) => {};
+    (@$element:ident $name:ident $count:ident $trans:ident [$n:expr]) => {
         #[test]
         fn $name() {
             #[kernel(threads = 32, target = "sm_100a or sm_120a")]
@@ -72,7 +71,7 @@ macro_rules! stores {
                 });
                 let rows = warp.each(|lane| tiles[1].row((31 - lane.id(), 0)));
                 let registers = warp.each(|lane| core::array::from_fn(|i| number(lane.id(), i)));
-                StMatrix::<$count, Trans, B8>::store(warp, rows, registers);
+                StMatrix::<$count, $trans, $element>::store(warp, rows, registers);
                 warp.sync();
                 tiles[0].for_each(warp, |row, col, value| raw.set(row * 16 + col, value));
                 tiles[1].for_each(warp, |row, col, value| typed.set(row * 16 + col, value));
@@ -83,13 +82,9 @@ macro_rules! stores {
             let (kept, stored) = raw.split_at(512 - 128 * $n);
             assert!(kept.iter().all(|byte| *byte == 7) && stored.iter().any(|byte| *byte != stored[0]));
         }
-    )*};
+    };
 }
-stores! {
-    stmatrix_sync_aligned_m16n8_x1_trans_shared_b8 X1 1;
-    stmatrix_sync_aligned_m16n8_x2_trans_shared_b8 X2 2;
-    stmatrix_sync_aligned_m16n8_x4_trans_shared_b8 X4 4;
-}
+stmatrix_forms!(stores);
 
 /// Loads a matrix of sixteen rows, and stores it; lane 9 names this row, at either, and rows from `unwritten` on nothing wrote. Lanes from
 /// `lanes` on do not come.

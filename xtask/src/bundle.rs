@@ -1,5 +1,5 @@
 use crate::program::Program;
-use crate::{BENCH, CONFORMANCE, MISUSES, TIMINGS, TRIALS};
+use crate::{BENCH, CONFORMANCE, EXEC, MISUSES, TIMINGS, TRIALS};
 use anyhow::{Context, Result};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -14,7 +14,7 @@ pub struct Arguments {
 }
 
 /// A program, the script that runs it, and that script: it starts what lies beside it.
-const PROGRAMS: [(Program, &str, &str); 5] = [
+const PROGRAMS: [(Program, &str, &str); 6] = [
     (
         CONFORMANCE,
         "run.sh",
@@ -45,6 +45,14 @@ exec "$(dirname "$0")/timings" "$@"
         r#"#!/bin/sh
 # Multiplies random matrices on this machine's GPU, and compares with sums in f64. `./trials.sh --help` lists the options.
 exec "$(dirname "$0")/trials" "$@"
+"#,
+    ),
+    (
+        EXEC,
+        "exec.sh",
+        r#"#!/bin/sh
+# Executes one instruction of ptx-matrix, once, on registers that a file gives. `./exec.sh --help` lists the options.
+exec "$(dirname "$0")/exec" "$@"
 "#,
     ),
     (

@@ -2,8 +2,10 @@
 
 mod example;
 mod gpu;
+mod problem;
 mod state;
 
 pub use example::example;
 pub use gpu::{Unsupported, execute, kernel};
-pub use state::{Problem, Results, Selection, State};
+pub use problem::Problem;
+pub use state::{Results, Selection, State};

@@ -1,9 +1,9 @@
 //! The files: what an instruction takes, and what it leaves.
 
+use super::Problem;
 use ptx_matrix::LANES;
-use ptx_matrix::forms::{Form, IMAGE_BYTES, Selectors};
+use ptx_matrix::forms::{Form, IMAGE_BYTES, Operand, Selectors};
 use serde::{Deserialize, Serialize};
-use thiserror::Error;
 
 /// Bytes of a line of the image, and of a row.
 const LINE: usize = 16;
@@ -78,53 +78,6 @@ pub struct Results {
     pub image: Option<Vec<String>>,
 }
 
-/// A file is not what the form takes.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum Problem {
-    /// It is not such a file.
-    #[error("{place}: {what}")]
-    Json {
-        /// Where in the file.
-        place: String,
-        /// What serde says.
-        what: String,
-    },
-    /// It is for another form.
-    #[error("`form`: the file is for `{0}`")]
-    OtherForm(String),
-    /// Something is not there.
-    #[error("`{0}` is missing: {1}")]
-    Missing(&'static str, String),
-    /// Something is there that the form has not got.
-    #[error("`{0}`: this form takes none; it takes {1}")]
-    Superfluous(&'static str, String),
-    /// Something has not its length.
-    #[error("`{name}` has {given} {of}; {expected}")]
-    Length {
-        /// What.
-        name: &'static str,
-        /// How many there are.
-        given: usize,
-        /// Of what.
-        of: &'static str,
-        /// How many there should be.
-        expected: String,
-    },
-    /// Something in a line is not what it should be.
-    #[error("`{name}`, {line}: {what}")]
-    Line {
-        /// Where.
-        name: &'static str,
-        /// Which line.
-        line: String,
-        /// What is wrong with it.
-        what: String,
-    },
-    /// The selectors are not the form's.
-    #[error("{0}")]
-    Selectors(String),
-}
-
 impl State {
     /// Reads a file's text.
     ///
@@ -157,47 +110,45 @@ impl State {
             true => self.image(&taken)?,
             false => (Vec::new(), Vec::new()),
         };
-        let given = [
-            ("rows", self.rows.is_some()),
-            ("image", self.image.is_some()),
-            ("a", self.a.is_some()),
-            ("b", self.b.is_some()),
-            ("c", self.c.is_some()),
-            ("metadata", self.metadata.is_some()),
-            ("scales_a", self.scales_a.is_some()),
-            ("scales_b", self.scales_b.is_some()),
-        ];
-        if let Some((name, _)) = given.into_iter().find(|(name, is_given)| *is_given && !taken.contains(name)) {
+        let image_given = [("rows", self.rows.is_some()), ("image", self.image.is_some())];
+        let mut given = image_given.into_iter().chain(self.operands().map(|(name, lines)| (name, lines.is_some())));
+        if let Some((name, _)) = given.find(|(name, is_given)| *is_given && !taken.contains(name)) {
             return Err(Problem::Superfluous(name, listed(&taken)));
         }
         let mut of_lanes: Vec<Vec<u8>> = rows.iter().map(|row| row.to_le_bytes().to_vec()).collect();
         of_lanes.resize(LANES, Vec::new());
         for operand in form.operands() {
-            let lines = match operand.name {
-                "a" => &self.a,
-                "b" => &self.b,
-                "c" => &self.c,
-                "metadata" => &self.metadata,
-                "scales_a" => &self.scales_a,
-                _ => &self.scales_b,
-            };
-            let (name, registers, bits) = (operand.name, operand.registers, form.register_bits);
-            let expected = format!("this form takes {registers} of {bits} bits in each of {LANES} lanes");
-            let lines = lines.as_ref().ok_or_else(|| Problem::Missing(name, expected.clone()))?;
-            if lines.len() != LANES {
-                return Err(Problem::Length { name, given: lines.len(), of: "lanes", expected });
-            }
-            for (lane, (line, bytes)) in lines.iter().zip(&mut of_lanes).enumerate() {
-                let problem = |what| Problem::Line { name, line: format!("lane {lane}"), what };
-                let words: Vec<u64> =
-                    line.split_whitespace().map(|text| word(text, bits)).collect::<Result<_, _>>().map_err(problem)?;
-                if words.len() != registers {
-                    return Err(problem(format!("{} registers; {expected}", words.len())));
-                }
-                bytes.extend(words.iter().flat_map(|word| word.to_le_bytes()[..bits / 8].to_vec()));
-            }
+            let registers = self.registers(form, operand)?;
+            of_lanes.iter_mut().zip(registers).for_each(|(bytes, registers)| bytes.extend(registers));
         }
         Ok((selectors, [image, of_lanes.concat()].concat()))
+    }
+
+    /// The operands, by their names.
+    fn operands(&self) -> [(&'static str, &Option<Vec<String>>); 6] {
+        let State { a, b, c, metadata, scales_a, scales_b, .. } = self;
+        [("a", a), ("b", b), ("c", c), ("metadata", metadata), ("scales_a", scales_a), ("scales_b", scales_b)]
+    }
+
+    /// Each lane's registers of an operand, as bytes.
+    fn registers(&self, form: &Form, Operand { name, registers, .. }: Operand) -> Result<Vec<Vec<u8>>, Problem> {
+        let bits = form.register_bits;
+        let expected = format!("this form takes {registers} of {bits} bits in each of {LANES} lanes");
+        let lines = self.operands().into_iter().find(|(of, _)| *of == name).and_then(|(_, lines)| lines.as_ref());
+        let lines = lines.ok_or_else(|| Problem::Missing(name, expected.clone()))?;
+        if lines.len() != LANES {
+            return Err(Problem::Length { name, given: lines.len(), of: "lanes", expected });
+        }
+        let of_lane = |(lane, line): (usize, &String)| {
+            let problem = |what| Problem::Line { name, line: format!("lane {lane}"), what };
+            let words = line.split_whitespace().map(|text| word(text, bits)).collect::<Result<Vec<u64>, _>>();
+            let words = words.map_err(problem)?;
+            if words.len() != registers {
+                return Err(problem(format!("{} registers; {expected}", words.len())));
+            }
+            Ok(words.iter().flat_map(|word| word.to_le_bytes().into_iter().take(bits / 8)).collect())
+        };
+        lines.iter().enumerate().map(of_lane).collect()
     }
 
     fn selectors(&self, form: &Form) -> Result<Selectors, Problem> {

@@ -4,8 +4,8 @@ use super::{Check, upload, with_output};
 use crate::conformance::{bytes, data, elements, reference};
 use ptx_matrix::forms::{self, Form, Needs};
 use ptx_matrix::launch::Device;
-use ptx_matrix::{B16, MovMatrix, Trans};
-use ptx_matrix_kernels::{ldmatrix_kernels, matrices as kernels, stmatrix_kernels};
+use ptx_matrix::{B16, MovMatrix, Trans, ldmatrix_forms, stmatrix_forms};
+use ptx_matrix_kernels::matrices as kernels;
 use std::borrow::Borrow;
 
 /// Rows of eight elements in the kernels' tile.
@@ -29,29 +29,32 @@ type Store<D> = fn(
 pub fn checks<D: Device + 'static>() -> Vec<Check<D>> {
     let mut checks = Vec::new();
     macro_rules! loads {
-        ($($kernel:ident $count:ident $trans:ident $element:ident $registers:literal $target:literal;)*) => {$(
-            checks.push(load::<D>(stringify!($kernel), $registers, |d, s, r, o| kernels::$kernel::launch(d, 1, s, r, o)));
+        ($($kernel:ident $ptx:literal $count:ident $trans:ident $element:ident $registers:tt $arrangement:tt $needs:ident $version:literal
+            $nature:ident;)*) => {$(
+            checks.push(load::<D>($ptx, |d, s, r, o| kernels::$kernel::launch(d, 1, s, r, o)));
         )*};
     }
-    ldmatrix_kernels!(loads);
+    ldmatrix_forms!(loads);
     macro_rules! stores {
-        ($($kernel:ident $count:ident $trans:ident $element:ident $registers:literal $target:literal;)*) => {$(
-            checks.push(store::<D>(stringify!($kernel), $registers, |d, r, s, o| kernels::$kernel::launch(d, 1, r, s, o)));
+        ($($kernel:ident $ptx:literal $count:ident $trans:ident $element:ident $registers:tt $arrangement:tt $needs:ident $version:literal
+            $nature:ident;)*) => {$(
+            checks.push(store::<D>($ptx, |d, r, s, o| kernels::$kernel::launch(d, 1, r, s, o)));
         )*};
     }
-    stmatrix_kernels!(stores);
+    stmatrix_forms!(stores);
     checks.push(transpose());
     checks
 }
 
-/// The form that a kernel is of.
-fn form(kernel: &str) -> &'static Form {
-    forms::all().find(|form| form.name() == kernel).unwrap_or_else(|| panic!("no form of the name {kernel}"))
+/// The form of this name.
+fn form(ptx: &str) -> &'static Form {
+    forms::find(ptx).unwrap_or_else(|unknown| panic!("{unknown}"))
 }
 
 /// Input: the tile; each lane's slot in it.
-fn load<D: Device + 'static>(kernel: &str, registers: usize, launch: Load<D>) -> Check<D> {
-    let form = form(kernel);
+fn load<D: Device + 'static>(ptx: &str, launch: Load<D>) -> Check<D> {
+    let form = form(ptx);
+    let registers = form.d;
     let arrangement = reference::Matrices::of(form.ptx);
     Check {
         name: form.ptx.to_string(),
@@ -71,8 +74,9 @@ fn load<D: Device + 'static>(kernel: &str, registers: usize, launch: Load<D>) ->
 }
 
 /// Input: each lane's slot in the tile; each lane's registers.
-fn store<D: Device + 'static>(kernel: &str, registers: usize, launch: Store<D>) -> Check<D> {
-    let form = form(kernel);
+fn store<D: Device + 'static>(ptx: &str, launch: Store<D>) -> Check<D> {
+    let form = form(ptx);
+    let registers = form.a;
     let arrangement = reference::Matrices::of(form.ptx);
     Check {
         name: form.ptx.to_string(),
