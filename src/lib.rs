@@ -14,6 +14,7 @@ extern crate std;
 extern crate self as ptx_matrix;
 
 mod arrangement;
+mod bulk;
 mod cp_async;
 mod element;
 mod fragment;
@@ -45,6 +46,7 @@ pub mod sim;
 pub mod target;
 
 pub use arrangement::{Arrangement, Packed};
+pub use bulk::BulkGroup;
 pub use bytemuck::Zeroable;
 pub use cp_async::{CpAsync, CpAsyncForm};
 pub use element::{

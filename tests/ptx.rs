@@ -106,6 +106,38 @@ fn each_form_becomes_its_instruction_once_for_each_selector() {
 }
 
 #[test]
+fn barriers_and_bulk_copies_become_their_instructions() {
+    let (artifact, text) = build(Arch::SM_90A);
+    let script = instructions(&text, "barrier_script");
+    for form in [
+        "mbarrier.init.shared::cta.b64 [",
+        "mbarrier.arrive.expect_tx.shared::cta.b64 ",
+        "mbarrier.arrive_drop.expect_tx.shared::cta.b64 ",
+        "mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [",
+        "mbarrier.complete_tx.relaxed.cta.shared::cta.b64 [",
+    ] {
+        assert_eq!(script.iter().filter(|line| line.starts_with(form)).count(), 1, "{form}");
+    }
+    // One arrival, and several at once.
+    for form in ["mbarrier.arrive.shared::cta.b64 ", "mbarrier.arrive_drop.shared::cta.b64 "] {
+        assert_eq!(script.iter().filter(|line| line.starts_with(form)).count(), 2, "{form}");
+    }
+    let stages = instructions(&text, "bulk_stages");
+    for form in [
+        "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [",
+        "cp.async.bulk.global.shared::cta.bulk_group [",
+        "cp.async.bulk.commit_group;",
+        "fence.proxy.async.shared::cta;",
+    ] {
+        assert!(stages.iter().any(|line| line.starts_with(form)), "{form}");
+    }
+    for kernel in ["barrier_script", "barrier_stages", "bulk_copy", "bulk_stages"] {
+        let usage = artifact.manifest.kernel(kernel).unwrap();
+        assert_eq!((usage.stack, usage.spill_loads, usage.spill_stores), (0, 0, 0), "{kernel}");
+    }
+}
+
+#[test]
 fn each_target_has_the_kernels_that_it_can_run() {
     for (arch, bf16, stmatrix) in [(Arch::SM_75, false, false), (Arch::SM_80, true, false), (Arch::SM_90A, true, true)]
     {

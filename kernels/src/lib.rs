@@ -8,6 +8,7 @@
 #![cfg_attr(target_arch = "nvptx64", allow(unused))]
 
 pub mod barriers;
+pub mod bulk;
 pub mod ceiling;
 pub mod copies;
 pub mod fragments;

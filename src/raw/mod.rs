@@ -32,6 +32,7 @@
 //!
 //! No form is `pure`: LLVM would be free to move it under a branch. Those that touch no memory are `nomem`.
 
+mod bulk;
 mod cp_async;
 mod cvt;
 pub mod index;
@@ -46,6 +47,7 @@ mod movmatrix;
 mod stmatrix;
 mod sync;
 
+pub use bulk::*;
 pub use cp_async::*;
 pub use cvt::*;
 pub use ldmatrix::*;

@@ -5,6 +5,7 @@
 
 mod bank_conflicts;
 mod barrier;
+mod bulk;
 mod check;
 mod copies;
 mod determinism;

@@ -142,6 +142,7 @@ pub(crate) fn read_global(site: Site, address: usize, element: ElementOf, bytes:
 pub(in crate::sim) fn read_by_copy(site: Site, address: usize, element: ElementOf, bytes: &mut [u8]) {
     with_block(|block| {
         let by = block.access(site);
+        check_on_its_way("read", block, by, address..address + bytes.len(), element);
         let mut global = block.global.borrow_mut();
         let accessed = global.accessed(address, element);
         if let Some(earlier) = accessed.history.read(by, &block.order) {
@@ -175,15 +176,37 @@ pub(crate) fn write_global(site: Site, address: usize, element: ElementOf, befor
     note_element(site, Traffic::GlobalWrite, address, bytes.len());
     with_block(|block| {
         let by = block.access(site);
-        let mut global = block.global.borrow_mut();
-        let accessed = global.accessed(address, element);
-        let changes = bytes != accessed.value.as_ref().map_or(before, Value::bytes);
-        if let Some((earlier, wrote)) = accessed.history.write(by, changes, &block.order) {
-            let accesses = ("write", if wrote { "write" } else { "read" });
-            block.findings.note(by, race(accesses, element.into(), by, earlier));
-        }
-        accessed.value = Some(Value::new(bytes));
+        check_on_its_way("write", block, by, address..address + bytes.len(), element);
+        land_write(block, by, address, element, before, bytes);
     });
+}
+
+/// What an element becomes is written to memory.
+pub(in crate::sim) fn land_write(
+    block: &BlockState,
+    by: Access,
+    address: usize,
+    element: ElementOf,
+    before: &[u8],
+    bytes: &[u8],
+) {
+    let mut global = block.global.borrow_mut();
+    let accessed = global.accessed(address, element);
+    let changes = bytes != accessed.value.as_ref().map_or(before, Value::bytes);
+    if let Some((earlier, wrote)) = accessed.history.write(by, changes, &block.order) {
+        let accesses = ("write", if wrote { "write" } else { "read" });
+        block.findings.note(by, race(accesses, element.into(), by, earlier));
+    }
+    accessed.value = Some(Value::new(bytes));
+}
+
+/// Notes an access to an element that a copy is on its way to.
+fn check_on_its_way(access: &'static str, block: &BlockState, by: Access, addresses: Range<usize>, of: ElementOf) {
+    if let Some(started) = block.bulk.borrow().on_its_way_to(&addresses) {
+        let ElementOf { name, index } = of;
+        let place = started.location.into();
+        block.findings.note(by, Misuse::StoreInFlight { access, name, index, place });
+    }
 }
 
 /// The race of an access with an earlier one, by another thread of the block.

@@ -1,5 +1,6 @@
 //! Memory, who accessed which of it, and what may not be read or overwritten yet.
 
+pub(crate) mod bulk;
 pub(in crate::sim) mod copies;
 pub(in crate::sim) mod global;
 pub(in crate::sim) mod matrix;

@@ -1,6 +1,7 @@
 //! What is checked: one file a family.
 
 mod barriers;
+mod bulk;
 mod copies;
 mod fragments;
 mod matrices;
@@ -54,6 +55,7 @@ pub fn all<D: Device + 'static>() -> Vec<Check<D>> {
         fragments::checks(),
         copies::checks(),
         barriers::checks(),
+        bulk::checks(),
         products::checks(),
     ];
     families.into_iter().flatten().collect()

@@ -1,0 +1,256 @@
+//! Bulk copies: what is on its way to shared memory, and from it.
+//!
+//! A copy to shared memory lands when nobody can go on and somebody waits for its barrier, and no sooner; one from shared
+//! memory reaches global memory when the lane that started it waits for its group, or the block ends.
+
+use crate::sim::findings::{BarrierMisuse, Misuse};
+use crate::sim::memory::global::{ElementOf, land_write};
+use crate::sim::memory::order::executing;
+use crate::sim::memory::race::{Access, Lanes};
+use crate::sim::memory::slices;
+use crate::sim::record::{note_copy, note_lane};
+use crate::sim::warps::block::BlockState;
+use crate::sim::warps::context::{current_lane, fail, with_block};
+use crate::sim::warps::mbarrier;
+use crate::sim::warps::polling::note_access;
+use crate::site::Site;
+use std::boxed::Box;
+use std::collections::HashMap;
+use std::ops::Range;
+use std::vec;
+use std::vec::Vec;
+
+/// Addresses and sizes of bulk copies are multiples of this.
+const UNIT: usize = 16;
+
+/// The bulk copies of a block.
+#[derive(Default)]
+pub(in crate::sim) struct BulkCopies {
+    loads: Vec<Load>,
+    stores: Vec<Store>,
+    /// The groups that each lane of each warp has made.
+    groups: HashMap<(usize, usize), usize>,
+}
+
+/// A copy to shared memory that has not landed.
+struct Load {
+    to: u32,
+    bytes: Vec<u8>,
+    barrier: u32,
+    /// The barrier's phase when it was started.
+    phase: u32,
+    started: Access,
+}
+
+/// A copy from shared memory that has not reached global memory.
+struct Store {
+    from: Range<u32>,
+    /// Whether shared memory has been read.
+    read: bool,
+    elements: Vec<Element>,
+    lane: usize,
+    /// Which of its lane's groups it is in, or will be.
+    group: usize,
+    started: Access,
+}
+
+/// An element of global memory, and what becomes of it.
+struct Element {
+    address: usize,
+    of: ElementOf,
+    before: [u8; 8],
+    after: [u8; 8],
+    size: usize,
+}
+
+impl Store {
+    fn addresses(&self) -> Range<usize> {
+        let end = self.elements.last().map_or(0, |last| last.address + last.size);
+        self.elements.first().map_or(0, |first| first.address)..end
+    }
+
+    /// Its bytes reach global memory.
+    fn land(&self, block: &BlockState, by: Access) {
+        for Element { address, of, before, after, size } in &self.elements {
+            land_write(block, by, *address, *of, &before[..*size], &after[..*size]);
+        }
+    }
+}
+
+impl BulkCopies {
+    /// The copy that is on its way to an element, if one is.
+    pub(in crate::sim) fn on_its_way_to(&self, addresses: &Range<usize>) -> Option<Access> {
+        let touches = |store: &&Store| {
+            let of = store.addresses();
+            of.start < addresses.end && addresses.start < of.end
+        };
+        self.stores.iter().find(touches).map(|store| store.started)
+    }
+}
+
+/// The lane that starts a copy of so many bytes: both sides are aligned, and it is one lane that does.
+fn starting(site: Site, form: &'static str, shared: u32, bytes: u32) -> Option<usize> {
+    if std::thread::panicking() {
+        return None;
+    }
+    note_access(site);
+    let Some(lane) = current_lane() else { fail(site, Misuse::RawAtWarpScope { form }) };
+    if !(shared as usize).is_multiple_of(UNIT) {
+        fail(site, Misuse::SharedMisaligned { access: "copy", address: shared, bytes: UNIT });
+    }
+    if !(bytes as usize).is_multiple_of(UNIT) {
+        fail(site, Misuse::BulkSize { bytes });
+    }
+    Some(lane)
+}
+
+/// `cp.async.bulk` to shared memory.
+///
+/// # Safety
+/// The bytes at `from` are there, if it points into a slice of the kernel's.
+pub(crate) unsafe fn load(site: Site, form: &'static str, to: u32, from: *const u8, bytes: u32, barrier: u32) {
+    if starting(site, form, to, bytes).is_none() {
+        return;
+    }
+    note_copy(site, form, to, bytes as usize);
+    let mut data = vec![0; bytes as usize];
+    // SAFETY: the caller's.
+    unsafe { slices::read_for_copy(site, from, UNIT, &mut data) };
+    let started = with_block(|block| {
+        block.order.make_partial();
+        let by = block.access(site);
+        let phase = mbarrier::phase_for_copy(block, by, barrier)?;
+        block.shared.start_bulk_write(by, to, data.len())?;
+        block.bulk.borrow_mut().loads.push(Load { to, bytes: data, barrier, phase, started: by });
+        Ok(())
+    });
+    started.unwrap_or_else(|misuse| fail(site, misuse));
+}
+
+/// Lets one copy land whose barrier is one of these, and is waited for; `choose` picks one of so many. Returns whether there was one.
+pub(in crate::sim) fn land_one(
+    block: &BlockState,
+    awaited: &[u32],
+    choose: impl FnOnce(usize) -> usize,
+) -> Result<bool, Box<(Misuse, Access)>> {
+    let load = {
+        let loads = &mut block.bulk.borrow_mut().loads;
+        let candidates: Vec<usize> = (0..loads.len()).filter(|&load| awaited.contains(&loads[load].barrier)).collect();
+        if candidates.is_empty() {
+            return Ok(false);
+        }
+        loads.remove(candidates[choose(candidates.len())])
+    };
+    let Load { to, bytes, barrier: address, phase, started } = load;
+    let others = || {
+        let of_phase = |other: &&Load| (other.barrier, other.phase) == (address, phase);
+        block.bulk.borrow().loads.iter().filter(of_phase).map(|other| other.bytes.len() as i64).sum::<i64>()
+    };
+    let landed = mbarrier::receive_copy(block, address, bytes.len() as u32, |agent, tick| {
+        let by = Access { agent, by: Lanes::One(0), epoch: u32::MAX, warp_epoch: 0, tick, location: started.location };
+        block.shared.land_bulk(by, to, &bytes);
+    });
+    match landed {
+        Err(misuse) => Err(Box::new((misuse, started))),
+        // The phase was over before all of its copies had landed.
+        Ok(true) if others() > 0 => {
+            let misuse = BarrierMisuse::UnexpectedBytes { bytes: others() };
+            Err(Box::new((Misuse::Barrier { address, misuse }, started)))
+        }
+        Ok(_) => Ok(true),
+    }
+}
+
+/// `cp.async.bulk` from shared memory.
+///
+/// # Safety
+/// The bytes at `to` are there, if it points into a slice of the kernel's.
+pub(crate) unsafe fn store(site: Site, form: &'static str, to: *mut u8, from: u32, bytes: u32) {
+    let Some(lane) = starting(site, form, from, bytes) else { return };
+    note_copy(site, form, from, bytes as usize);
+    let mut data = vec![0; bytes as usize];
+    let taken = with_block(|block| {
+        block.order.make_partial();
+        block.shared.start_bulk_read(block.access(site), from, &mut data)
+    });
+    taken.unwrap_or_else(|misuse| fail(site, misuse));
+    let (slice, first) = slices::find_for_copy(site, to, UNIT, data.len(), true);
+    let elements = data.chunks(slice.element).enumerate().map(|(index, bytes)| {
+        let (mut before, mut after, size) = ([0; 8], [0; 8], bytes.len());
+        let of = ElementOf { name: slice.name, index: first + index };
+        let element = to.wrapping_add(index * size);
+        // SAFETY: it lies in the slice, which nobody writes before the block has ended.
+        unsafe { element.copy_to_nonoverlapping(before.as_mut_ptr(), size) };
+        after[..size].copy_from_slice(bytes);
+        // Exposed: when the block has ended, its writes go there.
+        Element { address: element.expose_provenance(), of, before, after, size }
+    });
+    with_block(|block| {
+        let mut bulk = block.bulk.borrow_mut();
+        let group = bulk.groups.get(&(block.running(), lane)).copied().unwrap_or(0);
+        let from = from..from + bytes;
+        let elements = elements.collect();
+        bulk.stores.push(Store { from, read: false, elements, lane, group, started: block.access(site) });
+    });
+}
+
+/// `cp.async.bulk.prefetch`.
+///
+/// # Safety
+/// As `load`.
+pub(crate) unsafe fn prefetch(site: Site, form: &'static str, from: *const u8, bytes: u32) {
+    if starting(site, form, 0, bytes).is_some() {
+        note_lane(site, form);
+        slices::find_for_copy(site, from, UNIT, bytes as usize, false);
+    }
+}
+
+/// `cp.async.bulk.commit_group`: the running lane, or each, makes a group of the stores that it started.
+pub(crate) fn commit(site: Site) {
+    if std::thread::panicking() {
+        return;
+    }
+    note_lane(site, "cp.async.bulk.commit_group");
+    with_block(|block| {
+        let mut bulk = block.bulk.borrow_mut();
+        executing(current_lane()).for_each(|lane| *bulk.groups.entry((block.running(), lane)).or_default() += 1);
+    });
+}
+
+/// `cp.async.bulk.wait_group`: until at most the `newest` groups of the running lane, or of each, are on their way, or, if
+/// `read`, until of the others shared memory has been read.
+pub(crate) fn wait(site: Site, form: &'static str, newest: usize, read: bool) {
+    if std::thread::panicking() {
+        return;
+    }
+    note_lane(site, form);
+    with_block(|block| {
+        let warp = block.running();
+        let finished: Vec<Store> = {
+            let BulkCopies { stores, groups, .. } = &mut *block.bulk.borrow_mut();
+            let waited_for = |store: &Store| {
+                let group = groups.get(&(warp, store.lane)).copied().unwrap_or(0);
+                let mine = store.started.agent == warp && executing(current_lane()).contains(&store.lane);
+                mine && store.group + newest < group
+            };
+            for store in stores.iter_mut().filter(|store| waited_for(store) && !store.read) {
+                store.read = true;
+                let by = block.access_by(Lanes::One(store.lane), site);
+                block.shared.finish_bulk_read(by, &store.started, store.from.clone());
+            }
+            if read { Vec::new() } else { stores.extract_if(.., |store| waited_for(store)).collect() }
+        };
+        for store in finished {
+            store.land(block, block.access_by(Lanes::One(store.lane), site));
+        }
+    });
+}
+
+/// The block has ended: what is on its way to global memory gets there. What still needs its shared memory is a misuse.
+pub(in crate::sim) fn end(block: &BlockState) {
+    let BulkCopies { loads, stores, .. } = block.bulk.take();
+    let unfinished = loads.iter().map(|load| load.started);
+    let unfinished = unfinished.chain(stores.iter().filter(|store| !store.read).map(|store| store.started));
+    unfinished.for_each(|started| block.findings.note(started, Misuse::BulkUnfinished));
+    stores.iter().for_each(|store| store.land(block, store.started));
+}
