@@ -2,6 +2,7 @@
 
 use super::{Check, upload, with_output};
 use crate::conformance::{bytes, data, elements};
+use ptx_matrix::forms::Needs;
 use ptx_matrix::launch::Device;
 use ptx_matrix_kernels::bulk::{STEP, bulk_copy, bulk_stages};
 use rand::RngExt;
@@ -22,7 +23,8 @@ const OUTPUT: usize = TILE + 1024;
 fn copy<D: Device + 'static>() -> Check<D> {
     Check {
         name: "cp.async.bulk, to shared memory and from it".into(),
-        needs: 90,
+        needs: Needs::at_least(90),
+        arithmetic: None,
         rounds: 32,
         element: 2,
         inputs: Box::new(|rng| {
@@ -53,7 +55,8 @@ fn copy<D: Device + 'static>() -> Check<D> {
 fn stages<D: Device + 'static>() -> Check<D> {
     Check {
         name: "cp.async.bulk, numbers through stages".into(),
-        needs: 90,
+        needs: Needs::at_least(90),
+        arithmetic: None,
         rounds: 16,
         element: 4,
         inputs: Box::new(|rng| {
