@@ -1,5 +1,6 @@
 //! Bulk copies: a lane has a tile copied, asynchronously and in one piece (`cp.async.bulk`, PTX ISA 9.7.9.25.4).
 
+use crate::reduction::Reduction;
 use crate::shared::{Order, SharedTile, Unswizzled};
 use crate::site::{Site, check};
 use crate::target::{AtLeast, BuiltFor};
@@ -98,6 +99,45 @@ impl<T: Element, const ROWS: usize, const COLS: usize, O: Order> SharedTile<T, R
         let destination = to.as_ptr().wrapping_add(index).cast::<u8>();
         // SAFETY: as above. A copy that is in flight when the kernel returns reaches its slice before the launch has ended.
         unsafe { raw::cp_async_bulk_global_shared_cta_bulk_group(destination, self.address(), Self::BULK_BYTES) }
+    }
+
+    /// Starts to reduce the elements from `index` on by the tile's (`cp.reduce.async.bulk.global.shared::cta`, PTX ISA 9.7.9.25.4).
+    ///
+    /// Each element is reduced as a whole; in which order several tiles come to one is not said (the simulator takes the order of the
+    /// blocks), which sums of floats tell. Like [`store_bulk`](Self::store_bulk) it is in flight until the lane has waited for its group.
+    ///
+    /// ```
+    /// use ptx_matrix::*;
+    ///
+    /// /// Each block adds its number to all elements.
+    /// #[kernel(threads = 32, target = "sm_90")]
+    /// fn add(block: &Block, #[shared] tile: SharedTile<u32, 4, 32>, d: GlobalMut<u32>) {
+    ///     let (warp, number) = (block.warp(), block.index().x);
+    ///     tile.fill(warp, |_, _| number);
+    ///     warp.fence_for_bulk();
+    ///     warp.sync();
+    ///     warp.elect(|lane| {
+    ///         tile.reduce_bulk(lane, reduction::Add, d, 0);
+    ///         BulkGroup::commit(lane);
+    ///         BulkGroup::wait_read::<0>(lane);
+    ///     });
+    /// }
+    ///
+    /// let mut d = [1; 128];
+    /// add::simulate(5, &mut d).check();
+    /// assert_eq!(d, [11; 128]);
+    /// ```
+    #[inline(always)]
+    #[track_caller]
+    pub fn reduce_bulk<R: Reduction<T>>(self, lane: Lane<'_>, reduction: R, to: GlobalMut<T>, index: usize)
+    where
+        Self: BuiltFor<AtLeast<90>>,
+    {
+        let _ = (lane, reduction);
+        check_slice::<T>(Site::here(), to.name(), to.len(), index, ROWS * COLS);
+        let destination = to.as_ptr().wrapping_add(index).cast::<u8>();
+        // SAFETY: as above.
+        unsafe { R::reduce(destination, self.address(), Self::BULK_BYTES) }
     }
 }
 
@@ -225,5 +265,16 @@ impl<'b> Warp<'b> {
         Self: BuiltFor<AtLeast<90>>,
     {
         raw::fence_proxy_async_shared_cta();
+    }
+
+    /// The same of global memory (`fence.proxy.async.global`): behind ordinary stores to elements that a bulk copy then replaces, reduces
+    /// or takes. Of what a kernel launched before wrote, none is needed.
+    #[inline(always)]
+    #[track_caller]
+    pub fn fence_global_for_bulk(self)
+    where
+        Self: BuiltFor<AtLeast<90>>,
+    {
+        raw::fence_proxy_async_global();
     }
 }

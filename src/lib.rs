@@ -41,6 +41,7 @@ mod tile_reader;
 pub mod forms;
 pub mod launch;
 pub mod raw;
+pub mod reduction;
 #[cfg(not(target_arch = "nvptx64"))]
 pub mod sim;
 pub mod target;

@@ -1,4 +1,4 @@
-//! Bulk copies: a tile from anywhere to anywhere, and a matrix through stages.
+//! Bulk copies: a tile from anywhere to anywhere, a matrix through stages, and reductions.
 
 use ptx_matrix::*;
 
@@ -87,4 +87,77 @@ pub fn bulk_stages(
         turn = turn.next();
     }
     warp.elect(|lane| BulkGroup::wait_read::<0>(lane));
+}
+
+/// Elements that a reduction is of.
+pub const REDUCED: usize = 8 * 32;
+
+/// Reduces elements of the output, from `to` on, by those of the source.
+#[inline(always)]
+fn reduce<T: Element, R: reduction::Reduction<T> + LaneCapture>(
+    block: &Block,
+    tile: SharedTile<T, 8, 32>,
+    reduction: R,
+    source: Global<T>,
+    to: u32,
+    out: GlobalMut<T>,
+) where
+    SharedTile<T, 8, 32>: target::BuiltFor<target::AtLeast<90>>,
+{
+    let warp = block.warp();
+    tile.fill(warp, |row, col| source.get(row * 32 + col));
+    warp.fence_for_bulk();
+    warp.sync();
+    warp.elect(|lane| {
+        tile.reduce_bulk(lane, reduction, out, to as usize);
+        BulkGroup::commit(lane);
+        BulkGroup::wait::<0>(lane);
+    });
+}
+
+/// The kernels: their names, elements, and reductions.
+macro_rules! reductions {
+    ($($name:ident $element:ty, $reduction:ident;)*) => {$(
+        /// Reduces elements of the output, from `to` on, by those of the source.
+        #[kernel(threads = 32, target = "sm_90")]
+        pub fn $name(
+            block: &Block,
+            #[shared] tile: SharedTile<$element, 8, 32>,
+            source: Global<$element>,
+            to: u32,
+            out: GlobalMut<$element>,
+        ) {
+            reduce(block, tile, reduction::$reduction, source, to, out);
+        }
+    )*};
+}
+
+reductions! {
+    bulk_add_u32 u32, Add;
+    bulk_add_s32 i32, Add;
+    bulk_add_u64 u64, Add;
+    bulk_add_f16 f16, Add;
+    bulk_add_bf16 bf16, Add;
+    bulk_add_f32 f32, Add;
+    bulk_add_f64 f64, Add;
+    bulk_min_u32 u32, Min;
+    bulk_min_s32 i32, Min;
+    bulk_min_u64 u64, Min;
+    bulk_min_s64 i64, Min;
+    bulk_min_f16 f16, Min;
+    bulk_min_bf16 bf16, Min;
+    bulk_max_u32 u32, Max;
+    bulk_max_s32 i32, Max;
+    bulk_max_u64 u64, Max;
+    bulk_max_s64 i64, Max;
+    bulk_max_f16 f16, Max;
+    bulk_max_bf16 bf16, Max;
+    bulk_inc_u32 u32, Inc;
+    bulk_dec_u32 u32, Dec;
+    bulk_and_b32 u32, And;
+    bulk_and_b64 u64, And;
+    bulk_or_b32 u32, Or;
+    bulk_or_b64 u64, Or;
+    bulk_xor_b32 u32, Xor;
+    bulk_xor_b64 u64, Xor;
 }

@@ -54,8 +54,50 @@ pub unsafe fn cp_async_bulk_global_shared_cta_bulk_group(to: *mut u8, from: u32,
     #[cfg(not(target_arch = "nvptx64"))]
     // SAFETY: the caller's.
     unsafe {
-        sim::store(Site::here(), "cp.async.bulk.global.shared::cta.bulk_group", to, from, bytes);
+        sim::store(Site::here(), "cp.async.bulk.global.shared::cta.bulk_group", to, from, bytes, None);
     }
+}
+
+/// Reductions: the operation, what it is of, `.noftz` where PTX wants it.
+macro_rules! reductions {
+    ($($operation:ident $simulated:ident: $($kind:ident $noftz:literal)*;)*) => {$($(
+        reductions!(@one ${concat(cp_reduce_async_bulk_global_shared_cta_bulk_group_, $operation, _, $kind)}
+            (concat!("cp.reduce.async.bulk.global.shared::cta.bulk_group.", stringify!($operation), $noftz, ".", stringify!($kind)))
+            $simulated $kind);
+    )*)*};
+    (@one $name:ident ($ptx:expr) $simulated:ident $kind:ident) => {
+        #[doc = concat!("`", $ptx, " [to], [from], bytes;`: each element in global memory becomes this of itself and of the one in shared memory.")]
+        ///
+        /// # Safety
+        /// As [`cp_async_bulk_global_shared_cta_bulk_group`], but that others may reduce the same elements.
+        #[inline(always)]
+        #[track_caller]
+        pub unsafe fn $name(to: *mut u8, from: u32, bytes: u32) {
+            #[cfg(target_arch = "nvptx64")]
+            // SAFETY: the caller's.
+            unsafe {
+                asm!(concat!($ptx, " [{to}], [{from}], {bytes};"),
+                    to = in(reg64) to, from = in(reg32) from, bytes = in(reg32) bytes, options(nostack));
+            }
+            #[cfg(not(target_arch = "nvptx64"))]
+            // SAFETY: the caller's.
+            unsafe {
+                let reduction = sim::Reduction { operation: sim::Operation::$simulated, kind: sim::Kind::$kind };
+                sim::store(Site::here(), $ptx, to, from, bytes, Some(reduction));
+            }
+        }
+    };
+}
+
+reductions! {
+    add Add: u32 "" s32 "" u64 "" f32 "" f64 "" f16 ".noftz" bf16 ".noftz";
+    min Min: u32 "" s32 "" u64 "" s64 "" f16 "" bf16 "";
+    max Max: u32 "" s32 "" u64 "" s64 "" f16 "" bf16 "";
+    inc Inc: u32 "";
+    dec Dec: u32 "";
+    and And: b32 "" b64 "";
+    or Or: b32 "" b64 "";
+    xor Xor: b32 "" b64 "";
 }
 
 /// `cp.async.bulk.prefetch.L2.global [from], bytes;`: to the second-level cache.

@@ -148,7 +148,7 @@ pub fn mbarrier_pending_count_b64(state: u64) -> u32 {
 
 /// Fences: the function, PTX, what it is for the simulator, what is before it.
 macro_rules! fences {
-    ($($name:ident $ptx:literal $simulated:ident, $doc:literal;)*) => {$(
+    ($($name:ident $ptx:literal $simulated:ident($($of:expr)?), $doc:literal;)*) => {$(
         #[doc = concat!("`", $ptx, ";`: ", $doc)]
         #[inline(always)]
         #[track_caller]
@@ -159,17 +159,20 @@ macro_rules! fences {
                 asm!(concat!($ptx, ";"), options(nostack));
             }
             #[cfg(not(target_arch = "nvptx64"))]
-            sim::$simulated(Site::here(), $ptx);
+            sim::$simulated(Site::here(), $ptx $(, $of)?);
         }
     )*};
 }
 
 fences! {
-    fence_mbarrier_init_release_cluster "fence.mbarrier_init.release.cluster" fence_init,
+    fence_mbarrier_init_release_cluster "fence.mbarrier_init.release.cluster" fence_init(),
         "barriers that the thread has made are there for the cluster, and for what comes asynchronously.";
-    fence_proxy_async "fence.proxy.async" fence_proxy,
+    fence_proxy_async "fence.proxy.async" fence_proxy(&[sim::Space::Shared, sim::Space::Global]),
         "what the thread did to memory before, instructions that go to memory asynchronously see behind it.";
-    fence_proxy_async_shared_cta "fence.proxy.async.shared::cta" fence_proxy, "the same, of shared memory only.";
+    fence_proxy_async_shared_cta "fence.proxy.async.shared::cta" fence_proxy(&[sim::Space::Shared]),
+        "the same, of shared memory only.";
+    fence_proxy_async_global "fence.proxy.async.global" fence_proxy(&[sim::Space::Global]),
+        "the same, of global memory only.";
 }
 
 /// `elect.sync _|elected, 0xffffffff;`: true in one lane of the warp, the same each time.

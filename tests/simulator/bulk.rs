@@ -1,7 +1,7 @@
 //! Bulk copies: what is touched before they are through, what they are not told of, and bytes that no phase expects.
 
 use crate::{assert_at, line_of};
-use ptx_matrix::sim::{Agent, Awaited, BarrierMisuse, Misuse, Place, SHARED_BASE, SimError, Simulator};
+use ptx_matrix::sim::{Agent, Awaited, BarrierMisuse, Memory, Misuse, Place, SHARED_BASE, SimError, Simulator};
 use ptx_matrix::*;
 
 type Tile = SharedTile<u32, 4, 32>;
@@ -354,4 +354,149 @@ fn typed_copies() {
     assert_at(&error, "typed", (0, 0, 0), 0, Some(0));
     let error = typed_copy::simulate(1, &a, 3).unwrap_err();
     assert!(matches!(error.misuse, Misuse::CopyMisaligned { index: 3, bytes: 16, .. }), "{error}");
+}
+
+/// Elements of global memory that ordinary stores wrote are then reduced, replaced or taken by a bulk copy: without a fence (0), with one of
+/// shared memory only (1), of global memory (2), of both (3).
+#[kernel(threads = 32, target = "sm_90")]
+fn global_fences(
+    block: &Block,
+    #[shared] tile: Tile,
+    #[shared] full: BarrierMemory,
+    d: GlobalMut<u32>,
+    fence: u32,
+    copy: u32,
+) {
+    let full = full.init(block, 1);
+    let warp = block.warp();
+    tile.fill(warp, |_, _| 5);
+    warp.fence_for_bulk();
+    warp.sync();
+    warp.each(|lane| (0..4).for_each(|row| d.set(row * 32 + lane.id(), 1))); // <- initialised
+    match fence {
+        1 => warp.fence_for_bulk(),
+        2 => warp.fence_global_for_bulk(),
+        3 => drop(warp.each(|_| raw::fence_proxy_async())),
+        _ => {}
+    }
+    warp.sync();
+    warp.elect(|lane| {
+        match copy {
+            0 => tile.reduce_bulk(lane, reduction::Add, d, 0), // <- reduced
+            1 => tile.store_bulk(lane, d, 0),                  // <- replaced
+            _ => {
+                full.arrive_expecting(lane, Tile::BULK_BYTES);
+                // SAFETY: within the slice and the tile; the barrier was initialised.
+                unsafe {
+                    let (to, from) = (tile.address(), d.as_ptr().cast_const().cast());
+                    raw::cp_async_bulk_shared_cluster_global_mbarrier_complete_tx_bytes(to, from, 512, full.address()); // <- taken
+                }
+            }
+        }
+        BulkGroup::commit(lane);
+        BulkGroup::wait::<0>(lane);
+    });
+    if copy == 2 {
+        full.wait(warp, Phase::FIRST);
+    } else {
+        warp.elect(|lane| {
+            // What a copy wrote, the next sees without a fence.
+            tile.store_bulk(lane, d, 0);
+            BulkGroup::commit(lane);
+            BulkGroup::wait_read::<0>(lane);
+        });
+    }
+}
+
+#[test]
+fn a_fence_lies_between_stores_to_global_memory_and_a_copy() {
+    for (copy, marker) in [(0, "reduced"), (1, "replaced"), (2, "taken")] {
+        for fence in 0..4 {
+            let run = global_fences::simulate(1, &mut [0; 128], fence, copy);
+            if fence >= 2 {
+                run.check();
+                continue;
+            }
+            let error = run.unwrap_err();
+            let Misuse::ProxyFence { memory: Memory::Global { name: "d", index: 0 }, place } = &error.misuse else {
+                panic!("{error}")
+            };
+            assert_place(place, "initialised");
+            assert_at(&error, marker, (0, 0, 0), 0, Some(0));
+        }
+    }
+}
+
+/// Blocks reduce the same elements; block 1 also touches them as `how` says.
+#[kernel(threads = 32, target = "sm_90")]
+fn reduce(block: &Block, #[shared] tile: Tile, d: GlobalMut<u32>, how: u32) {
+    let (warp, index) = (block.warp(), block.index().x);
+    if how != 0 && index == 1 {
+        warp.each(|lane| match how {
+            1 => d.set(lane.id(), 1),          // <- written beside
+            _ => drop(d.get(lane, lane.id())), // <- read beside
+        });
+        return;
+    }
+    tile.fill(warp, |_, _| index + 1);
+    warp.fence_for_bulk();
+    warp.sync();
+    warp.elect(|lane| {
+        tile.reduce_bulk(lane, reduction::Add, d, 0);
+        BulkGroup::commit(lane);
+        BulkGroup::wait::<0>(lane);
+    });
+    warp.sync();
+}
+
+#[test]
+fn blocks_reduce_the_same_elements() {
+    let mut d: [u32; 128] = core::array::from_fn(|i| i as u32);
+    reduce::simulate(4, &mut d, 0).check();
+    assert_eq!(d, core::array::from_fn(|i| i as u32 + 1 + 2 + 3 + 4));
+    for (how, marker, access) in [(1, "written beside", "write"), (2, "read beside", "read")] {
+        let error = reduce::simulate(2, &mut [0; 128], how).unwrap_err();
+        let Misuse::Race { access: found, other_access: "reduction", .. } = &error.misuse else { panic!("{error}") };
+        assert_eq!(*found, access);
+        assert_at(&error, marker, (1, 0, 0), 0, Some(0));
+    }
+}
+
+/// A block reads, and writes, what it has reduced itself; of 32-bit elements or, as `raw`, of 16-bit ones.
+#[kernel(threads = 32, target = "sm_90")]
+fn reduce_and_touch(block: &Block, #[shared] tile: Tile, d: GlobalMut<u32>, e: GlobalMut<u32>, how: u32) {
+    let warp = block.warp();
+    tile.fill(warp, |_, _| 7);
+    warp.fence_for_bulk();
+    warp.sync();
+    warp.elect(|lane| {
+        if how == 1 {
+            // SAFETY: of another width; that is the bug.
+            unsafe {
+                raw::cp_reduce_async_bulk_global_shared_cta_bulk_group_add_f16(d.as_ptr().cast(), tile.address(), 512); // <- of halves
+            }
+        } else {
+            tile.reduce_bulk(lane, reduction::Max, d, 0);
+        }
+        BulkGroup::commit(lane);
+        BulkGroup::wait::<0>(lane);
+    });
+    warp.sync();
+    warp.each(|lane| e.set(lane.id(), d.get(lane, lane.id())));
+    warp.each(|lane| {
+        if lane.id() == 3 {
+            d.set(3, 1)
+        }
+    });
+}
+
+#[test]
+fn a_block_sees_its_own_reductions() {
+    let (mut d, mut e): ([u32; 128], _) = (core::array::from_fn(|i| i as u32), [0; 32]);
+    reduce_and_touch::simulate(1, &mut d, &mut e, 0).check();
+    assert_eq!(e, core::array::from_fn(|i| 7.max(i as u32)));
+    assert_eq!(d, core::array::from_fn::<u32, 128, _>(|i| if i == 3 { 1 } else { 7.max(i as u32) }));
+    let error = reduce_and_touch::simulate(1, &mut [0; 128], &mut [0; 32], 1).unwrap_err();
+    assert_eq!(error.misuse, Misuse::ReductionWidth { name: "d", element: 4, bytes: 2 });
+    assert_at(&error, "of halves", (0, 0, 0), 0, Some(0));
 }

@@ -1,7 +1,7 @@
 //! What the misuses are called in reports, and how each is mended.
 
 use super::error::Finding;
-use super::misuse::{Agent, Awaited, BarrierMisuse, Misuse, WaitingWarp};
+use super::misuse::{Agent, Awaited, BarrierMisuse, Memory, Misuse, WaitingWarp};
 use crate::sim::warps::divergence::{WaitingLanes, lanes};
 use std::fmt;
 use std::string::String;
@@ -66,10 +66,13 @@ impl fmt::Display for Misuse {
             Misuse::StoreInFlight { access, name, index, .. } => {
                 write!(f, "{access} of element {index} of `{name}` while a copy to it is in flight")
             }
-            Misuse::ProxyFence { address, .. } => {
-                write!(f, "no proxy fence between a store to shared address {address:#x} and a bulk copy")
+            Misuse::ProxyFence { memory, .. } => {
+                write!(f, "no proxy fence between a store to {memory} and a bulk copy")
             }
             Misuse::BulkSize { bytes } => write!(f, "a bulk copy of {bytes} bytes"),
+            Misuse::ReductionWidth { name, element, bytes } => {
+                write!(f, "a reduction of elements of {bytes} bytes in `{name}`, whose elements have {element}")
+            }
             Misuse::BulkUnfinished => {
                 f.write_str("the block ends while a copy to or from its shared memory is in flight")
             }
@@ -180,6 +183,10 @@ impl Misuse {
             }
             Misuse::CopySourceInFlight { .. } | Misuse::StoreInFlight { .. } => {
                 "the lane that started the copy must commit it and wait for its group; others, behind a `sync` or a barrier after that"
+                    .into()
+            }
+            Misuse::ProxyFence { memory: Memory::Global { .. }, .. } => {
+                "put `fence_global_for_bulk` of the warp behind the store, before the `sync` or the barrier that the copy is behind"
                     .into()
             }
             Misuse::ProxyFence { .. } => {

@@ -302,8 +302,8 @@ pub enum Misuse {
     },
     /// A bulk copy reads or writes what ordinary stores wrote, and no proxy fence is between.
     ProxyFence {
-        /// The first such byte.
-        address: u32,
+        /// The first such byte, or element.
+        memory: Memory,
         /// The line of the store.
         place: Place,
     },
@@ -311,6 +311,15 @@ pub enum Misuse {
     BulkSize {
         /// The bytes.
         bytes: u32,
+    },
+    /// A reduction of elements of another width than the slice's.
+    ReductionWidth {
+        /// The kernel's parameter.
+        name: &'static str,
+        /// Bytes of its elements.
+        element: usize,
+        /// Bytes of those that are reduced.
+        bytes: usize,
     },
     /// The block ends while a bulk copy goes to or from its shared memory.
     BulkUnfinished,

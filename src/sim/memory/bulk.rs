@@ -4,10 +4,11 @@
 //! memory reaches global memory when the lane that started it waits for its group, or the block ends.
 
 use crate::sim::findings::{BarrierMisuse, Misuse};
-use crate::sim::memory::global::{ElementOf, land_write};
+use crate::sim::memory::global::{ElementOf, check_fenced, land_copy, land_reduction};
 use crate::sim::memory::order::executing;
 use crate::sim::memory::race::{Access, Lanes};
-use crate::sim::memory::slices;
+pub(crate) use crate::sim::memory::reduction::{Kind, Operation, Reduction};
+use crate::sim::memory::slices::{self, Slice};
 use crate::sim::record::{note_copy, note_lane};
 use crate::sim::warps::block::BlockState;
 use crate::sim::warps::context::{current_lane, fail, with_block};
@@ -47,7 +48,11 @@ struct Store {
     from: Range<u32>,
     /// Whether shared memory has been read.
     read: bool,
+    /// If it does not write the elements, but reduces them.
+    reduction: Option<Reduction>,
     elements: Vec<Element>,
+    /// The addresses that its elements lie within.
+    within: Range<usize>,
     lane: usize,
     /// Which of its lane's groups it is in, or will be.
     group: usize,
@@ -64,15 +69,18 @@ struct Element {
 }
 
 impl Store {
-    fn addresses(&self) -> Range<usize> {
-        let end = self.elements.last().map_or(0, |last| last.address + last.size);
-        self.elements.first().map_or(0, |first| first.address)..end
+    fn touches(&self, addresses: &Range<usize>) -> bool {
+        let overlaps = |of: Range<usize>| of.start < addresses.end && addresses.start < of.end;
+        overlaps(self.within.clone()) && self.elements.iter().any(|of| overlaps(of.address..of.address + of.size))
     }
 
     /// Its bytes reach global memory.
     fn land(&self, block: &BlockState, by: Access) {
         for Element { address, of, before, after, size } in &self.elements {
-            land_write(block, by, *address, *of, &before[..*size], &after[..*size]);
+            match self.reduction {
+                None => land_copy(block, by, *address, *of, &before[..*size], &after[..*size]),
+                Some(reduction) => land_reduction(block, by, *address, *of, reduction, &after[..*size]),
+            }
         }
     }
 }
@@ -80,11 +88,7 @@ impl Store {
 impl BulkCopies {
     /// The copy that is on its way to an element, if one is.
     pub(in crate::sim) fn on_its_way_to(&self, addresses: &Range<usize>) -> Option<Access> {
-        let touches = |store: &&Store| {
-            let of = store.addresses();
-            of.start < addresses.end && addresses.start < of.end
-        };
-        self.stores.iter().find(touches).map(|store| store.started)
+        self.stores.iter().find(|store| store.touches(addresses)).map(|store| store.started)
     }
 }
 
@@ -104,6 +108,26 @@ fn starting(site: Site, form: &'static str, shared: u32, bytes: u32) -> Option<u
     Some(lane)
 }
 
+/// What is in global memory when a copy from it starts.
+///
+/// # Safety
+/// The bytes at `from` are there, if it points into a slice of the kernel's.
+unsafe fn read_global(site: Site, from: *const u8, unit: usize, into: &mut [u8]) {
+    let (slice, first) = slices::find_for_copy(site, from, unit, into.len(), false);
+    if slice.is_mut {
+        let end = from.addr() + into.len();
+        let elements = (slice.address + first * slice.element..end).step_by(slice.element);
+        with_block(|block| {
+            let by = block.access(site);
+            let of = |address| ElementOf { name: slice.name, index: (address - slice.address) / slice.element };
+            // One finding is enough of a copy.
+            let _ = elements.clone().any(|address| check_fenced(block, by, address, of(address)));
+        });
+    }
+    // SAFETY: the caller's.
+    unsafe { slices::read_for_copy(site, from, unit, into) };
+}
+
 /// `cp.async.bulk` to shared memory.
 ///
 /// # Safety
@@ -115,7 +139,7 @@ pub(crate) unsafe fn load(site: Site, form: &'static str, to: u32, from: *const 
     note_copy(site, form, to, bytes as usize);
     let mut data = vec![0; bytes as usize];
     // SAFETY: the caller's.
-    unsafe { slices::read_for_copy(site, from, UNIT, &mut data) };
+    unsafe { read_global(site, from, UNIT, &mut data) };
     let started = with_block(|block| {
         block.order.make_partial();
         let by = block.access(site);
@@ -161,36 +185,73 @@ pub(in crate::sim) fn land_one(
     }
 }
 
-/// `cp.async.bulk` from shared memory.
+/// `cp.async.bulk` from shared memory, or `cp.reduce.async.bulk`.
 ///
 /// # Safety
 /// The bytes at `to` are there, if it points into a slice of the kernel's.
-pub(crate) unsafe fn store(site: Site, form: &'static str, to: *mut u8, from: u32, bytes: u32) {
+pub(crate) unsafe fn store(
+    site: Site,
+    form: &'static str,
+    to: *mut u8,
+    from: u32,
+    bytes: u32,
+    reduction: Option<Reduction>,
+) {
     let Some(lane) = starting(site, form, from, bytes) else { return };
     note_copy(site, form, from, bytes as usize);
-    let mut data = vec![0; bytes as usize];
+    let (slice, first) = slices::find_for_copy(site, to, UNIT, bytes as usize, true);
+    if let Some(Reduction { kind, .. }) = reduction.filter(|reduction| reduction.kind.bytes() != slice.element) {
+        fail(site, Misuse::ReductionWidth { name: slice.name, element: slice.element, bytes: kind.bytes() });
+    }
+    let places = (first..).map(|index| to.wrapping_add((index - first) * slice.element).cast_const());
+    let data = read_shared(site, from, bytes as usize);
+    let elements = places.zip(data.chunks(slice.element));
+    // SAFETY: the caller's.
+    unsafe { start_store(site, lane, from..from + bytes, &slice, elements, reduction) };
+}
+
+/// What is in shared memory when a copy from it starts.
+fn read_shared(site: Site, from: u32, bytes: usize) -> Vec<u8> {
+    let mut data = vec![0; bytes];
     let taken = with_block(|block| {
         block.order.make_partial();
         block.shared.start_bulk_read(block.access(site), from, &mut data)
     });
     taken.unwrap_or_else(|misuse| fail(site, misuse));
-    let (slice, first) = slices::find_for_copy(site, to, UNIT, data.len(), true);
-    let elements = data.chunks(slice.element).enumerate().map(|(index, bytes)| {
+    data
+}
+
+/// A copy to these elements of a slice starts, from this shared memory.
+///
+/// # Safety
+/// The elements are those of the slice.
+unsafe fn start_store<'d>(
+    site: Site,
+    lane: usize,
+    from: Range<u32>,
+    slice: &Slice,
+    elements: impl Iterator<Item = (*const u8, &'d [u8])>,
+    reduction: Option<Reduction>,
+) {
+    let elements = elements.map(|(element, bytes)| {
         let (mut before, mut after, size) = ([0; 8], [0; 8], bytes.len());
-        let of = ElementOf { name: slice.name, index: first + index };
-        let element = to.wrapping_add(index * size);
+        let of = ElementOf { name: slice.name, index: (element.addr() - slice.address) / slice.element };
         // SAFETY: it lies in the slice, which nobody writes before the block has ended.
         unsafe { element.copy_to_nonoverlapping(before.as_mut_ptr(), size) };
         after[..size].copy_from_slice(bytes);
         // Exposed: when the block has ended, its writes go there.
         Element { address: element.expose_provenance(), of, before, after, size }
     });
+    let elements: Vec<Element> = elements.collect();
     with_block(|block| {
+        let started = block.access(site);
+        // One finding is enough of a copy.
+        let _ = elements.iter().any(|element| check_fenced(block, started, element.address, element.of));
+        let first = elements.iter().map(|element| element.address).min().unwrap_or(0);
+        let within = first..elements.iter().map(|element| element.address + element.size).max().unwrap_or(0);
         let mut bulk = block.bulk.borrow_mut();
         let group = bulk.groups.get(&(block.running(), lane)).copied().unwrap_or(0);
-        let from = from..from + bytes;
-        let elements = elements.collect();
-        bulk.stores.push(Store { from, read: false, elements, lane, group, started: block.access(site) });
+        bulk.stores.push(Store { from, read: false, reduction, elements, within, lane, group, started });
     });
 }
 

@@ -6,6 +6,7 @@ pub(in crate::sim) mod global;
 pub(in crate::sim) mod matrix;
 pub(in crate::sim) mod order;
 pub(in crate::sim) mod race;
+pub(crate) mod reduction;
 pub(in crate::sim) mod shared;
 pub(in crate::sim) mod slices;
 pub(in crate::sim) mod unwritten;

@@ -34,11 +34,19 @@ struct Ticks {
     asynchronous: Vec<u32>,
 }
 
+/// The memory that a proxy fence is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Space {
+    Shared,
+    Global,
+}
+
 /// What a lane knows, to hand on.
 #[derive(Clone, Default)]
 pub(in crate::sim) struct Known {
     seen: Ticks,
-    fenced: Ticks,
+    /// What lies before a proxy fence, of each [`Space`].
+    fenced: [Ticks; 2],
 }
 
 impl Ticks {
@@ -81,7 +89,7 @@ impl Ticks {
 impl Known {
     pub(in crate::sim) fn join(&mut self, other: &Known) {
         self.seen.join(&other.seen);
-        self.fenced.join(&other.fenced);
+        self.fenced.iter_mut().zip(&other.fenced).for_each(|(own, other)| own.join(other));
     }
 
     /// An asynchronous agent has come to this tick.
@@ -139,8 +147,8 @@ impl Order {
     }
 
     /// Whether there is a proxy fence between the earlier access and the later one, which is made now.
-    pub(in crate::sim) fn is_fenced(&self, later: &Access, earlier: &Access) -> bool {
-        is_asynchronous(earlier.agent) || self.covers(later, earlier, |known| &known.fenced)
+    pub(in crate::sim) fn is_fenced(&self, of: Space, later: &Access, earlier: &Access) -> bool {
+        is_asynchronous(earlier.agent) || self.covers(later, earlier, |known| &known.fenced[of as usize])
     }
 
     fn covers(&self, later: &Access, earlier: &Access, of: impl Fn(&Known) -> &Ticks) -> bool {
@@ -179,11 +187,11 @@ impl Order {
         }
     }
 
-    /// These lanes of a warp execute a proxy fence: all that they know, and did, is before it.
-    pub(in crate::sim) fn fence(&self, warp: usize, lanes: Range<usize>) {
+    /// These lanes of a warp execute a proxy fence: all that they know, and did, of such memory is before it.
+    pub(in crate::sim) fn fence(&self, warp: usize, lanes: Range<usize>, of: &[Space]) {
         self.make_partial();
         let mut known = self.release(warp, lanes.clone());
-        known.fenced.join(&known.seen.clone());
+        of.iter().for_each(|&of| known.fenced[of as usize].join(&known.seen));
         // What a lane did itself, it knows; what the others did, only the fence is told of.
         known.seen = Ticks::default();
         self.acquire(warp, lanes, &known);
@@ -283,13 +291,14 @@ mod tests {
         let order = partial();
         let write = access(&order, 0, Lanes::One(0));
         let before = order.release(0, 0..1);
-        order.fence(0, 0..1);
+        order.fence(0, 0..1, &[Space::Shared]);
         let behind = order.release(0, 0..1);
         let reader = access(&order, 1, Lanes::One(0));
         order.acquire(1, 0..LANES, &before);
-        assert!(order.knows(&reader, &write) && !order.is_fenced(&reader, &write));
+        assert!(order.knows(&reader, &write) && !order.is_fenced(Space::Shared, &reader, &write));
         order.acquire(1, 0..LANES, &behind);
-        assert!(order.is_fenced(&reader, &write));
+        assert!(order.is_fenced(Space::Shared, &reader, &write));
+        assert!(!order.is_fenced(Space::Global, &reader, &write), "a fence of other memory");
     }
 
     #[test]
@@ -298,9 +307,9 @@ mod tests {
         let write = access(&order, 0, Lanes::One(0));
         order.sync_block();
         let reader = access(&order, 1, Lanes::One(0));
-        assert!(order.knows(&reader, &write) && !order.is_fenced(&reader, &write));
-        order.fence(1, 0..1);
-        assert!(order.is_fenced(&reader, &write));
-        assert!(!order.is_fenced(&access(&order, 1, Lanes::One(1)), &write), "another lane");
+        assert!(order.knows(&reader, &write) && !order.is_fenced(Space::Shared, &reader, &write));
+        order.fence(1, 0..1, &[Space::Shared]);
+        assert!(order.is_fenced(Space::Shared, &reader, &write));
+        assert!(!order.is_fenced(Space::Shared, &access(&order, 1, Lanes::One(1)), &write), "another lane");
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::sim::findings::Findings;
 use crate::sim::findings::{Agent, Memory, Misuse};
-use crate::sim::memory::order::Order;
+use crate::sim::memory::order::{Order, Space};
 use crate::sim::memory::race::{Access, History};
 use crate::sim::record::Traffic;
 use crate::sim::record::note_element;
@@ -162,10 +162,11 @@ impl SharedMemory {
     /// Tells of bytes that an ordinary store wrote, and no proxy fence is between.
     fn check_fenced(&self, by: Access, address: u32, range: Range<usize>) {
         for (byte, history) in (address..).zip(&self.history.borrow()[range]) {
-            let unfenced = history.last_write().filter(|write| !self.order.is_fenced(&by, write));
+            let unfenced = history.last_write().filter(|write| !self.order.is_fenced(Space::Shared, &by, write));
             // Where nothing orders the two, that is the finding.
             if let Some(write) = unfenced.filter(|write| write.is_seen_by(&by, &self.order)) {
-                self.findings.note(by, Misuse::ProxyFence { address: byte, place: write.location.into() });
+                let memory = Memory::Shared { address: byte };
+                self.findings.note(by, Misuse::ProxyFence { memory, place: write.location.into() });
                 return;
             }
         }
@@ -176,7 +177,7 @@ impl SharedMemory {
         let Ok(range) = self.barrier(address) else { return true };
         self.history.borrow()[range]
             .iter()
-            .all(|byte| byte.last_write().is_none_or(|made| self.order.is_fenced(&by, &made)))
+            .all(|byte| byte.last_write().is_none_or(|made| self.order.is_fenced(Space::Shared, &by, &made)))
     }
 
     /// An mbarrier is made, or ended: for others, its eight bytes are written.

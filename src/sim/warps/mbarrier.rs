@@ -1,6 +1,7 @@
 //! mbarriers: what has arrived at each, and who waits for which phase.
 
 use crate::sim::findings::{BarrierMisuse, Memory, Misuse};
+pub(crate) use crate::sim::memory::order::Space;
 use crate::sim::memory::order::{Known, asynchronous, executing};
 use crate::sim::memory::race::Access;
 use crate::sim::record::note_lane;
@@ -329,10 +330,10 @@ pub(crate) fn fence_init(site: Site, form: &'static str) {
     }
 }
 
-/// `fence.proxy.async`.
-pub(crate) fn fence_proxy(site: Site, form: &'static str) {
+/// `fence.proxy.async`, of these kinds of memory.
+pub(crate) fn fence_proxy(site: Site, form: &'static str, of: &[Space]) {
     if !std::thread::panicking() {
         note_lane(site, form);
-        with_block(|block| block.order.fence(block.running(), executing(current_lane())));
+        with_block(|block| block.order.fence(block.running(), executing(current_lane()), of));
     }
 }

@@ -8,6 +8,7 @@ mod matrices;
 mod multiply;
 mod multiply_sparse;
 mod products;
+mod reductions;
 
 use super::Buffers;
 use super::data::Rng;
@@ -56,6 +57,7 @@ pub fn all<D: Device + 'static>() -> Vec<Check<D>> {
         copies::checks(),
         barriers::checks(),
         bulk::checks(),
+        reductions::checks(),
         products::checks(),
     ];
     families.into_iter().flatten().collect()
