@@ -1,5 +1,6 @@
 //! What a bulk copy can do to the elements that it comes to, instead of replacing them (`cp.reduce.async.bulk`).
 
+use crate::bulk_tensor::Operation;
 use crate::sealed::Sealed;
 use crate::{Element, bf16, f16, raw};
 
@@ -22,6 +23,12 @@ pub trait Reduction<T: Element>: Sealed + Copy {
     unsafe fn reduce(to: *mut u8, from: u32, bytes: u32);
 }
 
+/// What a reduction does, whatever it is of.
+pub trait Operates: Sealed + Copy {
+    #[doc(hidden)]
+    const OPERATION: Operation;
+}
+
 /// The operations: their types, and of each element the raw function's end.
 macro_rules! reductions {
     ($($(#[$doc:meta])* $name:ident $ptx:ident: $($element:ty = $kind:ident),*;)*) => {$(
@@ -29,6 +36,9 @@ macro_rules! reductions {
         #[derive(Debug, Clone, Copy)]
         pub struct $name;
         impl Sealed for $name {}
+        impl Operates for $name {
+            const OPERATION: Operation = Operation::$name;
+        }
         $(
             impl Reduction<$element> for $name {
                 #[inline(always)]

@@ -19,4 +19,5 @@ pub mod multiply;
 pub mod multiply_sparse;
 pub mod products;
 pub mod shared_memory;
+pub mod tensor;
 pub mod timings;

@@ -73,6 +73,11 @@ impl fmt::Display for Misuse {
             Misuse::ReductionWidth { name, element, bytes } => {
                 write!(f, "a reduction of elements of {bytes} bytes in `{name}`, whose elements have {element}")
             }
+            Misuse::NoTensorMap => f.write_str("what is to be a tensor map is none"),
+            Misuse::TensorRank { map, instruction } => {
+                write!(f, "an instruction for tensors of {instruction} dimensions, and a tensor map of {map}")
+            }
+            Misuse::TensorReduction => f.write_str("a reduction of a tensor whose elements have none"),
             Misuse::BulkUnfinished => {
                 f.write_str("the block ends while a copy to or from its shared memory is in flight")
             }

@@ -321,6 +321,17 @@ pub enum Misuse {
         /// Bytes of those that are reduced.
         bytes: usize,
     },
+    /// What an instruction takes for a tensor map is none.
+    NoTensorMap,
+    /// An instruction for tensors of another rank than the map's.
+    TensorRank {
+        /// Dimensions of the map.
+        map: usize,
+        /// Dimensions of the instruction.
+        instruction: usize,
+    },
+    /// A reduction of a tensor whose elements have none.
+    TensorReduction,
     /// The block ends while a bulk copy goes to or from its shared memory.
     BulkUnfinished,
     /// An mbarrier is used as it must not be.

@@ -112,7 +112,7 @@ fn starting(site: Site, form: &'static str, shared: u32, bytes: u32) -> Option<u
 ///
 /// # Safety
 /// The bytes at `from` are there, if it points into a slice of the kernel's.
-unsafe fn read_global(site: Site, from: *const u8, unit: usize, into: &mut [u8]) {
+pub(in crate::sim) unsafe fn read_global(site: Site, from: *const u8, unit: usize, into: &mut [u8]) {
     let (slice, first) = slices::find_for_copy(site, from, unit, into.len(), false);
     if slice.is_mut {
         let end = from.addr() + into.len();
@@ -136,10 +136,18 @@ pub(crate) unsafe fn load(site: Site, form: &'static str, to: u32, from: *const 
     if starting(site, form, to, bytes).is_none() {
         return;
     }
-    note_copy(site, form, to, bytes as usize);
     let mut data = vec![0; bytes as usize];
     // SAFETY: the caller's.
     unsafe { read_global(site, from, UNIT, &mut data) };
+    start_load(site, form, to, data, barrier);
+}
+
+/// A copy of these bytes to shared memory starts.
+pub(in crate::sim) fn start_load(site: Site, form: &'static str, to: u32, data: Vec<u8>, barrier: u32) {
+    if starting(site, form, to, data.len() as u32).is_none() {
+        return;
+    }
+    note_copy(site, form, to, data.len());
     let started = with_block(|block| {
         block.order.make_partial();
         let by = block.access(site);
@@ -197,21 +205,20 @@ pub(crate) unsafe fn store(
     bytes: u32,
     reduction: Option<Reduction>,
 ) {
-    let Some(lane) = starting(site, form, from, bytes) else { return };
-    note_copy(site, form, from, bytes as usize);
-    let (slice, first) = slices::find_for_copy(site, to, UNIT, bytes as usize, true);
-    if let Some(Reduction { kind, .. }) = reduction.filter(|reduction| reduction.kind.bytes() != slice.element) {
-        fail(site, Misuse::ReductionWidth { name: slice.name, element: slice.element, bytes: kind.bytes() });
+    if starting(site, form, from, bytes).is_none() {
+        return;
     }
-    let places = (first..).map(|index| to.wrapping_add((index - first) * slice.element).cast_const());
-    let data = read_shared(site, from, bytes as usize);
-    let elements = places.zip(data.chunks(slice.element));
-    // SAFETY: the caller's.
-    unsafe { start_store(site, lane, from..from + bytes, &slice, elements, reduction) };
+    let (slice, _) = slices::find_for_copy(site, to, UNIT, bytes as usize, true);
+    let data = read_shared(site, form, from, bytes as usize);
+    let places = (0..data.len()).step_by(slice.element).map(|byte| to.wrapping_add(byte).cast_const());
+    // SAFETY: the caller's: elements of the slice.
+    unsafe { start_store(site, from, data.len(), Some(slice), places.zip(data.chunks(slice.element)), reduction) };
 }
 
 /// What is in shared memory when a copy from it starts.
-fn read_shared(site: Site, from: u32, bytes: usize) -> Vec<u8> {
+pub(in crate::sim) fn read_shared(site: Site, form: &'static str, from: u32, bytes: usize) -> Vec<u8> {
+    starting(site, form, from, bytes as u32);
+    note_copy(site, form, from, bytes);
     let mut data = vec![0; bytes];
     let taken = with_block(|block| {
         block.order.make_partial();
@@ -221,19 +228,26 @@ fn read_shared(site: Site, from: u32, bytes: usize) -> Vec<u8> {
     data
 }
 
-/// A copy to these elements of a slice starts, from this shared memory.
+/// A copy of so many bytes from shared memory to these elements of a slice starts; to none, without one.
 ///
 /// # Safety
 /// The elements are those of the slice.
-unsafe fn start_store<'d>(
+pub(in crate::sim) unsafe fn start_store<'d>(
     site: Site,
-    lane: usize,
-    from: Range<u32>,
-    slice: &Slice,
+    from: u32,
+    bytes: usize,
+    slice: Option<Slice>,
     elements: impl Iterator<Item = (*const u8, &'d [u8])>,
     reduction: Option<Reduction>,
 ) {
-    let elements = elements.map(|(element, bytes)| {
+    let width = |slice: &Slice| reduction.filter(|reduction| reduction.kind.bytes() != slice.element);
+    if let Some((Slice { name, element, .. }, Reduction { kind, .. })) =
+        slice.and_then(|slice| Some((slice, width(&slice)?)))
+    {
+        fail(site, Misuse::ReductionWidth { name, element, bytes: kind.bytes() });
+    }
+    let elements = elements.zip(std::iter::repeat(slice)).map(|((element, bytes), slice)| {
+        let slice = slice.expect("elements are a slice's");
         let (mut before, mut after, size) = ([0; 8], [0; 8], bytes.len());
         let of = ElementOf { name: slice.name, index: (element.addr() - slice.address) / slice.element };
         // SAFETY: it lies in the slice, which nobody writes before the block has ended.
@@ -249,6 +263,7 @@ unsafe fn start_store<'d>(
         let _ = elements.iter().any(|element| check_fenced(block, started, element.address, element.of));
         let first = elements.iter().map(|element| element.address).min().unwrap_or(0);
         let within = first..elements.iter().map(|element| element.address + element.size).max().unwrap_or(0);
+        let (lane, from) = (started.lane().expect("a lane starts a copy"), from..from + bytes as u32);
         let mut bulk = block.bulk.borrow_mut();
         let group = bulk.groups.get(&(block.running(), lane)).copied().unwrap_or(0);
         bulk.stores.push(Store { from, read: false, reduction, elements, within, lane, group, started });

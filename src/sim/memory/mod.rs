@@ -9,6 +9,7 @@ pub(in crate::sim) mod race;
 pub(crate) mod reduction;
 pub(in crate::sim) mod shared;
 pub(in crate::sim) mod slices;
+pub(crate) mod tensor;
 pub(in crate::sim) mod unwritten;
 
 pub(crate) use copies::{commit_copies, start_copy, wait_for_copies};

@@ -9,6 +9,7 @@ mod multiply;
 mod multiply_sparse;
 mod products;
 mod reductions;
+mod tensors;
 
 use super::Buffers;
 use super::data::Rng;
@@ -58,6 +59,7 @@ pub fn all<D: Device + 'static>() -> Vec<Check<D>> {
         barriers::checks(),
         bulk::checks(),
         reductions::checks(),
+        tensors::checks(),
         products::checks(),
     ];
     families.into_iter().flatten().collect()
