@@ -28,6 +28,7 @@ mod raw_mma;
 mod raw_rows;
 mod same_value;
 mod sparse;
+mod tensor;
 mod tile;
 mod trace;
 mod unwritten;

@@ -104,8 +104,10 @@ impl fmt::Display for Summary {
                 Status::Skipped(why) => writeln!(f, "skipped: {}: {why}", outcome.name)?,
             }
         }
-        for outcome in self.outcomes.iter().filter(|outcome| outcome.awaits_hardware) {
-            writeln!(f, "not yet run on hardware: {}", outcome.name)?;
+        let awaiting: Vec<_> = self.outcomes.iter().filter(|outcome| outcome.awaits_hardware).collect();
+        if !awaiting.is_empty() {
+            writeln!(f, "not yet run on hardware, and so without records of it: {} checks", awaiting.len())?;
+            awaiting.iter().try_for_each(|outcome| writeln!(f, "  {}", outcome.name))?;
         }
         write!(f, "conformance: {} passed, {} failed, {} skipped", self.passed(), self.failed(), self.skipped())
     }
