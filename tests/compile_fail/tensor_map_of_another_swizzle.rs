@@ -10,7 +10,8 @@ fn load(
     let full = full.init(block, 1);
     block.warp().elect(|lane| tile.load_box(lane, map, [0, 0], full));
     //~^ ERROR mismatched types
-    //~| expected `TensorMap<'_, SharedTile<u16, 8, 64, ..., ...>, _>`
+    //~| expected struct `ptx_matrix::TensorMap<'_, ptx_matrix::SharedTile<_, _, 64, ptx_matrix::Swizzle128>, _>`
+    //~| found struct `ptx_matrix::TensorMap<'_, ptx_matrix::SharedTile<_, _, 32, ptx_matrix::Swizzle64>, _>`
 }
 
 fn main() {}
