@@ -182,8 +182,9 @@ impl<T: Element, O: Order> GlobalMatrixMut<'_, T, O> {
     #[inline(always)]
     pub(crate) fn has_chunks(self, at: (usize, usize), size: (usize, usize), chunk: usize) -> bool {
         let along = if O::ROW_MAJOR { at.1 } else { at.0 };
-        at.0 + size.0 <= self.rows()
-            && at.1 + size.1 <= self.cols()
+        let inside = |at: usize, size: usize, side: usize| size <= side && at <= side - size;
+        inside(at.0, size.0, self.rows())
+            && inside(at.1, size.1, self.cols())
             && self.stride().is_multiple_of(chunk)
             && along.is_multiple_of(chunk)
             && self.elements.alignment().is_multiple_of(size_of::<Chunk>())

@@ -152,7 +152,10 @@ impl<'k, Tile: ReadTile, P: Piece, const COPIES: usize, O: Order> PieceReader<'k
     };
     /// The lines of the matrix in a tile, and the elements of each.
     const LINES: (usize, usize) = if O::ROW_MAJOR { Tile::SIZE } else { (Tile::SIZE.1, Tile::SIZE.0) };
-    const PER_LINE: usize = Self::LINES.1 / Self::EACH;
+    const PER_LINE: usize = {
+        assert!(Self::LINES.1.is_multiple_of(Self::EACH), "pieces do not make whole lines of the tile");
+        Self::LINES.1 / Self::EACH
+    };
 
     /// The reader of the tiles from (row, col) of the matrix on. All `threads` share the work, which comes to `COPIES` pieces for
     /// each.
@@ -180,15 +183,11 @@ impl<'k, Tile: ReadTile, P: Piece, const COPIES: usize, O: Order> PieceReader<'k
             }
         );
         // Distances within a tile are counted in 32 bits.
+        let limit = u32::MAX as usize / (2 * Self::LINES.0);
         check!(
-            matrix.stride() <= u32::MAX as usize / (2 * Self::LINES.0),
+            matrix.stride() <= limit,
             site,
-            MatrixOutOfBounds {
-                name: matrix.elements().name(),
-                size: (matrix.rows(), matrix.cols()),
-                stride: matrix.stride(),
-                len: matrix.elements().len()
-            }
+            StrideTooLarge { name: matrix.elements().name(), stride: matrix.stride(), limit }
         );
         let start = Source(start.wrapping_add(at.0.wrapping_mul(matrix.stride()).wrapping_add(at.1)));
         let from = threads.each_thread(|_, rank| {

@@ -263,15 +263,12 @@ impl<'k, Tile: ReadTile, const COPIES: usize> TileReader<'k, Tile, COPIES> {
                 len: matrix.elements().len()
             }
         );
+        // Distances within a tile are counted in 32 bits, in elements, and the bytes of a line.
+        let limit = u32::MAX as usize / (2 * Self::LINES.0).max(size_of::<Tile::Element>());
         check!(
-            matrix.stride() <= u32::MAX as usize / (2 * Self::LINES.0),
+            matrix.stride() <= limit,
             site,
-            MatrixOutOfBounds {
-                name: matrix.elements().name(),
-                size: (matrix.rows(), matrix.cols()),
-                stride: matrix.stride(),
-                len: matrix.elements().len()
-            }
+            StrideTooLarge { name: matrix.elements().name(), stride: matrix.stride(), limit }
         );
         // Across the way, what is beyond the matrix is read from other lines of the tile, or the last chunk of its lines.
         let across = (along == Along::Cols) == Tile::Order::ROW_MAJOR;
@@ -301,8 +298,10 @@ impl<'k, Tile: ReadTile, const COPIES: usize> TileReader<'k, Tile, COPIES> {
         });
         let (at, end) = if along == Along::Rows { (at.0, matrix.rows()) } else { (at.1, matrix.cols()) };
         // A matrix without lines has no last one to read in the place of others.
-        let end = if lines == 0 || length == 0 { 0 } else { end };
-        TileReader { matrix, along, at: at as u32, end: end as u32, start, from, to, _tile: PhantomData }
+        let end = if lines == 0 || length == 0 { 0 } else { end as u32 };
+        // A matrix has less than 2^32 lines: what starts further on is beyond it.
+        let at = at.min(u32::MAX as usize) as u32;
+        TileReader { matrix, along, at, end, start, from, to, _tile: PhantomData }
     }
 
     /// The line, and where in it, of a thread's copy.

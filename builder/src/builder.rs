@@ -196,17 +196,18 @@ impl Builder {
 
         let artifacts = thread::scope(|scope| {
             let mut running = Vec::new();
-            for (index, &arch) in self.archs.iter().enumerate() {
+            // The newest have most kernels: what takes longest comes first.
+            for (index, &arch) in self.archs.iter().rev().enumerate() {
                 let bitcode = kernel_crate::compile(&request, arch)?;
                 // Once is enough, and on the older targets much of a crate is unused.
-                if index + 1 == self.archs.len() && !bitcode.warnings.trim().is_empty() {
+                if index == 0 && !bitcode.warnings.trim().is_empty() {
                     (self.progress)(bitcode.warnings.trim_end());
                 }
                 // While cargo compiles for the next target, which it does one at a time.
                 let target = target(arch);
                 running.push(scope.spawn(move || target.build(&bitcode)));
             }
-            let joined = running.into_iter().map(|thread| match thread.join() {
+            let joined = running.into_iter().rev().map(|thread| match thread.join() {
                 Ok(artifact) => artifact,
                 Err(panic) => std::panic::resume_unwind(panic),
             });

@@ -187,3 +187,24 @@ fn the_report_names_the_copy_and_what_mends_it() {
     assert!(error.contains("\n   = the copy is started at tests/simulator/copies.rs:"), "{error}");
     assert!(error.contains("\n   = help: the warp that started the copy must commit it and wait"), "{error}");
 }
+
+type Row = SharedTile<u64, 1, 64>;
+
+/// Reads the first tile of a matrix of one row, which fits its slice whatever its stride.
+#[kernel(threads = 32, target = "sm_80")]
+fn one_row(block: &Block, #[shared] tile: Row, a: Global<u64>, stride: usize) {
+    let a = GlobalMatrix::new(a, 1, 64, stride);
+    let reader = TileReader::<Row, 1>::new(block, a, (0, 0), Along::Cols); // <- reader
+    reader.copy(block, &tile);
+    CpAsync::<16>::commit(block.warp());
+    CpAsync::<16>::wait::<0>(block.warp());
+}
+
+#[test]
+fn a_line_has_less_bytes_than_are_counted() {
+    let most = u32::MAX as usize / 8 / 2 * 2;
+    one_row::simulate(1, &[1; 64], most).unwrap();
+    let error = one_row::simulate(1, &[1; 64], most + 2).unwrap_err();
+    assert!(matches!(error.misuse, Misuse::StrideTooLarge { .. }), "{error}");
+    assert_at(&error, "reader", (0, 0, 0), 0, None);
+}

@@ -16,9 +16,11 @@ pub struct Arguments {
 /// One step: its name, and what it does.
 type Step = (&'static str, fn() -> Result<()>);
 
+/// Takes as long as half of the others together, and leaves a core idle now and then: so it runs beside them.
+const KERNELS: Step = ("kernels for every target", build_kernels);
+
 const STEPS: [Step; 7] = [
     ("formatting", || run_cargo(&["fmt", "--all", "--", "--check"], &[])),
-    ("kernels for every target", build_kernels),
     ("lints", || {
         let arguments = ["clippy", "--workspace", "--all-targets", "--all-features", "--quiet", "--", "-Dwarnings"];
         run_cargo(&arguments, &[])
@@ -27,10 +29,19 @@ const STEPS: [Step; 7] = [
         let arguments = ["doc", "--workspace", "--no-deps", "--all-features", "--quiet"];
         run_cargo(&arguments, &[("RUSTDOCFLAGS", "-Dwarnings")])
     }),
-    ("tests", || run_cargo(&["test", "--workspace", "--all-features", "--no-fail-fast"], &[])),
+    ("tests", || {
+        let arguments = ["test", "--workspace", "--exclude", KERNEL_PACKAGE, "--all-features", "--no-fail-fast"];
+        run_cargo(&arguments, &[])
+    }),
+    // Whole products, in many schedules.
+    ("tests of whole kernels", || {
+        run_cargo(&["test", "--release", "--package", KERNEL_PACKAGE, "--no-fail-fast"], &[])
+    }),
     ("conformance on the simulator", || simulate(&[])),
     ("a hundred schedules of each kernel", || simulate(&["--rounds", "1", "--schedules", "100"])),
 ];
+
+const KERNEL_PACKAGE: &str = "ptx-matrix-kernels";
 
 /// What only the device's build compiles, clippy does not see: there, rustc's warnings count.
 fn build_kernels() -> Result<()> {
@@ -57,31 +68,43 @@ fn simulate(options: &[&str]) -> Result<()> {
 }
 
 fn run_cargo(arguments: &[&str], environment: &[(&str, &str)]) -> Result<()> {
-    let done = status(cargo().args(arguments).envs(environment.iter().copied()))?;
+    // What is built once needs no record of how to build it again, which doubles what it takes on the disk.
+    let done = status(cargo().args(arguments).env("CARGO_INCREMENTAL", "0").envs(environment.iter().copied()))?;
     ensure!(done.success(), "`cargo {}` failed", arguments.join(" "));
     Ok(())
 }
 
+/// Whether it passed.
+fn passes((name, step): Step) -> bool {
+    println!("== {name}");
+    let start = Instant::now();
+    let result = step();
+    match &result {
+        Ok(()) => println!("== {name}: passed in {:.0} s", start.elapsed().as_secs_f64()),
+        Err(error) => println!("== {name}: FAILED: {error:#}"),
+    }
+    result.is_ok()
+}
+
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let only = arguments.only.as_deref().unwrap_or_default();
-    let steps: Vec<&Step> = STEPS.iter().filter(|(name, _)| name.contains(only)).collect();
-    let names = STEPS.map(|(name, _)| name).join(", ");
-    ensure!(!steps.is_empty(), "no step's name contains `{only}`; the steps are: {names}");
-    let mut failures = Vec::new();
-    for (name, step) in &steps {
-        println!("== {name}");
-        let start = Instant::now();
-        match step() {
-            Ok(()) => println!("== {name}: passed in {:.0} s", start.elapsed().as_secs_f64()),
-            Err(error) => {
-                println!("== {name}: FAILED: {error:#}");
-                failures.push(name);
-            }
-        }
-    }
+    let asked = |(name, _): &Step| name.contains(only);
+    let names: Vec<_> = [KERNELS].iter().chain(&STEPS).map(|(name, _)| *name).collect();
+    ensure!(
+        names.iter().any(|name| name.contains(only)),
+        "no step's name contains `{only}`; the steps are: {}",
+        names.join(", ")
+    );
+    let results: Vec<(&str, bool)> = std::thread::scope(|scope| {
+        let beside = Some(KERNELS).filter(asked).map(|step| (step.0, scope.spawn(move || passes(step))));
+        let mut results: Vec<_> = STEPS.into_iter().filter(asked).map(|step| (step.0, passes(step))).collect();
+        results.extend(beside.map(|(name, thread)| (name, thread.join().unwrap_or(false))));
+        results
+    });
+    let failures: Vec<_> = results.iter().filter(|(_, passed)| !passed).map(|(name, _)| name).collect();
     for name in &failures {
         println!("failed: {name}");
     }
-    println!("test: {} passed, {} failed", steps.len() - failures.len(), failures.len());
+    println!("test: {} passed, {} failed", results.len() - failures.len(), failures.len());
     Ok(if failures.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

@@ -11,11 +11,14 @@ use indicatif::ProgressBar;
 use ptx_matrix_host::timings::{all, markdown, measure, write_csv};
 use ptx_matrix_host::{Gpu, GpuDevice, ptx_folder};
 
-/// Measures latency and throughput of each form of `ldmatrix`, `stmatrix`, `movmatrix` and `mma` on an NVIDIA GPU, in cycles.
+/// What the kernels that are timed are built for.
+const TARGET: &str = "sm_90a";
+
+/// Measures latency and throughput of each form of `ldmatrix`, `stmatrix`, `movmatrix` and `mma` on a Hopper GPU, in cycles.
 ///
 /// Latency: one warp, whose instructions each wait for the one before. Interval: the cycles from one instruction to the next on a
-/// multiprocessor with eight warps, each with four (`mma`) or eight instructions under way. Both for rows of a matrix in different banks, and for
-/// two, four and eight of them in the same.
+/// multiprocessor with eight warps, each with four (`mma`) or eight instructions under way. Both for rows of a matrix in different
+/// banks, and for two, four and eight of them in the same.
 #[derive(Debug, Parser)]
 #[command(name = "timings", version)]
 struct Arguments {
@@ -58,6 +61,8 @@ fn timings(arguments: &Arguments) -> Result<()> {
         return Ok(());
     }
     let (target, text) = ptx_folder::best(&gpu, arguments.ptx.as_deref(), "ptx-matrix-kernels")?;
+    let target = target.to_string();
+    ensure!(target == TARGET, "{} runs kernels for {target}; those that are timed are for {TARGET}", gpu.info().name);
     println!("{} (driver {}), PTX for {target}", gpu.info().name, gpu.info().driver);
     let device = GpuDevice::new(gpu, &text)?;
     let progress = ProgressBar::new(forms.len() as u64);

@@ -6,7 +6,7 @@
 
 use super::epilogue::{Epilogue, Number, Output};
 use super::product::{Lines, Product, Stage, Sum, Sums, TileA, TileB};
-use super::source::Source;
+use super::source::{Groups, Source};
 use ptx_matrix::*;
 
 /// Fragments of B that are loaded together.
@@ -88,7 +88,7 @@ pub fn block_product<
             read_b.advance(next);
         }
         // Also where there is nothing left: then the newest groups are empty, and the waits stay the same.
-        SA::commit(warp);
+        SA::Groups::commit(warp);
     }
 
     // The warp's place in the block's tile.
@@ -100,7 +100,7 @@ pub fn block_product<
 
     let mut sums: [[[Sums<P>; PAIR]; J]; I] = Zeroable::zeroed();
     let mut stage = RingIndex::FIRST;
-    SA::wait::<IN_FLIGHT>(warp);
+    SA::Groups::wait::<IN_FLIGHT>(warp);
     block.sync();
     let mut fragments = load(stage, 0);
     let slices = K / long;
@@ -112,7 +112,7 @@ pub fn block_product<
             if slice == slices - 1 {
                 // What the others copied for the next step has landed too; and all have loaded the last of this one, whose stage is
                 // filled next.
-                SA::wait::<IN_FLIGHT>(warp);
+                SA::Groups::wait::<IN_FLIGHT>(warp);
                 block.sync();
                 // After the last step there is none: then what is loaded once more is not used.
                 stage = if step + 1 < steps { stage.next() } else { stage };
@@ -141,7 +141,7 @@ pub fn block_product<
                 read_b.put(block, &free.1, held_b, slice, parts);
             }
             if slice == slices - 2 {
-                SA::commit(warp);
+                SA::Groups::commit(warp);
                 read_a.advance(1);
                 read_b.advance(1);
             }
@@ -149,7 +149,7 @@ pub fn block_product<
         }
     }
 
-    SA::wait::<0>(warp);
+    SA::Groups::wait::<0>(warp);
     block.sync();
     let at = (top + down, left + right);
     let epilogue = &problem.epilogue;

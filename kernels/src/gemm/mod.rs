@@ -76,20 +76,21 @@ macro_rules! products {
                 bias_of_rows: u32,
                 activation: u32,
             ) {
+                sources!($source, $input, $product, $order_a x $order_b, $m x $n x $k, $threads);
                 let (batch, part) = (block.index().y as usize, block.index().z);
                 let before = part * k_part;
                 let (m, n, k) = (m as usize, n as usize, (k - before).min(k_part) as usize);
                 let (lda, ldb, ldd, before) = (lda as usize, ldb as usize, ldd as usize, before as usize);
-                let (row_major_a, row_major_b) =
-                    (order!($source $order_a row_major_a), order!($source $order_b row_major_b));
+                let row_major_a = SourceA::ROW_MAJOR.unwrap_or(row_major_a != 0);
+                let row_major_b = SourceB::ROW_MAJOR.unwrap_or(row_major_b != 0);
                 let a = a.skip(skip_a + batch * batch_a + if row_major_a { before } else { before * lda });
                 let b = b.skip(skip_b + batch * batch_b + if row_major_b { before * ldb } else { before });
                 let before_d = skip_d + batch * batch_d;
                 let of_part = (part as usize * batches as usize + batch) * m * n;
                 let problem = Problem {
                     inner: k,
-                    a: matrix!($source row_major_a, a, m, k, lda),
-                    b: matrix!($source row_major_b, b, k, n, ldb),
+                    a: SourceA::matrix(row_major_a, a, m, k, lda),
+                    b: SourceB::matrix(row_major_b, b, k, n, ldb),
                     d: GlobalMatrixMut::new(d.skip(before_d), m, n, ldd),
                     sums: (!sums.is_empty()).then(|| GlobalMatrixMut::new(sums.skip(of_part), m, n, n)),
                     epilogue: Epilogue {
@@ -101,12 +102,9 @@ macro_rules! products {
                         activation: Activation::of(activation),
                     },
                 };
-                type A = TileA<$product, $order_a, $m, $k>;
-                type B = TileB<$product, $order_b, $k, $n>;
                 type Shape = <$product as Product>::Shape;
-                const BYTES: [usize; 2] = [$m * $k * size_of::<$input>() / $threads, $k * $n * size_of::<$input>() / $threads];
                 block_product::<
-                    $product, $order_a, $order_b, source!($source A BYTES[0]), source!($source B BYTES[1]), $m, $n, $k, $stages,
+                    $product, $order_a, $order_b, SourceA<'_>, SourceB<'_>, $m, $n, $k, $stages,
                     { $stages - 2 }, $warp_m, $warp_n, { $warp_m / Shape::M }, { $warp_n / (2 * Shape::N) }, { $threads / 32 },
                 >(block, stages, &problem);
             }
@@ -119,13 +117,19 @@ macro_rules! products {
 
             $(impl Multiply<$output> for $input {
                 const PRODUCTS: f64 = $products;
-                const KERNELS: &'static [Kernel] = &[$(Kernel {
-                    name: stringify!($kernel),
-                    row_major: row_major!($source $order_a $order_b),
-                    tile: [$m, $n, $k],
-                    alignment: alignment!($source $input),
-                    rate: $rate,
-                    info: &$kernel::INFO,
+                const KERNELS: &'static [Kernel] = &[$({
+                    sources!($source, $input, $product, $order_a x $order_b, $m x $n x $k, $threads);
+                    Kernel {
+                        name: stringify!($kernel),
+                        row_major: match (SourceA::ROW_MAJOR, SourceB::ROW_MAJOR) {
+                            (Some(a), Some(b)) => Some([a, b]),
+                            _ => None,
+                        },
+                        tile: [$m, $n, $k],
+                        alignment: SourceA::ALIGNMENT,
+                        rate: $rate,
+                        info: &$kernel::INFO,
+                    }
                 }),*];
 
                 fn launch<D: Device>(
@@ -166,59 +170,27 @@ macro_rules! products {
     };
 }
 
+/// Where the tiles of A and B come from, as types.
+macro_rules! sources {
+    ($source:ident, $input:ident, $product:ty, $order_a:ident x $order_b:ident, $m:literal x $n:literal x $k:literal, $threads:literal) => {
+        type A = TileA<$product, $order_a, $m, $k>;
+        type B = TileB<$product, $order_b, $k, $n>;
+type SourceA<'k> = source!($source 'k A, $m * $k * size_of::<$input>() / $threads);
+type SourceB<'k> = source!($source 'k B, $k * $n * size_of::<$input>() / $threads);
+    };
+}
+
 /// How tiles come, and the type of what brings so many bytes for each thread.
 macro_rules! source {
     // Lines start at multiples of 16 bytes, and are copied asynchronously.
-    (chunks $tile:ident $bytes:expr) => { TileReader<'_, $tile, { $bytes / 16 }> };
+    (chunks $k:lifetime $tile:ident, $bytes:expr) => { TileReader<$k, $tile, { $bytes / 16 }> };
     // The same through registers, on sm_75.
-    (registers $tile:ident $bytes:expr) => { PieceReader<'_, $tile, u128, { $bytes / 16 }> };
+    (registers $k:lifetime $tile:ident, $bytes:expr) => { PieceReader<$k, $tile, u128, { $bytes / 16 }> };
     // Lines start anywhere, and the matrix may have another order than the tile.
-    (doubles $tile:ident $bytes:expr) => { Words<'_, $tile, u64, { $bytes / 8 }> };
-    (words $tile:ident $bytes:expr) => { Words<'_, $tile, u32, { $bytes / 4 }> };
-    (halves $tile:ident $bytes:expr) => { Elements<'_, $tile, u16, { $bytes / 4 }, { $bytes / 2 }> };
-    (bytes $tile:ident $bytes:expr) => { Elements<'_, $tile, u8, { $bytes / 4 }, { $bytes }> };
-}
-
-/// Whether a factor is row-major: as its tiles, or as is said.
-macro_rules! order {
-    (chunks $order:ident $said:ident) => {{ let _ = $said; $order::ROW_MAJOR }};
-    (registers $order:ident $said:ident) => { order!(chunks $order $said) };
-    ($any:ident $order:ident $said:ident) => { $said != 0 };
-}
-
-/// A factor as its source takes it.
-macro_rules! matrix {
-    (chunks $row_major:ident, $($matrix:expr),*) => { GlobalMatrix::new($($matrix),*) };
-    (registers $row_major:ident, $($matrix:expr),*) => { GlobalMatrix::new($($matrix),*) };
-    ($any:ident $row_major:ident, $($matrix:expr),*) => { InAnyOrder::new($row_major, $($matrix),*) };
-}
-
-/// What the lines of A and B start at multiples of, in bytes.
-#[cfg(not(target_arch = "nvptx64"))]
-macro_rules! alignment {
-    (chunks $input:ident) => {
-        16
-    };
-    (registers $input:ident) => {
-        16
-    };
-    ($any:ident $input:ident) => {
-        size_of::<$input>()
-    };
-}
-
-/// The orders of A and B, if only some will do.
-#[cfg(not(target_arch = "nvptx64"))]
-macro_rules! row_major {
-    (chunks $a:ident $b:ident) => {
-        Some([$a::ROW_MAJOR, $b::ROW_MAJOR])
-    };
-    (registers $a:ident $b:ident) => {
-        Some([$a::ROW_MAJOR, $b::ROW_MAJOR])
-    };
-    ($any:ident $a:ident $b:ident) => {
-        None
-    };
+    (doubles $k:lifetime $tile:ident, $bytes:expr) => { Words<$k, $tile, u64, { $bytes / 8 }> };
+    (words $k:lifetime $tile:ident, $bytes:expr) => { Words<$k, $tile, u32, { $bytes / 4 }> };
+    (halves $k:lifetime $tile:ident, $bytes:expr) => { Elements<$k, $tile, u16, { $bytes / 4 }, { $bytes / 2 }> };
+    (bytes $k:lifetime $tile:ident, $bytes:expr) => { Elements<$k, $tile, u8, { $bytes / 4 }, { $bytes }> };
 }
 
 products! {

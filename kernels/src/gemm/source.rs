@@ -8,6 +8,22 @@ pub trait Source<'k, Tile: ReadTile>: Sized {
     type Matrix: Copy;
     /// What a thread holds of a tile that is on its way.
     type Held;
+    /// How what is on its way is waited for.
+    type Groups: Groups;
+    /// The matrix's lines start at multiples of so many bytes.
+    const ALIGNMENT: usize;
+    /// Whether the matrix is row-major, where its order is the tiles'; else that is said when the kernel runs.
+    const ROW_MAJOR: Option<bool>;
+
+    /// The matrix of `rows` x `cols` at the start of a slice; its lines lie `stride` elements apart.
+    #[track_caller]
+    fn matrix(
+        row_major: bool,
+        elements: Global<'k, Tile::Element>,
+        rows: usize,
+        cols: usize,
+        stride: usize,
+    ) -> Self::Matrix;
 
     /// The source of the tiles from (row, col) of a matrix on.
     fn new(block: &Block, matrix: Self::Matrix, at: (usize, usize), along: Along) -> Self;
@@ -23,7 +39,10 @@ pub trait Source<'k, Tile: ReadTile>: Sized {
 
     /// Stores what is held of that part.
     fn put(&self, block: &Block, tile: &Tile, held: &Self::Held, part: usize, parts: usize);
+}
 
+/// Groups of what is on its way.
+pub trait Groups {
     /// Makes a group of what was started since the last one.
     fn commit(warp: Warp<'_>);
 
@@ -31,10 +50,29 @@ pub trait Source<'k, Tile: ReadTile>: Sized {
     fn wait<const N: u32>(warp: Warp<'_>);
 }
 
+/// Nothing is on its way that is not held.
+pub struct Held;
+
+impl Groups for Held {
+    #[inline(always)]
+    fn commit(_: Warp<'_>) {}
+
+    #[inline(always)]
+    fn wait<const N: u32>(_: Warp<'_>) {}
+}
+
 /// Through registers: on any GPU.
 impl<'k, Tile: ReadTile, P: Piece, const COPIES: usize> Source<'k, Tile> for PieceReader<'k, Tile, P, COPIES> {
     type Matrix = GlobalMatrix<'k, Tile::Element, Tile::Order>;
     type Held = Fetched<P, COPIES>;
+    type Groups = Held;
+    const ALIGNMENT: usize = size_of::<P>();
+    const ROW_MAJOR: Option<bool> = Some(Tile::Order::ROW_MAJOR);
+
+    #[inline(always)]
+    fn matrix(_: bool, elements: Global<'k, Tile::Element>, rows: usize, cols: usize, stride: usize) -> Self::Matrix {
+        GlobalMatrix::new(elements, rows, cols, stride)
+    }
 
     #[inline(always)]
     fn new(block: &Block, matrix: Self::Matrix, at: (usize, usize), along: Along) -> Self {
@@ -60,12 +98,6 @@ impl<'k, Tile: ReadTile, P: Piece, const COPIES: usize> Source<'k, Tile> for Pie
     fn put(&self, block: &Block, tile: &Tile, held: &Self::Held, part: usize, parts: usize) {
         PieceReader::put(self, block, tile, held, part, parts);
     }
-
-    #[inline(always)]
-    fn commit(_: Warp<'_>) {}
-
-    #[inline(always)]
-    fn wait<const N: u32>(_: Warp<'_>) {}
 }
 
 /// By `cp.async`, from sm_80 on.
@@ -73,20 +105,39 @@ impl<'k, Tile: ReadTile, P: Piece, const COPIES: usize> Source<'k, Tile> for Pie
 mod asynchronous {
     use super::*;
 
-    #[inline(always)]
-    fn commit(warp: Warp<'_>) {
-        CpAsync::<16>::commit(warp);
-    }
+    /// What is on its way was started by `cp.async`.
+    pub struct Copied;
 
-    #[inline(always)]
-    fn wait<const N: u32>(warp: Warp<'_>) {
-        CpAsync::<16>::wait::<N>(warp);
+    impl Groups for Copied {
+        #[inline(always)]
+        fn commit(warp: Warp<'_>) {
+            CpAsync::<16>::commit(warp);
+        }
+
+        #[inline(always)]
+        fn wait<const N: u32>(warp: Warp<'_>) {
+            CpAsync::<16>::wait::<N>(warp);
+        }
     }
 
     /// Lines that start at multiples of 16 bytes.
     impl<'k, Tile: ReadTile, const COPIES: usize> Source<'k, Tile> for TileReader<'k, Tile, COPIES> {
         type Matrix = GlobalMatrix<'k, Tile::Element, Tile::Order>;
         type Held = ();
+        type Groups = Copied;
+        const ALIGNMENT: usize = 16;
+        const ROW_MAJOR: Option<bool> = Some(Tile::Order::ROW_MAJOR);
+
+        #[inline(always)]
+        fn matrix(
+            _: bool,
+            elements: Global<'k, Tile::Element>,
+            rows: usize,
+            cols: usize,
+            stride: usize,
+        ) -> Self::Matrix {
+            GlobalMatrix::new(elements, rows, cols, stride)
+        }
 
         #[inline(always)]
         fn new(block: &Block, matrix: Self::Matrix, at: (usize, usize), along: Along) -> Self {
@@ -110,16 +161,6 @@ mod asynchronous {
 
         #[inline(always)]
         fn put(&self, _: &Block, _: &Tile, (): &(), _: usize, _: usize) {}
-
-        #[inline(always)]
-        fn commit(warp: Warp<'_>) {
-            commit(warp);
-        }
-
-        #[inline(always)]
-        fn wait<const N: u32>(warp: Warp<'_>) {
-            wait::<N>(warp);
-        }
     }
 
     /// A matrix whose order is known when the kernel runs. The tiles that its elements come to are of one order.
@@ -134,7 +175,8 @@ mod asynchronous {
     impl<'k, T: Element> InAnyOrder<'k, T> {
         /// The matrix of `rows` x `cols` at the start of a slice; its lines lie `stride` elements apart.
         #[inline(always)]
-        pub fn new(row_major: bool, elements: Global<'k, T>, rows: usize, cols: usize, stride: usize) -> Self {
+        #[track_caller]
+        fn new(row_major: bool, elements: Global<'k, T>, rows: usize, cols: usize, stride: usize) -> Self {
             if row_major {
                 Self::Rows(GlobalMatrix::new(elements, rows, cols, stride))
             } else {
@@ -154,6 +196,20 @@ mod asynchronous {
     impl<'k, Tile: ReadTile, P: AsyncPiece, const COPIES: usize> Source<'k, Tile> for Words<'k, Tile, P, COPIES> {
         type Matrix = InAnyOrder<'k, Tile::Element>;
         type Held = ();
+        type Groups = Copied;
+        const ALIGNMENT: usize = size_of::<Tile::Element>();
+        const ROW_MAJOR: Option<bool> = None;
+
+        #[inline(always)]
+        fn matrix(
+            row_major: bool,
+            elements: Global<'k, Tile::Element>,
+            rows: usize,
+            cols: usize,
+            stride: usize,
+        ) -> Self::Matrix {
+            InAnyOrder::new(row_major, elements, rows, cols, stride)
+        }
 
         #[inline(always)]
         fn new(block: &Block, matrix: Self::Matrix, at: (usize, usize), along: Along) -> Self {
@@ -186,16 +242,6 @@ mod asynchronous {
 
         #[inline(always)]
         fn put(&self, _: &Block, _: &Tile, (): &(), _: usize, _: usize) {}
-
-        #[inline(always)]
-        fn commit(warp: Warp<'_>) {
-            commit(warp);
-        }
-
-        #[inline(always)]
-        fn wait<const N: u32>(warp: Warp<'_>) {
-            wait::<N>(warp);
-        }
     }
 
     /// Lines that start anywhere, of smaller elements: where they are those of the tile and start at multiples of 4 bytes, in pieces
@@ -216,6 +262,20 @@ mod asynchronous {
     {
         type Matrix = InAnyOrder<'k, Tile::Element>;
         type Held = Fetched<P, COPIES>;
+        type Groups = Copied;
+        const ALIGNMENT: usize = size_of::<Tile::Element>();
+        const ROW_MAJOR: Option<bool> = None;
+
+        #[inline(always)]
+        fn matrix(
+            row_major: bool,
+            elements: Global<'k, Tile::Element>,
+            rows: usize,
+            cols: usize,
+            stride: usize,
+        ) -> Self::Matrix {
+            InAnyOrder::new(row_major, elements, rows, cols, stride)
+        }
 
         #[inline(always)]
         fn new(block: &Block, matrix: Self::Matrix, at: (usize, usize), along: Along) -> Self {
@@ -264,16 +324,6 @@ mod asynchronous {
                 Self::Cols(reader) => reader.put(block, tile, held, part, parts),
             }
         }
-
-        #[inline(always)]
-        fn commit(warp: Warp<'_>) {
-            commit(warp);
-        }
-
-        #[inline(always)]
-        fn wait<const N: u32>(warp: Warp<'_>) {
-            wait::<N>(warp);
-        }
     }
 
     /// An order as a type, of a matrix that may be of another.
@@ -295,4 +345,4 @@ mod asynchronous {
     }
 }
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
-pub use asynchronous::{Elements, InAnyOrder, Words};
+pub use asynchronous::{Elements, Words};

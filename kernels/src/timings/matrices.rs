@@ -10,8 +10,8 @@ pub type Rows = SharedTile<u16, { 32 * 8 }, 8>;
 /// Bytes from a lane's row to the next lane's, and how many of a matrix's eight rows share their banks then.
 pub const STRIDES: [(u32, u32); 4] = [(16, 1), (32, 2), (64, 4), (128, 8)];
 
-/// Calls a macro with the forms that load: a kernel for the latency, one for the throughput, the function, its PTX, whether it
-/// transposes, and the oldest GPU that has it.
+/// Calls a macro with the forms that load: a kernel for the latency, one for the throughput, the function, its PTX, and whether it
+/// transposes.
 #[macro_export]
 macro_rules! timed_loads {
     ($with:ident) => {

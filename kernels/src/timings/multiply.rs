@@ -30,8 +30,8 @@ macro_rules! kernels {
         pub fn $kernel(block: &Block, clocks: GlobalMut<u64>, out: GlobalMut<u32>, rounds: u32, vary: u32) {
             // Where the GPU has no such instruction, what others make of the factors must not stay the same from one product to the
             // next: that would be done once. Where it has, the factors need not change, and changing them would take longer than the
-            // product. There all have the same A, as products in a GEMM's row have: the tensor cores take it from the registers
-            // once. (Not for f64 `m16n8k4`, for which ptxas 13.5 fails then.)
+            // product. There all have the same A, as products in a GEMM's row have. (Not for f64 `m16n8k4`, for which ptxas 13.5
+            // fails then.)
             let changes = matches!(ptx::$nature, Nature::Emulated);
             let has_own = changes || size_of::<$c>() == size_of::<f64>() && <$s>::K == 4;
             let of_a = |i: usize| if has_own { i } else { 0 };

@@ -17,6 +17,9 @@ impl fmt::Display for Misuse {
                 f,
                 "out of bounds: a matrix of {rows} x {cols} at a stride of {stride} in `{name}`, which has {len} elements"
             ),
+            Misuse::StrideTooLarge { name, stride, limit } => {
+                write!(f, "a matrix in `{name}` whose lines lie {stride} elements apart, and not at most {limit}")
+            }
             Misuse::TileOutOfBounds { at, size: (1, 1), tile } => {
                 write!(f, "out of bounds: element {at:?} of a tile of {} x {}", tile.0, tile.1)
             }
@@ -139,6 +142,7 @@ impl Misuse {
             Misuse::MatrixOutOfBounds { .. } => {
                 "the stride is at least a line's length, and the last line ends within the slice".into()
             }
+            Misuse::StrideTooLarge { .. } => "distances within a tile are counted in 32 bits: take tiles of fewer lines".into(),
             Misuse::TileMisaligned { step, .. } => {
                 std::format!("a matrix row has 16 bytes: the coordinate must be a multiple of {step:?}")
             }

@@ -187,6 +187,15 @@ pub enum Misuse {
         /// Elements of the slice.
         len: usize,
     },
+    /// A matrix whose lines lie so far apart that a reader of its tiles cannot count the distance.
+    StrideTooLarge {
+        /// The kernel's parameter.
+        name: &'static str,
+        /// Elements from one line to the next.
+        stride: usize,
+        /// The most that there may be.
+        limit: usize,
+    },
     /// A coordinate beyond a tile.
     TileOutOfBounds {
         /// The first row and column.
