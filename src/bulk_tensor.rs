@@ -50,11 +50,16 @@ macro_rules! ranks {
             #[inline(always)]
             #[track_caller]
             unsafe fn load(self, to: u32, map: *const u8, barrier: u32) {
+                // The one is in PTX since 8.0, the other since 8.6, which targets from sm_100 on have; for sm_90 they become the same. For
+                // sm_120 ptxas makes a call of the first.
+                #[cfg(not(target_feature = "sm_100"))]
+                let load =
+                    raw::${concat(cp_async_bulk_tensor_, $dims, _shared_cluster_global_tile_mbarrier_complete_tx_bytes)};
+                #[cfg(target_feature = "sm_100")]
+                let load =
+                    raw::${concat(cp_async_bulk_tensor_, $dims, _shared_cta_global_tile_mbarrier_complete_tx_bytes)};
                 // SAFETY: the caller's.
-                unsafe {
-                    raw::${concat(cp_async_bulk_tensor_, $dims, _shared_cluster_global_tile_mbarrier_complete_tx_bytes)}(
-                        to, map, self, barrier)
-                }
+                unsafe { load(to, map, self, barrier) }
             }
 
             #[inline(always)]
@@ -104,7 +109,8 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: TensorSwizzle, O: Orde
     /// The tile's bytes, which a barrier is told of when the box has come, whatever of it lies beyond the tensor.
     pub const BOX_BYTES: u32 = <Self as BoxTile>::BYTES;
 
-    /// Starts to copy the box at these coordinates to the tile (`cp.async.bulk.tensor.shared::cluster.global.tile`). What of it is beyond the
+    /// Starts to copy the box at these coordinates to the tile (`cp.async.bulk.tensor.shared::cluster.global.tile`, or, which is the
+    /// same here, `.shared::cta`). What of it is beyond the
     /// tensor, becomes zero.
     ///
     /// See [`TensorMap`] for an example.

@@ -1,5 +1,5 @@
 //! Copies of a box of a tensor (PTX ISA 9.7.9.27): as `cp.async.bulk`, from and to where a tensor map and coordinates say, innermost
-//! first. What of a box is beyond the tensor is zero in shared memory, and left alone in global memory. sm_90, PTX 8.0.
+//! first. What of a box is beyond the tensor is zero in shared memory, and left alone in global memory. sm_90, PTX 8.0 (to `.shared::cta`, 8.6).
 
 #[cfg(not(target_arch = "nvptx64"))]
 use crate::sim::tensor as sim;
@@ -13,6 +13,9 @@ macro_rules! rank {
     ($rank:literal $dims:literal $braces:literal: $($c:ident $index:literal)*) => {
         rank!(@load ${concat(cp_async_bulk_tensor_, $dims, _shared_cluster_global_tile_mbarrier_complete_tx_bytes)}
             (concat!("cp.async.bulk.tensor.", $dims, ".shared::cluster.global.tile.mbarrier::complete_tx::bytes"))
+            $rank $braces: $($c $index)*);
+        rank!(@load ${concat(cp_async_bulk_tensor_, $dims, _shared_cta_global_tile_mbarrier_complete_tx_bytes)}
+            (concat!("cp.async.bulk.tensor.", $dims, ".shared::cta.global.tile.mbarrier::complete_tx::bytes"))
             $rank $braces: $($c $index)*);
         rank!(@store ${concat(cp_async_bulk_tensor_, $dims, _global_shared_cta_tile_bulk_group)}
             (concat!("cp.async.bulk.tensor.", $dims, ".global.shared::cta.tile.bulk_group")) None

@@ -106,14 +106,16 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: TensorSwizzle, O: Orde
 /// ```
 pub struct TensorMap<'k, Tile, const RANK: usize> {
     descriptor: Descriptor,
-    _kernel: PhantomData<(&'k [u8], fn() -> Tile)>,
+    _kernel: PhantomData<&'k [u8]>,
+    _tile: PhantomData<fn() -> Tile>,
 }
 
 /// A tensor that tensor copies write: as [`TensorMap`], for [`SharedTile::store_box`] and [`SharedTile::reduce_box`]. The host makes it with
 /// [`Tensor::map_mut`].
 pub struct TensorMapMut<'k, Tile, const RANK: usize> {
     descriptor: Descriptor,
-    _kernel: PhantomData<(&'k mut [u8], fn() -> Tile)>,
+    _kernel: PhantomData<&'k mut [u8]>,
+    _tile: PhantomData<fn() -> Tile>,
 }
 
 /// Where the map is.
@@ -176,7 +178,7 @@ macro_rules! maps {
             #[inline(always)]
             unsafe fn enter<'k>(head: Self::Head, _: (), _: &'static str) -> Self::In<'k> {
                 #[cfg(target_arch = "nvptx64")]
-                return $map { descriptor: head, _kernel: PhantomData };
+                return $map { descriptor: head, _kernel: PhantomData, _tile: PhantomData };
                 #[cfg(not(target_arch = "nvptx64"))]
                 unreachable!("no kernel is entered on the host, at {head:?}")
             }
@@ -193,7 +195,7 @@ macro_rules! maps {
                     element: size_of::<Tile::Element>(),
                     is_mut: $is_mut,
                 };
-                $map { descriptor: Descriptor { words: host.words, slice }, _kernel: PhantomData }
+                $map { descriptor: Descriptor { words: host.words, slice }, _kernel: PhantomData, _tile: PhantomData }
             }
             #[cfg(not(target_arch = "nvptx64"))]
             fn values(bound: Self::In<'_>, into: &mut Params) {

@@ -59,9 +59,9 @@ impl<const RANK: usize> Boxes<RANK> {
             let (row, col) = (element / cols, element % cols);
             let (mut line, along) = if self.row_major { (row, col) } else { (col, row) };
             let mut index = place.start;
-            for d in 0..RANK {
-                let number = if d == 0 { along } else { line % copied[d] };
-                line = if d == 0 { line } else { line / copied[d] };
+            for (d, count) in copied.into_iter().enumerate() {
+                let number = if d == 0 { along } else { line % count };
+                line = if d == 0 { line } else { line / count };
                 let coordinate = i64::from(place.at[at][d]) + (number * self.steps[d]) as i64;
                 let inside = (0..place.sizes[d] as i64).contains(&coordinate);
                 index += if inside { coordinate as usize * place.strides[d] } else { return None };
