@@ -133,17 +133,19 @@ impl LaunchAccesses {
                     known_reductions.beside(&by, &none).map(|(earlier, _)| (("read", "reduction"), read, earlier)),
                 );
             }
+            // It is told first.
+            let mut write_races = Vec::new();
             if let Some(write) = history.last_write() {
                 let by = as_a_block(write);
                 let earlier = known.write(by, true, &none);
-                races.extend(earlier.map(|(earlier, wrote)| (("write", read_or_write(wrote)), write, earlier)));
+                write_races.extend(earlier.map(|(earlier, wrote)| (("write", read_or_write(wrote)), write, earlier)));
                 let earlier = known_reductions.beside(&by, &none);
-                races.extend(earlier.map(|(earlier, _)| (("write", "reduction"), write, earlier)));
+                write_races.extend(earlier.map(|(earlier, _)| (("write", "reduction"), write, earlier)));
             }
             for reduction in reductions.reads() {
                 known_reductions.read(as_a_block(reduction), &none);
             }
-            for ((access, other_access), by, earlier) in races {
+            for ((access, other_access), by, earlier) in write_races.into_iter().chain(races) {
                 let other = Agent::OtherBlock(self.blocks[earlier.agent]);
                 let (memory, other_place) = (element.into(), earlier.location.into());
                 found.add(finding(Misuse::Race { access, memory, other_access, other_place, other }, by));
