@@ -95,9 +95,12 @@ macro_rules! handle {
                 self.slice.len
             }
 
-            /// The kernel's parameter, for reports.
-            #[cfg(not(target_arch = "nvptx64"))]
+            /// The kernel's parameter, for reports; on the device nothing.
+            #[inline(always)]
             pub(crate) const fn name(self) -> &'static str {
+                #[cfg(target_arch = "nvptx64")]
+                return "";
+                #[cfg(not(target_arch = "nvptx64"))]
                 self.slice.name
             }
 

@@ -14,6 +14,8 @@ extern crate std;
 extern crate self as ptx_matrix;
 
 mod arrangement;
+mod bulk;
+mod bulk_tensor;
 mod cp_async;
 mod element;
 mod fragment;
@@ -35,16 +37,20 @@ mod shared;
 mod site;
 mod sparse;
 mod stmatrix;
+mod tensor_map;
 mod tile_reader;
 
 pub mod forms;
 pub mod launch;
 pub mod raw;
+pub mod reduction;
 #[cfg(not(target_arch = "nvptx64"))]
 pub mod sim;
 pub mod target;
 
 pub use arrangement::{Arrangement, Packed};
+pub use bulk::BulkGroup;
+pub use bulk_tensor::BoxAt;
 pub use bytemuck::Zeroable;
 pub use cp_async::{CpAsync, CpAsyncForm};
 pub use element::{
@@ -79,7 +85,8 @@ pub use ptx_matrix_macros::{SharedLayout, kernel};
 pub use scope::{Block, Threads, Warp};
 pub use shared::{
     At, ColMajor, Coordinate, MAX_SHARED_BYTES, MAX_STATIC_BYTES, Order, RingIndex, RowAddr, RowMajor, SharedLayout,
-    SharedRing, SharedTile, Swizzle, Swizzle32, Swizzle64, Swizzle128, SwizzleWords, Unswizzled, Window,
+    SharedRing, SharedTile, Swizzle, Swizzle32, Swizzle64, Swizzle128, SwizzleWords, TensorSwizzle, Unswizzled,
+    Unswizzled128, Window,
 };
 #[cfg(not(target_arch = "nvptx64"))]
 pub use sim::CheckedRun;
@@ -87,6 +94,9 @@ pub use sim::CheckedRun;
 pub use sparse::{CompressError, Compressed};
 pub use sparse::{Kept, Metadata};
 pub use stmatrix::{StMatrix, StMatrixBytes};
+pub use tensor_map::{BoxTile, TensorMap, TensorMapMut, TensorMapWords};
+#[cfg(not(target_arch = "nvptx64"))]
+pub use tensor_map::{EncodedMap, EncodedMapMut, Tensor, TensorEncoding, TensorMapError};
 pub use tile_reader::{Along, ReadTile, TileReader};
 
 /// A kernel that panics stops with a trap; the launch reports it.

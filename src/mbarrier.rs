@@ -27,7 +27,7 @@ unsafe impl SharedLayout for BarrierMemory {
 
 impl BarrierMemory {
     /// Makes it a barrier whose phases need `count` arrivals each (from 1 to 2^20 - 1), and waits until all warps see it
-    /// (`mbarrier.init`, `fence.mbarrier_init`, `bar.sync`).
+    /// (`mbarrier.init`, `fence.mbarrier_init`, `fence.proxy.async`, `bar.sync`).
     ///
     /// All warps of the block come here, once.
     #[inline(always)]
@@ -74,6 +74,7 @@ fn init(block: &Block<'_>, address: impl Fn(usize) -> u32 + crate::LaneCapture, 
                     sim::init(site, "mbarrier.init.shared::cta.b64", address(index), count);
                 }
                 raw::fence_mbarrier_init_release_cluster();
+                raw::fence_proxy_async_shared_cta();
             }
         });
     }

@@ -106,6 +106,107 @@ fn each_form_becomes_its_instruction_once_for_each_selector() {
 }
 
 #[test]
+fn barriers_and_bulk_copies_become_their_instructions() {
+    let (artifact, text) = build(Arch::SM_90A);
+    let script = instructions(&text, "barrier_script");
+    for form in [
+        "mbarrier.init.shared::cta.b64 [",
+        "mbarrier.arrive.expect_tx.shared::cta.b64 ",
+        "mbarrier.arrive_drop.expect_tx.shared::cta.b64 ",
+        "mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [",
+        "mbarrier.complete_tx.relaxed.cta.shared::cta.b64 [",
+    ] {
+        assert_eq!(script.iter().filter(|line| line.starts_with(form)).count(), 1, "{form}");
+    }
+    // One arrival, and several at once.
+    for form in ["mbarrier.arrive.shared::cta.b64 ", "mbarrier.arrive_drop.shared::cta.b64 "] {
+        assert_eq!(script.iter().filter(|line| line.starts_with(form)).count(), 2, "{form}");
+    }
+    let stages = instructions(&text, "bulk_stages");
+    for form in [
+        "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [",
+        "cp.async.bulk.global.shared::cta.bulk_group [",
+        "cp.async.bulk.commit_group;",
+        "fence.proxy.async.shared::cta;",
+    ] {
+        assert!(stages.iter().any(|line| line.starts_with(form)), "{form}");
+    }
+    for kernel in ["barrier_script", "barrier_stages", "bulk_copy", "bulk_stages"] {
+        let usage = artifact.manifest.kernel(kernel).unwrap();
+        assert_eq!((usage.stack, usage.spill_loads, usage.spill_stores), (0, 0, 0), "{kernel}");
+    }
+}
+
+#[test]
+fn reductions_by_bulk_copies_become_their_instructions() {
+    let (artifact, text) = build(Arch::SM_90A);
+    let operations = ["add", "min", "max", "inc", "dec", "and", "or", "xor"];
+    let kinds = ["u32", "s32", "u64", "s64", "f16", "bf16", "f32", "f64", "b32", "b64"];
+    let mut found = 0;
+    for (operation, kind) in operations.iter().flat_map(|operation| kinds.map(|kind| (operation, kind))) {
+        let kernel = format!("bulk_{operation}_{kind}");
+        let Some(usage) = artifact.manifest.kernel(&kernel) else { continue };
+        let rounded = if *operation == "add" && kind.ends_with("f16") { ".noftz" } else { "" };
+        let form = format!("cp.reduce.async.bulk.global.shared::cta.bulk_group.{operation}{rounded}.{kind} [");
+        assert_eq!(instructions(&text, &kernel).iter().filter(|line| line.starts_with(&form)).count(), 1, "{form}");
+        assert_eq!((usage.stack, usage.spill_loads, usage.spill_stores), (0, 0, 0), "{kernel}");
+        found += 1;
+    }
+    assert_eq!(found, 27);
+}
+
+#[test]
+fn copies_of_boxes_become_their_instructions_and_take_their_maps_by_value() {
+    let (artifact, text) = build(Arch::SM_90A);
+    let check = |kernel: &str, maps: &[usize], forms: &[String]| {
+        let head = &text[text.find(&format!(".entry {kernel}(")).unwrap_or_else(|| panic!("no kernel {kernel}"))..];
+        let head = &head[..head.find(')').unwrap()];
+        for map in maps {
+            let parameter = format!(".param .align 64 .b8 {kernel}_param_{map}[128]");
+            assert!(head.contains(&parameter), "{head}");
+        }
+        let instructions = instructions(&text, kernel);
+        for form in forms {
+            assert_eq!(instructions.iter().filter(|line| line.starts_with(form)).count(), 1, "{kernel}: {form}");
+        }
+        // The map stays where it is.
+        assert!(instructions.iter().any(|line| line.starts_with("cvta.param.u64 ")), "{kernel}");
+        let usage = artifact.manifest.kernel(kernel).unwrap();
+        assert_eq!((usage.stack, usage.spill_loads, usage.spill_stores), (0, 0, 0), "{kernel}");
+    };
+    for (kernel, rank) in [
+        ("tensor_1d", 1),
+        ("tensor_2d", 2),
+        ("tensor_2d_swizzle_32", 2),
+        ("tensor_2d_swizzle_64", 2),
+        ("tensor_2d_swizzle_128", 2),
+        ("tensor_3d", 3),
+        ("tensor_4d", 4),
+        ("tensor_5d", 5),
+    ] {
+        let forms = [
+            format!("cp.async.bulk.tensor.{rank}d.shared::cluster.global.tile.mbarrier::complete_tx::bytes ["),
+            format!("cp.async.bulk.tensor.{rank}d.global.shared::cta.tile.bulk_group ["),
+            format!("cp.async.bulk.prefetch.tensor.{rank}d.L2.global.tile ["),
+        ];
+        check(kernel, &[0, 1], &forms);
+        assert_eq!(
+            instructions(&text, kernel).iter().filter(|line| line.starts_with("prefetch.tensormap [")).count(),
+            2
+        );
+    }
+    let reduced = |rank, operation| {
+        format!("cp.reduce.async.bulk.tensor.{rank}d.global.shared::cta.{operation}.tile.bulk_group [")
+    };
+    for rank in 1..=5 {
+        check(&format!("tensor_add_{rank}d"), &[4], &[reduced(rank, "add")]);
+    }
+    for operation in ["min", "max", "inc", "dec", "and", "or", "xor"] {
+        check(&format!("tensor_{operation}"), &[4], &[reduced(2, operation)]);
+    }
+}
+
+#[test]
 fn each_target_has_the_kernels_that_it_can_run() {
     for (arch, bf16, stmatrix) in [(Arch::SM_75, false, false), (Arch::SM_80, true, false), (Arch::SM_90A, true, true)]
     {

@@ -2,8 +2,10 @@
 
 use bytemuck::Pod;
 use ptx_matrix::launch::{Device, Launch, ParamValue};
+use ptx_matrix::{TensorEncoding, TensorMapError, TensorMapWords};
 
 use crate::buffer::DeviceBuffer;
+use crate::driver::tensor_map;
 use crate::error::GpuError;
 use crate::gpu::Gpu;
 use crate::launch::{LaunchReport, LaunchRequest};
@@ -88,6 +90,14 @@ fn address<T: Pod>(stream: &Stream, buffer: &DeviceBuffer<T>) -> *mut T {
     std::ptr::without_provenance_mut(buffer.address() as usize)
 }
 
+/// A tensor map, as the driver encodes it.
+fn encode(encoding: &TensorEncoding) -> Result<TensorMapWords, TensorMapError> {
+    if !encoding.address.is_multiple_of(16) {
+        return Err(TensorMapError::Start { bytes: encoding.address });
+    }
+    tensor_map::encode(encoding).map_err(|error| TensorMapError::Device(Box::new(error)))
+}
+
 /// The launch as this crate's own functions take it.
 fn with_request<R>(launch: &Launch<'_>, run: impl FnOnce(&LaunchRequest<'_>) -> R) -> R {
     let params: Vec<&[u8]> = launch.params.iter().map(ParamValue::bytes).collect();
@@ -123,6 +133,10 @@ unsafe impl Device for GpuDevice {
         (address(self.gpu.stream(), buffer), buffer.len())
     }
 
+    fn encode_tensor_map(&self, encoding: &TensorEncoding) -> Result<TensorMapWords, TensorMapError> {
+        encode(encoding)
+    }
+
     unsafe fn launch(&self, launch: Launch<'_>) -> Result<LaunchReport, GpuError> {
         // SAFETY: the caller's.
         with_request(&launch, |request| unsafe { self.gpu.launch(&self.module, request) })
@@ -151,6 +165,10 @@ unsafe impl Device for InStream<'_> {
 
     fn slice_mut<T: Pod>(&self, buffer: &mut DeviceBuffer<T>) -> (*mut T, usize) {
         (address(self.stream, buffer), buffer.len())
+    }
+
+    fn encode_tensor_map(&self, encoding: &TensorEncoding) -> Result<TensorMapWords, TensorMapError> {
+        encode(encoding)
     }
 
     unsafe fn launch(&self, launch: Launch<'_>) -> Result<(), GpuError> {

@@ -7,7 +7,7 @@ use std::convert::Infallible;
 use bytemuck::Pod;
 use ptx_matrix::launch::{Device, KernelInfo, Launch};
 use ptx_matrix::sim::Simulator;
-use ptx_matrix::{bf16, f16};
+use ptx_matrix::{TensorEncoding, TensorMapError, TensorMapWords, bf16, f16};
 use ptx_matrix_host::gemm::{Choice, Gemm, GemmDevice, Layout, Operands, Order, Tuned};
 
 /// A device that must not be asked to launch anything.
@@ -34,6 +34,10 @@ unsafe impl Device for Idle {
 
     fn slice_mut<T: Pod>(&self, buffer: &mut [T]) -> (*mut T, usize) {
         (buffer.as_mut_ptr(), buffer.len())
+    }
+
+    fn encode_tensor_map(&self, _: &TensorEncoding) -> Result<TensorMapWords, TensorMapError> {
+        unreachable!("nothing here has tensor maps")
     }
 
     unsafe fn launch(&self, launch: Launch<'_>) -> Result<(), Infallible> {

@@ -231,3 +231,28 @@ fn memory_is_seen_as_elements_of_another_type() {
     bytes.cast_mut::<u16>().write(&[0x0101; 4]).unwrap();
     assert_eq!(bytes.download().unwrap(), [1; 8]);
 }
+
+#[test]
+#[ignore = "needs a GPU"]
+fn the_driver_encodes_a_tensor_map() {
+    type Tile = SharedTile<bf16, 16, 64, Swizzle128>;
+    let gpu = gpu();
+    if gpu.info().capability.major < 9 {
+        return;
+    }
+    let is_stand_in = gpu.info().name == "Stand-in";
+    let device = GpuDevice::new(gpu, stand_in::KERNELS).unwrap();
+    let buffer = device.upload(&[bf16::ZERO; 4096]).unwrap();
+    let tensor = Tensor::<Tile, 3>::new([60, 8, 3]).strides([1, 64, 1024]).boxes([64, 8, 4]).steps([1, 1, 2]).start(8);
+    let words = tensor.map(&device, &buffer).unwrap().words();
+    assert_ne!(words, TensorMapWords([0; 16]));
+    if is_stand_in {
+        // Type bf16, rank 3, not interleaved, swizzle of 128 bytes, promotion to 256, zeros beyond; boxes and steps.
+        let address = device.slice(&buffer).0.addr() as u64 + 16;
+        let expected = [address, 60, 8, 3, 128, 2048, 9, 3, 0, 3, 3, 0, 8 << 32 | 1, 4 << 32 | 2];
+        assert_eq!(words.0[..14], expected);
+        // What the driver refuses, here another rank, is an error with its words.
+        let error = Tensor::<Tile, 2>::new([64, 16]).map(&device, &buffer).err().unwrap().to_string();
+        assert!(error.starts_with("encoding a tensor map: "), "{error}");
+    }
+}

@@ -8,6 +8,7 @@
 #![cfg_attr(target_arch = "nvptx64", allow(unused))]
 
 pub mod barriers;
+pub mod bulk;
 pub mod ceiling;
 pub mod copies;
 pub mod fragments;
@@ -18,4 +19,5 @@ pub mod multiply;
 pub mod multiply_sparse;
 pub mod products;
 pub mod shared_memory;
+pub mod tensor;
 pub mod timings;

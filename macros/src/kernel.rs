@@ -145,7 +145,10 @@ fn device_entry(function: &ItemFn, parameters: &[Parameter], shared: &TokenStrea
     let arguments = parameters.iter().map(|p| &p.name);
     quote! {
         #[unsafe(export_name = #metadata)]
-        static METADATA: [u32; 8] = #name::INFO.metadata();
+        static METADATA: [u32; 8] = #name::INFO.metadata(&[#((
+            <#types as ::ptx_matrix::launch::KernelParam>::PTX_PARAMS,
+            <#types as ::ptx_matrix::launch::KernelParam>::BY_VALUE,
+        )),*]);
 
         #[unsafe(export_name = #name_text)]
         #[allow(improper_ctypes_definitions)]

@@ -24,6 +24,8 @@ pub trait Element: Sealed + Pod + LaneCapture + Send + Sync {
     type Width: Width;
     /// Its name in PTX.
     const NAME: &'static str;
+    /// The driver's number for it in tensor maps (`CUtensorMapDataType`); of what only has its width there, that of the unsigned integer.
+    const TENSOR_DATA_TYPE: u32;
 
     /// Its bits.
     #[inline(always)]
@@ -66,41 +68,43 @@ pub trait Element: Sealed + Pod + LaneCapture + Send + Sync {
     }
 }
 
+/// The elements: the type, its width, its name in PTX, its number in tensor maps.
 macro_rules! elements {
-    ($($element:ty: $width:ident $name:literal;)*) => {$(
+    ($($element:ty: $width:ident $name:literal $tensor:literal;)*) => {$(
         impl Sealed for $element {}
         impl Element for $element {
             type Width = $width;
             const NAME: &'static str = $name;
+            const TENSOR_DATA_TYPE: u32 = $tensor;
         }
     )*};
 }
 
 elements! {
-    f16: Bits16 "f16";
-    bf16: Bits16 "bf16";
-    f32: Bits32 "f32";
-    tf32: Bits32 "tf32";
-    F8E4M3: Bits8 "e4m3";
-    F8E5M2: Bits8 "e5m2";
-    e3m2: Bits8 "e3m2";
-    e2m3: Bits8 "e2m3";
-    e2m1: Bits4 "e2m1";
-    InByte<e2m1>: Bits8 "e2m1";
-    ue8m0: Bits8 "ue8m0";
-    ue4m3: Bits8 "ue4m3";
-    f64: Bits64 "f64";
-    s4: Bits4 "s4";
-    u4: Bits4 "u4";
-    b1: Bits1 "b1";
-    i8: Bits8 "s8";
-    u8: Bits8 "u8";
-    i16: Bits16 "s16";
-    u16: Bits16 "u16";
-    i32: Bits32 "s32";
-    u32: Bits32 "u32";
-    i64: Bits64 "s64";
-    u64: Bits64 "u64";
+    f16: Bits16 "f16" 6;
+    bf16: Bits16 "bf16" 9;
+    f32: Bits32 "f32" 7;
+    tf32: Bits32 "tf32" 7;
+    F8E4M3: Bits8 "e4m3" 0;
+    F8E5M2: Bits8 "e5m2" 0;
+    e3m2: Bits8 "e3m2" 0;
+    e2m3: Bits8 "e2m3" 0;
+    e2m1: Bits4 "e2m1" 0;
+    InByte<e2m1>: Bits8 "e2m1" 0;
+    ue8m0: Bits8 "ue8m0" 0;
+    ue4m3: Bits8 "ue4m3" 0;
+    f64: Bits64 "f64" 8;
+    s4: Bits4 "s4" 0;
+    u4: Bits4 "u4" 0;
+    b1: Bits1 "b1" 0;
+    i8: Bits8 "s8" 0;
+    u8: Bits8 "u8" 0;
+    i16: Bits16 "s16" 1;
+    u16: Bits16 "u16" 1;
+    i32: Bits32 "s32" 3;
+    u32: Bits32 "u32" 2;
+    i64: Bits64 "s64" 5;
+    u64: Bits64 "u64" 4;
 }
 
 /// An element that `f32` sums are rounded to, to the nearest, ties to even; what is not a number becomes `0x7fff`.

@@ -1,5 +1,5 @@
 use super::{Grid, KernelInfo, ParamValue};
-use crate::Block;
+use crate::{Block, TensorEncoding, TensorMapError, TensorMapWords};
 use bytemuck::Pod;
 use std::borrow::BorrowMut;
 use std::vec::Vec;
@@ -68,6 +68,9 @@ pub unsafe trait Device {
 
     /// The same for a buffer that the kernel writes.
     fn slice_mut<T: Pod>(&self, buffer: &mut Self::Buffer<T>) -> (*mut T, usize);
+
+    /// The map that the encoding says, as this device's kernels take it. All but the address is checked before.
+    fn encode_tensor_map(&self, encoding: &TensorEncoding) -> Result<TensorMapWords, TensorMapError>;
 
     /// Runs a kernel to its end, or puts it into a queue.
     ///

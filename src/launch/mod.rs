@@ -56,9 +56,21 @@ impl KernelInfo {
         if self.shared_bytes as usize > MAX_STATIC_BYTES { self.shared_bytes } else { 0 }
     }
 
-    /// The words that the builder reads beside the kernel's entry: the format's version first.
+    /// The words that the builder reads beside the kernel's entry: the format's version first, and last, a bit for each PTX parameter, which
+    /// of them are grid constants. `params`: how many PTX parameters each parameter becomes, and whether the first of them is one.
     #[doc(hidden)]
-    pub const fn metadata(&self) -> [u32; 8] {
-        [1, self.threads, self.min_blocks, self.max_registers, self.shared_bytes, self.shared_align, 0, 0]
+    pub const fn metadata(&self, params: &[(usize, bool)]) -> [u32; 8] {
+        let (mut constants, mut first, mut index) = (0u64, 0, 0);
+        while index < params.len() {
+            let (count, by_value) = params[index];
+            if by_value {
+                assert!(first < 64, "a kernel's tensor maps are among its first parameters");
+                constants |= 1 << first;
+            }
+            first += count;
+            index += 1;
+        }
+        let KernelInfo { threads, min_blocks, max_registers, shared_bytes, shared_align, .. } = *self;
+        [2, threads, min_blocks, max_registers, shared_bytes, shared_align, constants as u32, (constants >> 32) as u32]
     }
 }

@@ -4,14 +4,15 @@ use crate::{Element, Global, GlobalMut, bf16, f16};
 #[cfg(not(target_arch = "nvptx64"))]
 use {super::Device, bytemuck::Pod, std::vec::Vec};
 
-/// A type that a kernel can take: [`Global`], [`GlobalMut`], and the numbers.
+/// A type that a kernel can take: [`Global`], [`GlobalMut`], [`TensorMap`](crate::TensorMap), [`TensorMapMut`](crate::TensorMapMut), and
+/// the numbers.
 ///
 /// # Safety
 /// `values` appends what `enter` takes: the bytes of `Head`, then, unless it is `()`, of `Tail`.
 #[diagnostic::on_unimplemented(
     message = "a kernel cannot take a parameter of type `{Self}`",
     label = "not a kernel parameter",
-    note = "kernels take `Global<T>`, `GlobalMut<T>`, numbers, and, marked `#[shared]`, their shared memory"
+    note = "kernels take `Global<T>`, `GlobalMut<T>`, `TensorMap<Tile, RANK>`, `TensorMapMut<Tile, RANK>`, numbers, and, marked `#[shared]`, their shared memory"
 )]
 pub unsafe trait KernelParam {
     /// The parameter for a kernel that runs during `'k`.
@@ -20,6 +21,11 @@ pub unsafe trait KernelParam {
     type Head: Copy;
     /// The second, or `()`.
     type Tail: Copy;
+    /// Whether the first is handed over by value although `Head` is a pointer: as a grid constant of 128 bytes, where the builder makes
+    /// it point.
+    const BY_VALUE: bool = false;
+    /// How many PTX parameters it becomes.
+    const PTX_PARAMS: usize = if size_of::<Self::Tail>() == 0 { 1 } else { 2 };
 
     /// The parameter from its PTX parameters.
     ///
@@ -42,16 +48,16 @@ pub unsafe trait KernelParam {
 #[cfg(not(target_arch = "nvptx64"))]
 #[derive(Debug, Clone, Copy)]
 pub struct ParamValue {
-    bytes: [u8; 8],
+    bytes: [u8; 128],
     len: usize,
 }
 
 #[cfg(not(target_arch = "nvptx64"))]
 impl ParamValue {
-    /// The parameter `value`, of at most eight bytes.
+    /// The parameter `value`, of at most 128 bytes.
     pub fn new(value: impl Pod) -> Self {
         let value = bytemuck::bytes_of(&value);
-        let mut bytes = [0; 8];
+        let mut bytes = [0; 128];
         bytes[..value.len()].copy_from_slice(value);
         ParamValue { bytes, len: value.len() }
     }

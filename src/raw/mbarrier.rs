@@ -1,4 +1,5 @@
-//! `mbarrier` (PTX ISA 9.7.13.15): barriers in shared memory that count arrivals and bytes. sm_90, PTX 8.0.
+//! `mbarrier` (PTX ISA 9.7.13.15): barriers in shared memory that count arrivals and bytes; and proxy fences (9.7.13.4). sm_90,
+//! PTX 8.0.
 //!
 //! A state is what `arrive` returns: which phase it arrived in. A parity is that of a phase's number, from 0.
 
@@ -145,17 +146,33 @@ pub fn mbarrier_pending_count_b64(state: u64) -> u32 {
     return (state >> 32) as u32;
 }
 
-/// `fence.mbarrier_init.release.cluster;`: barriers that the thread has made are there for the cluster, and for what comes asynchronously.
-#[inline(always)]
-#[track_caller]
-pub fn fence_mbarrier_init_release_cluster() {
-    #[cfg(target_arch = "nvptx64")]
-    // SAFETY: it orders memory accesses.
-    unsafe {
-        asm!("fence.mbarrier_init.release.cluster;", options(nostack));
-    }
-    #[cfg(not(target_arch = "nvptx64"))]
-    crate::sim::note_lane(Site::here(), "fence.mbarrier_init.release.cluster");
+/// Fences: the function, PTX, what it is for the simulator, what is before it.
+macro_rules! fences {
+    ($($name:ident $ptx:literal $simulated:ident($($of:expr)?), $doc:literal;)*) => {$(
+        #[doc = concat!("`", $ptx, ";`: ", $doc)]
+        #[inline(always)]
+        #[track_caller]
+        pub fn $name() {
+            #[cfg(target_arch = "nvptx64")]
+            // SAFETY: it orders memory accesses.
+            unsafe {
+                asm!(concat!($ptx, ";"), options(nostack));
+            }
+            #[cfg(not(target_arch = "nvptx64"))]
+            sim::$simulated(Site::here(), $ptx $(, $of)?);
+        }
+    )*};
+}
+
+fences! {
+    fence_mbarrier_init_release_cluster "fence.mbarrier_init.release.cluster" fence_init(),
+        "barriers that the thread has made are there for the cluster, and for what comes asynchronously.";
+    fence_proxy_async "fence.proxy.async" fence_proxy(&[sim::Space::Shared, sim::Space::Global]),
+        "what the thread did to memory before, instructions that go to memory asynchronously see behind it.";
+    fence_proxy_async_shared_cta "fence.proxy.async.shared::cta" fence_proxy(&[sim::Space::Shared]),
+        "the same, of shared memory only.";
+    fence_proxy_async_global "fence.proxy.async.global" fence_proxy(&[sim::Space::Global]),
+        "the same, of global memory only.";
 }
 
 /// `elect.sync _|elected, 0xffffffff;`: true in one lane of the warp, the same each time.

@@ -32,6 +32,8 @@
 //!
 //! No form is `pure`: LLVM would be free to move it under a branch. Those that touch no memory are `nomem`.
 
+mod bulk;
+mod bulk_tensor;
 mod cp_async;
 mod cvt;
 pub mod index;
@@ -46,6 +48,8 @@ mod movmatrix;
 mod stmatrix;
 mod sync;
 
+pub use bulk::*;
+pub use bulk_tensor::*;
 pub use cp_async::*;
 pub use cvt::*;
 pub use ldmatrix::*;

@@ -14,7 +14,7 @@ pub trait Swizzle: Sealed + Copy + 'static {
     const SPAN: usize = if Self::BITS == 0 { 16 } else { 1 << (Self::BASE + Self::BITS) };
     /// A tile's alignment: for TMA's swizzles, the bytes after which the pattern repeats.
     const ALIGN: usize = match (Self::BITS, Self::BASE) {
-        (0, _) => 16,
+        (0, base) => 1 << base,
         (bits, 4) => 128 << bits,
         _ => 1024,
     };
@@ -66,6 +66,8 @@ macro_rules! swizzles {
 swizzles! {
     /// Rows as they are. Eight rows of 128 bytes or more lie in the same banks: an 8-way conflict.
     Unswizzled 0 4;
+    /// Rows as they are, from a multiple of 128 bytes on, as tensor copies need it.
+    Unswizzled128 0 7;
     /// TMA's 32-byte swizzle, for rows of 32 bytes: `a ^= ((a >> 7) & 1) << 4`.
     Swizzle32 1 4;
     /// TMA's 64-byte swizzle, for rows of 64 bytes: `a ^= ((a >> 7) & 3) << 4`.
@@ -75,6 +77,29 @@ swizzles! {
     /// For lines of 128 bytes and more from which lanes read elements of 32 or 64 bits, four lines at once: pieces of 32 bytes,
     /// by the line's number modulo 4.
     SwizzleWords 2 5;
+}
+
+/// A swizzle that the hardware does when it copies a box of a tensor: those of TMA.
+#[diagnostic::on_unimplemented(
+    message = "tensor copies do not know the swizzle `{Self}`",
+    note = "they know `Unswizzled128`, `Swizzle32`, `Swizzle64` and `Swizzle128`"
+)]
+pub trait TensorSwizzle: Swizzle {
+    /// The driver's number for it (`CUtensorMapSwizzle`).
+    const CODE: u32;
+}
+
+impl TensorSwizzle for Unswizzled128 {
+    const CODE: u32 = 0;
+}
+impl TensorSwizzle for Swizzle32 {
+    const CODE: u32 = 1;
+}
+impl TensorSwizzle for Swizzle64 {
+    const CODE: u32 = 2;
+}
+impl TensorSwizzle for Swizzle128 {
+    const CODE: u32 = 3;
 }
 
 #[cfg(test)]

@@ -42,8 +42,8 @@ pub(crate) use arithmetic::{
 #[doc(hidden)]
 pub use arithmetic::{Product, Quad};
 pub(crate) use memory::{
-    ElementOf, Slice, commit_copies, load_matrices, load_shared, note_slice, read_constant, read_global, start_copy,
-    store_matrices, store_shared, transpose_matrix, wait_for_copies, write_global,
+    ElementOf, Slice, bulk, commit_copies, load_matrices, load_shared, note_slice, read_constant, read_global,
+    start_copy, store_matrices, store_shared, tensor, transpose_matrix, wait_for_copies, write_global,
 };
-pub(crate) use record::{Traffic, note_collective, note_element, note_lane};
+pub(crate) use record::{Traffic, note_collective, note_element};
 pub(crate) use warps::{fail, mbarrier, note_access, run_lanes};

@@ -1,4 +1,3 @@
-use crate::Grid;
 use crate::lane::LANES;
 use crate::launch::{Device, Launch};
 use crate::sealed::Sealed;
@@ -12,6 +11,7 @@ use crate::sim::record::Recorder;
 use crate::sim::record::Trace;
 use crate::sim::warps::block::{self, Ran};
 use crate::sim::warps::polling::PATIENCE;
+use crate::{Grid, TensorEncoding, TensorMapError, TensorMapWords};
 use bytemuck::Pod;
 use rayon::prelude::*;
 use std::string::String;
@@ -239,6 +239,10 @@ unsafe impl Device for Simulator {
     fn slice_mut<T: Pod>(&self, buffer: &mut [T]) -> (*mut T, usize) {
         unwritten::launched_with(buffer);
         (buffer.as_mut_ptr(), buffer.len())
+    }
+
+    fn encode_tensor_map(&self, encoding: &TensorEncoding) -> Result<TensorMapWords, TensorMapError> {
+        Ok(encoding.simulated())
     }
 
     unsafe fn launch(&self, launch: Launch<'_>) -> Result<Report, SimError> {

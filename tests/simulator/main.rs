@@ -5,6 +5,7 @@
 
 mod bank_conflicts;
 mod barrier;
+mod bulk;
 mod check;
 mod copies;
 mod determinism;
@@ -28,6 +29,7 @@ mod raw_mma;
 mod raw_rows;
 mod same_value;
 mod sparse;
+mod tensor;
 mod tile;
 mod trace;
 mod unwritten;

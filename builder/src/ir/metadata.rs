@@ -3,7 +3,7 @@
 use anyhow::{Context, Result, bail, ensure};
 
 const PREFIX: &str = "@__ptx_matrix_kernel_";
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 const WORDS: usize = 8;
 
 /// How a kernel is launched and what it needs. `None` where its crate leaves the choice to the compiler.
@@ -14,6 +14,8 @@ pub struct KernelMetadata {
     pub max_registers: Option<u32>,
     pub shared_bytes: u32,
     pub shared_align: u32,
+    /// A bit for each parameter: whether the pointer that the kernel takes is to be to 128 bytes that are handed over by value.
+    pub grid_constants: u64,
 }
 
 /// The kernel's name and metadata, if the line is a metadata static.
@@ -38,7 +40,7 @@ fn decode(value: &str) -> Result<KernelMetadata> {
         "kernel crate and builder are of different versions of ptx-matrix: the crate writes format {}, the builder reads {FORMAT}",
         words.first().map_or("none".to_owned(), u32::to_string),
     );
-    let &[_, threads, min_blocks, max_registers, shared_bytes, shared_align, _, _] = words.as_slice() else {
+    let &[_, threads, min_blocks, max_registers, shared_bytes, shared_align, low, high] = words.as_slice() else {
         bail!("{} words instead of {WORDS}", words.len());
     };
     let set = |word: u32| (word != 0).then_some(word);
@@ -52,6 +54,7 @@ fn decode(value: &str) -> Result<KernelMetadata> {
         max_registers: set(max_registers),
         shared_bytes,
         shared_align,
+        grid_constants: u64::from(low) | u64::from(high) << 32,
     })
 }
 
@@ -102,7 +105,7 @@ mod tests {
     fn decodes_every_word() {
         // Printable bytes, a quote (34) and a backslash (92) among them.
         for wrapped in [false, true] {
-            let (name, metadata) = read(&line(&[1, 128, 2, 92, 0x2241_5c22, 1024, 0, 0], wrapped)).unwrap().unwrap();
+            let (name, metadata) = read(&line(&[2, 128, 2, 92, 0x2241_5c22, 1024, 5, 1], wrapped)).unwrap().unwrap();
             assert_eq!(name, "gemm");
             let expected = KernelMetadata {
                 threads: Some(128),
@@ -110,6 +113,7 @@ mod tests {
                 max_registers: Some(92),
                 shared_bytes: 0x2241_5c22,
                 shared_align: 1024,
+                grid_constants: 0x1_0000_0005,
             };
             assert_eq!(metadata, expected);
         }
@@ -117,21 +121,21 @@ mod tests {
 
     #[test]
     fn zero_is_unset() {
-        let (_, metadata) = read(&line(&[1, 32, 0, 0, 0, 0, 0, 0], false)).unwrap().unwrap();
+        let (_, metadata) = read(&line(&[2, 32, 0, 0, 0, 0, 0, 0], false)).unwrap().unwrap();
         assert_eq!((metadata.threads, metadata.min_blocks, metadata.max_registers), (Some(32), None, None));
     }
 
     #[test]
     fn another_format_is_refused_as_such_even_if_its_length_differs() {
-        let error = read(&line(&[2, 128, 0], false)).unwrap_err();
+        let error = read(&line(&[1, 128, 0], false)).unwrap_err();
         let text = format!("{error:#}");
         assert!(text.contains("`gemm`") && text.contains("different versions of ptx-matrix"), "{text}");
     }
 
     #[test]
     fn a_wrong_length_or_alignment_is_refused() {
-        assert!(read(&line(&[1, 128, 0, 0], false)).is_err());
-        assert!(read(&line(&[1, 128, 0, 0, 64, 12, 0, 0], false)).is_err());
+        assert!(read(&line(&[2, 128, 0, 0], false)).is_err());
+        assert!(read(&line(&[2, 128, 0, 0, 64, 12, 0, 0], false)).is_err());
     }
 
     #[test]

@@ -4,6 +4,7 @@ mod attributes;
 mod convergent;
 mod line_info;
 mod metadata;
+mod parameters;
 mod scan;
 mod shared;
 pub mod statics;
@@ -53,7 +54,8 @@ pub fn prepare(ir: &str, asm_calls: AsmCalls) -> Result<Prepared> {
     for line in ir.lines() {
         if let Some(name) = attributes::kernel_name(line) {
             let metadata = metadata.remove(name);
-            text.push_str(&attributes::with_launch_bounds(line, metadata.as_ref())?);
+            let line = parameters::with_grid_constants(line, metadata.as_ref())?;
+            text.push_str(&attributes::with_launch_bounds(&line, metadata.as_ref())?);
             kernels.push(Kernel { name: name.to_owned(), metadata });
         } else if line.starts_with("attributes #") {
             text.push_str(&attributes::without_target(line));
@@ -82,7 +84,7 @@ mod tests {
     use super::*;
 
     const MODULE: &str = r##"
-@__ptx_matrix_kernel_tile = constant [32 x i8] c"\01\00\00\00\80\00\00\00\02\00\00\00\00\00\00\00\00\04\00\00\10\00\00\00\00\00\00\00\00\00\00\00", align 4
+@__ptx_matrix_kernel_tile = constant [32 x i8] c"\02\00\00\00\80\00\00\00\02\00\00\00\00\00\00\00\00\04\00\00\10\00\00\00\00\00\00\00\00\00\00\00", align 4
 define ptx_kernel void @tile(ptr noundef %p) unnamed_addr #0 {
   call void asm sideeffect alignstack "stmatrix.sync.aligned.m8n8.x1.shared.b16 [${0}], {${1}};", "r,r,~{memory}"(i32 %a, i32 %b), !srcloc !7
   ret void

@@ -21,7 +21,14 @@ mod tests {
     use super::*;
 
     fn with_shared(shared_bytes: u32) -> KernelMetadata {
-        KernelMetadata { threads: None, min_blocks: None, max_registers: None, shared_bytes, shared_align: 128 }
+        KernelMetadata {
+            threads: None,
+            min_blocks: None,
+            max_registers: None,
+            shared_bytes,
+            shared_align: 128,
+            grid_constants: 0,
+        }
     }
 
     #[test]

@@ -29,7 +29,7 @@ pub struct DriverError {
 }
 
 impl DriverError {
-    fn new(code: u32, doing: &'static str) -> Self {
+    pub(super) fn new(code: u32, doing: &'static str) -> Self {
         Self {
             code,
             name: driver_word(cuGetErrorName, code).unwrap_or("CUresult"),

@@ -7,6 +7,7 @@ mod error;
 mod forward;
 mod library;
 mod status;
+pub(crate) mod tensor_map;
 
 pub(crate) use error::During;
 pub use error::{DriverError, NoDriver};

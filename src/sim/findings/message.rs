@@ -1,7 +1,7 @@
 //! What the misuses are called in reports, and how each is mended.
 
 use super::error::Finding;
-use super::misuse::{Agent, Awaited, BarrierMisuse, Misuse, WaitingWarp};
+use super::misuse::{Agent, Awaited, BarrierMisuse, Memory, Misuse, WaitingWarp};
 use crate::sim::warps::divergence::{WaitingLanes, lanes};
 use std::fmt;
 use std::string::String;
@@ -61,6 +61,28 @@ impl fmt::Display for Misuse {
                 let only_sync = waiting.iter().all(|waiting| waiting.awaited == Awaited::Sync);
                 let what = if only_sync { "at a `sync` that not all warps reach" } else { "for what does not happen" };
                 write!(f, "deadlock: {} {waits} {what}", warps(waiting.iter().map(|waiting| waiting.warp)))
+            }
+            Misuse::CopySourceInFlight { address, warp, .. } => write!(
+                f,
+                "write of shared address {address:#x} while a copy from it, started by warp {warp}, is in flight"
+            ),
+            Misuse::StoreInFlight { access, name, index, .. } => {
+                write!(f, "{access} of element {index} of `{name}` while a copy to it is in flight")
+            }
+            Misuse::ProxyFence { memory, .. } => {
+                write!(f, "no proxy fence between a store to {memory} and a bulk copy")
+            }
+            Misuse::BulkSize { bytes } => write!(f, "a bulk copy of {bytes} bytes"),
+            Misuse::ReductionWidth { name, element, bytes } => {
+                write!(f, "a reduction of elements of {bytes} bytes in `{name}`, whose elements have {element}")
+            }
+            Misuse::NoTensorMap => f.write_str("what is to be a tensor map is none"),
+            Misuse::TensorRank { map, instruction } => {
+                write!(f, "an instruction for tensors of {instruction} dimensions, and a tensor map of {map}")
+            }
+            Misuse::TensorReduction => f.write_str("a reduction of a tensor whose elements have none"),
+            Misuse::BulkUnfinished => {
+                f.write_str("the block ends while a copy to or from its shared memory is in flight")
             }
             Misuse::Barrier { address, misuse } => {
                 write!(f, "the mbarrier at shared address {address:#x} {}", barrier(*misuse))
@@ -168,6 +190,21 @@ impl Misuse {
                 "a phase is over when as many have arrived as the barrier was initialised for, and all bytes have come that it expects"
                     .into()
             }
+            Misuse::CopySourceInFlight { .. } | Misuse::StoreInFlight { .. } => {
+                "the lane that started the copy must commit it and wait for its group; others, behind a `sync` or a barrier after that"
+                    .into()
+            }
+            Misuse::ProxyFence { memory: Memory::Global { .. }, .. } => {
+                "put `fence_global_for_bulk` of the warp behind the store, before the `sync` or the barrier that the copy is behind"
+                    .into()
+            }
+            Misuse::ProxyFence { .. } => {
+                "put `fence_for_bulk` of the warp behind the store, before the `sync` or the barrier that the copy is behind".into()
+            }
+            Misuse::BulkSize { .. } => "a multiple of 16".into(),
+            Misuse::BulkUnfinished => {
+                "wait for the barrier that a copy tells, and by `BulkGroup::wait_read` for a copy to global memory".into()
+            }
             Misuse::Barrier { misuse, .. } => barrier_help(*misuse).into(),
             Misuse::Deadlock { .. } => "every warp of a block must come to `sync` equally often".into(),
             _ => return None,
@@ -179,6 +216,7 @@ impl Misuse {
 fn barrier(misuse: BarrierMisuse) -> String {
     match misuse {
         BarrierMisuse::Uninitialised => "is used, and nothing has initialised it".into(),
+        BarrierMisuse::Unfenced => "is to be told by a copy, and no fence lies behind its initialisation".into(),
         BarrierMisuse::InitialisedAgain => "is initialised, and is one already".into(),
         BarrierMisuse::Count { count } => std::format!("cannot count {count} arrivals"),
         BarrierMisuse::TooManyArrivals { of } => {
@@ -201,6 +239,7 @@ fn barrier_help(misuse: BarrierMisuse) -> &'static str {
         BarrierMisuse::Uninitialised => {
             "one thread initialises it, once, and the block waits at a `sync` before others use it"
         }
+        BarrierMisuse::Unfenced => "`fence.mbarrier_init` by the thread that initialises it, before the `sync`",
         BarrierMisuse::InitialisedAgain => "initialise it once, or end it by `mbarrier.inval` before",
         BarrierMisuse::Count { .. } => "from 1 to 1048575",
         BarrierMisuse::TooManyArrivals { .. } => "whoever has arrived waits for the phase before arriving again",
@@ -242,7 +281,13 @@ impl fmt::Display for Finding {
         if let Misuse::Race { other_access, other_place, other, .. } = &self.misuse {
             write!(f, "\n   = the {other_access} by {other} is at {other_place}")?;
         }
-        if let Misuse::CopyInFlight { place, .. } = &self.misuse {
+        if let Misuse::ProxyFence { place, .. } = &self.misuse {
+            write!(f, "\n   = the store is at {place}")?;
+        }
+        if let Misuse::CopyInFlight { place, .. }
+        | Misuse::CopySourceInFlight { place, .. }
+        | Misuse::StoreInFlight { place, .. } = &self.misuse
+        {
             write!(f, "\n   = the copy is started at {place}")?;
         }
         if let Misuse::Deadlock { waiting, ended } = &self.misuse {

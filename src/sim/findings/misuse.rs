@@ -1,6 +1,7 @@
 //! What can be wrong with a kernel.
 
 use crate::Grid;
+use crate::sim::memory::order::is_asynchronous;
 use crate::sim::memory::race::{Access, Lanes};
 use crate::sim::warps::divergence::WaitingLanes;
 use core::panic::Location;
@@ -68,12 +69,15 @@ pub enum Agent {
     WarpOfBlock(usize),
     /// Another block.
     OtherBlock(Grid),
+    /// An asynchronous copy.
+    Asynchronous,
 }
 
 impl Agent {
     /// Who made the earlier of two accesses in a block, seen from the later one.
     pub(in crate::sim) fn in_block(later: Access, earlier: Access) -> Self {
         match earlier.by {
+            _ if is_asynchronous(earlier.agent) => Agent::Asynchronous,
             _ if earlier.agent != later.agent => Agent::WarpOfBlock(earlier.agent),
             Lanes::One(lane) => Agent::LaneOfWarp(lane),
             Lanes::Each | Lanes::Together(_) => Agent::SameWarp,
@@ -87,6 +91,7 @@ impl fmt::Display for Agent {
             Agent::LaneOfWarp(lane) => write!(f, "lane {lane} of the same warp"),
             Agent::SameWarp => write!(f, "the same warp, all lanes together,"),
             Agent::WarpOfBlock(warp) => write!(f, "warp {warp}"),
+            Agent::Asynchronous => f.write_str("an asynchronous copy"),
             Agent::OtherBlock(block) => write!(f, "block {block}"),
         }
     }
@@ -126,6 +131,8 @@ pub enum Awaited {
 pub enum BarrierMisuse {
     /// Nothing has initialised it.
     Uninitialised,
+    /// A copy is to tell it, and no fence lies behind its initialisation.
+    Unfenced,
     /// It is initialised while it is one already.
     InitialisedAgain,
     /// So many arrivals: no barrier counts them.
@@ -282,6 +289,60 @@ pub enum Misuse {
         /// The warps that have ended.
         ended: Vec<usize>,
     },
+    /// Shared memory is written while a bulk copy from it may still read it.
+    CopySourceInFlight {
+        /// The first such byte.
+        address: u32,
+        /// The line that started the copy.
+        place: Place,
+        /// The warp that did.
+        warp: usize,
+    },
+    /// Global memory is touched while a bulk copy to it is on its way.
+    StoreInFlight {
+        /// `read` or `write`.
+        access: &'static str,
+        /// The kernel's parameter.
+        name: &'static str,
+        /// The element.
+        index: usize,
+        /// The line that started the copy.
+        place: Place,
+    },
+    /// A bulk copy reads or writes what ordinary stores wrote, and no proxy fence is between.
+    ProxyFence {
+        /// The first such byte, or element.
+        memory: Memory,
+        /// The line of the store.
+        place: Place,
+    },
+    /// A bulk copy of so many bytes: it must be a multiple of 16.
+    BulkSize {
+        /// The bytes.
+        bytes: u32,
+    },
+    /// A reduction of elements of another width than the slice's.
+    ReductionWidth {
+        /// The kernel's parameter.
+        name: &'static str,
+        /// Bytes of its elements.
+        element: usize,
+        /// Bytes of those that are reduced.
+        bytes: usize,
+    },
+    /// What an instruction takes for a tensor map is none.
+    NoTensorMap,
+    /// An instruction for tensors of another rank than the map's.
+    TensorRank {
+        /// Dimensions of the map.
+        map: usize,
+        /// Dimensions of the instruction.
+        instruction: usize,
+    },
+    /// A reduction of a tensor whose elements have none.
+    TensorReduction,
+    /// The block ends while a bulk copy goes to or from its shared memory.
+    BulkUnfinished,
     /// An mbarrier is used as it must not be.
     Barrier {
         /// Its address.

@@ -2,13 +2,15 @@
 //!
 //! The blocks of a launch run in parallel, and none sees what another writes: a block's writes are its own until it has
 //! ended, and reach memory in the order of the blocks. So a launch repeats exactly even where blocks race, which is found
-//! when their accesses are put together.
+//! when their accesses are put together. Reductions of several blocks do not race with each other: they are done then, in the order of
+//! the blocks.
 
 use crate::Grid;
 use crate::sim::findings::Found;
 use crate::sim::findings::{Agent, Finding, Memory, Misuse};
-use crate::sim::memory::order::Order;
+use crate::sim::memory::order::{Order, Space};
 use crate::sim::memory::race::{Access, History, Lanes};
+use crate::sim::memory::reduction::Reduction;
 use crate::sim::memory::unwritten;
 use crate::sim::record::Traffic;
 use crate::sim::record::note_element;
@@ -16,6 +18,7 @@ use crate::sim::warps::block::BlockState;
 use crate::sim::warps::context::with_block;
 use crate::sim::warps::polling::note_read;
 use crate::site::Site;
+use std::cell::RefMut;
 use std::collections::HashMap;
 use std::ops::Range;
 use std::vec::Vec;
@@ -40,8 +43,14 @@ pub(in crate::sim) struct GlobalAccesses(HashMap<usize, Accessed>);
 struct Accessed {
     element: ElementOf,
     history: History,
+    /// Reductions, as reads: they do not race with each other, and with all else.
+    reductions: History,
     /// What the block wrote last.
     value: Option<Value>,
+    /// Whether a bulk copy wrote it.
+    by_copy: bool,
+    /// What the block has reduced it by, where it has not written it.
+    reduced: Vec<(Reduction, Value)>,
 }
 
 /// The bytes of an element.
@@ -65,14 +74,21 @@ impl Value {
 
 impl GlobalAccesses {
     fn accessed(&mut self, address: usize, element: ElementOf) -> &mut Accessed {
-        self.0.entry(address).or_insert(Accessed { element, history: History::default(), value: None })
+        self.0.entry(address).or_insert_with(|| Accessed {
+            element,
+            history: History::default(),
+            reductions: History::default(),
+            value: None,
+            by_copy: false,
+            reduced: Vec::new(),
+        })
     }
 }
 
 /// The accesses of all blocks of a launch so far.
 #[derive(Default)]
 pub(in crate::sim) struct LaunchAccesses {
-    elements: HashMap<usize, History>,
+    elements: HashMap<usize, (History, History)>,
     /// The blocks that have run, by which accesses here name them.
     blocks: Vec<Grid>,
 }
@@ -100,20 +116,36 @@ impl LaunchAccesses {
         unwritten::wrote(
             accesses.iter().filter_map(|(address, Accessed { value, .. })| Some((*address, value.as_ref()?.bytes()))),
         );
-        for (address, Accessed { element, history, value }) in accesses {
-            let known = self.elements.entry(address).or_default();
+        for (address, Accessed { element, history, reductions, value, reduced, .. }) in accesses {
+            let (known, known_reductions) = self.elements.entry(address).or_default();
             // What threads of one block do to each other is known already: here it counts as done by one.
             let as_a_block = |by: Access| Access { agent, by: Lanes::Each, epoch: 0, warp_epoch: 0, tick: 0, ..by };
             // Reads first: the block's own write takes the place of the one that they race with.
-            let read_races: Vec<_> = history
-                .reads()
-                .filter_map(|read| Some((("read", "write"), read, known.read(as_a_block(read), &none)?)))
-                .collect();
-            let write_race = history.last_write().and_then(|write| {
-                let (earlier, wrote) = known.write(as_a_block(write), true, &none)?;
-                Some((("write", if wrote { "write" } else { "read" }), write, earlier))
-            });
-            for ((access, other_access), by, earlier) in write_race.into_iter().chain(read_races) {
+            let mut races = Vec::new();
+            for reduction in reductions.reads() {
+                let earlier = known.beside(&as_a_block(reduction), &none);
+                races.extend(earlier.map(|(earlier, wrote)| (("reduction", read_or_write(wrote)), reduction, earlier)));
+            }
+            for read in history.reads() {
+                let by = as_a_block(read);
+                races.extend(known.read(by, &none).map(|earlier| (("read", "write"), read, earlier)));
+                races.extend(
+                    known_reductions.beside(&by, &none).map(|(earlier, _)| (("read", "reduction"), read, earlier)),
+                );
+            }
+            // It is told first.
+            let mut write_races = Vec::new();
+            if let Some(write) = history.last_write() {
+                let by = as_a_block(write);
+                let earlier = known.write(by, true, &none);
+                write_races.extend(earlier.map(|(earlier, wrote)| (("write", read_or_write(wrote)), write, earlier)));
+                let earlier = known_reductions.beside(&by, &none);
+                write_races.extend(earlier.map(|(earlier, _)| (("write", "reduction"), write, earlier)));
+            }
+            for reduction in reductions.reads() {
+                known_reductions.read(as_a_block(reduction), &none);
+            }
+            for ((access, other_access), by, earlier) in write_races.into_iter().chain(races) {
                 let other = Agent::OtherBlock(self.blocks[earlier.agent]);
                 let (memory, other_place) = (element.into(), earlier.location.into());
                 found.add(finding(Misuse::Race { access, memory, other_access, other_place, other }, by));
@@ -122,6 +154,12 @@ impl LaunchAccesses {
                 let to = std::ptr::with_exposed_provenance_mut::<u8>(address);
                 // SAFETY: the caller's.
                 unsafe { to.copy_from_nonoverlapping(value.bytes().as_ptr(), value.len) };
+            }
+            for (reduction, Value { bytes, len }) in reduced {
+                let to = std::ptr::with_exposed_provenance_mut::<u8>(address);
+                // SAFETY: the caller's.
+                let memory = unsafe { std::slice::from_raw_parts_mut(to, len) };
+                reduction.apply(memory, &bytes[..len]);
             }
         }
     }
@@ -142,15 +180,20 @@ pub(crate) fn read_global(site: Site, address: usize, element: ElementOf, bytes:
 pub(in crate::sim) fn read_by_copy(site: Site, address: usize, element: ElementOf, bytes: &mut [u8]) {
     with_block(|block| {
         let by = block.access(site);
+        check_on_its_way("read", block, by, address..address + bytes.len(), element);
         let mut global = block.global.borrow_mut();
         let accessed = global.accessed(address, element);
         if let Some(earlier) = accessed.history.read(by, &block.order) {
             block.findings.note(by, race(("read", "write"), element.into(), by, earlier));
         }
+        if let Some((earlier, _)) = accessed.reductions.beside(&by, &block.order) {
+            block.findings.note(by, race(("read", "reduction"), element.into(), by, earlier));
+        }
         match &accessed.value {
             Some(value) => bytes.copy_from_slice(value.bytes()),
             None => check_written(block, by, address..address + bytes.len(), element),
         }
+        accessed.reduced.iter().for_each(|(reduction, value)| reduction.apply(bytes, value.bytes()));
     });
 }
 
@@ -175,15 +218,94 @@ pub(crate) fn write_global(site: Site, address: usize, element: ElementOf, befor
     note_element(site, Traffic::GlobalWrite, address, bytes.len());
     with_block(|block| {
         let by = block.access(site);
-        let mut global = block.global.borrow_mut();
-        let accessed = global.accessed(address, element);
-        let changes = bytes != accessed.value.as_ref().map_or(before, Value::bytes);
-        if let Some((earlier, wrote)) = accessed.history.write(by, changes, &block.order) {
-            let accesses = ("write", if wrote { "write" } else { "read" });
-            block.findings.note(by, race(accesses, element.into(), by, earlier));
-        }
-        accessed.value = Some(Value::new(bytes));
+        check_on_its_way("write", block, by, address..address + bytes.len(), element);
+        land_write(block, by, address, element, before, bytes).by_copy = false;
     });
+}
+
+/// What an element becomes is written to memory, by a bulk copy.
+pub(in crate::sim) fn land_copy(
+    block: &BlockState,
+    by: Access,
+    address: usize,
+    element: ElementOf,
+    before: &[u8],
+    bytes: &[u8],
+) {
+    land_write(block, by, address, element, before, bytes).by_copy = true;
+}
+
+fn land_write<'b>(
+    block: &'b BlockState,
+    by: Access,
+    address: usize,
+    element: ElementOf,
+    before: &[u8],
+    bytes: &[u8],
+) -> RefMut<'b, Accessed> {
+    let mut accessed = RefMut::map(block.global.borrow_mut(), |global| global.accessed(address, element));
+    // What was reduced, and is now written: whether it changes is not looked at.
+    let changes = !accessed.reduced.is_empty() || bytes != accessed.value.as_ref().map_or(before, Value::bytes);
+    if let Some((earlier, wrote)) = accessed.history.write(by, changes, &block.order) {
+        block.findings.note(by, race(("write", read_or_write(wrote)), element.into(), by, earlier));
+    }
+    if let Some((earlier, _)) = accessed.reductions.beside(&by, &block.order) {
+        block.findings.note(by, race(("write", "reduction"), element.into(), by, earlier));
+    }
+    accessed.value = Some(Value::new(bytes));
+    accessed.reduced.clear();
+    accessed
+}
+
+/// An element is reduced by a value, by a bulk copy.
+pub(in crate::sim) fn land_reduction(
+    block: &BlockState,
+    by: Access,
+    address: usize,
+    element: ElementOf,
+    reduction: Reduction,
+    by_value: &[u8],
+) {
+    let mut global = block.global.borrow_mut();
+    let accessed = global.accessed(address, element);
+    if let Some((earlier, wrote)) = accessed.history.beside(&by, &block.order) {
+        block.findings.note(by, race(("reduction", read_or_write(wrote)), element.into(), by, earlier));
+    }
+    accessed.reductions.read(by, &block.order);
+    match &mut accessed.value {
+        Some(Value { bytes, len }) => reduction.apply(&mut bytes[..*len], by_value),
+        None => {
+            check_written(block, by, address..address + by_value.len(), element);
+            accessed.reduced.push((reduction, Value::new(by_value)));
+        }
+    }
+}
+
+/// Tells of an element that an ordinary store wrote, and no proxy fence is between that and a bulk copy. Returns whether it is one.
+pub(in crate::sim) fn check_fenced(block: &BlockState, by: Access, address: usize, element: ElementOf) -> bool {
+    let global = block.global.borrow();
+    let stored = global.0.get(&address).filter(|accessed| !accessed.by_copy);
+    let unfenced = stored
+        .and_then(|accessed| accessed.history.last_write())
+        .filter(|write| !block.order.is_fenced(Space::Global, &by, write) && write.is_seen_by(&by, &block.order));
+    if let Some(write) = unfenced {
+        let (memory, place) = (element.into(), write.location.into());
+        block.findings.note(by, Misuse::ProxyFence { memory, place });
+    }
+    unfenced.is_some()
+}
+
+fn read_or_write(wrote: bool) -> &'static str {
+    if wrote { "write" } else { "read" }
+}
+
+/// Notes an access to an element that a copy is on its way to.
+fn check_on_its_way(access: &'static str, block: &BlockState, by: Access, addresses: Range<usize>, of: ElementOf) {
+    if let Some(started) = block.bulk.borrow().on_its_way_to(&addresses) {
+        let ElementOf { name, index } = of;
+        let place = started.location.into();
+        block.findings.note(by, Misuse::StoreInFlight { access, name, index, place });
+    }
 }
 
 /// The race of an access with an earlier one, by another thread of the block.

@@ -1,12 +1,15 @@
 //! Memory, who accessed which of it, and what may not be read or overwritten yet.
 
+pub(crate) mod bulk;
 pub(in crate::sim) mod copies;
 pub(in crate::sim) mod global;
 pub(in crate::sim) mod matrix;
 pub(in crate::sim) mod order;
 pub(in crate::sim) mod race;
+pub(crate) mod reduction;
 pub(in crate::sim) mod shared;
 pub(in crate::sim) mod slices;
+pub(crate) mod tensor;
 pub(in crate::sim) mod unwritten;
 
 pub(crate) use copies::{commit_copies, start_copy, wait_for_copies};

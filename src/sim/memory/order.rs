@@ -2,7 +2,11 @@
 //!
 //! Each warp counts ticks: at each point at which others can learn of what its lanes did (a `sync`, an arrival at an mbarrier), one
 //! ends. An access is known to a lane if the tick that it was made in is: by a `sync` that both came to, or by an arrival behind
-//! the access at a phase that the lane, or who told it, has waited for.
+//! the access at a phase that the lane, or who told it, has waited for. What arrives asynchronously (a bulk copy) counts as done
+//! by a lane of its own.
+//!
+//! The same is kept of proxy fences: which ticks lie before a fence that the lane knows of. Without one, what an ordinary store
+//! wrote is not there yet for what goes to memory asynchronously.
 
 use crate::lane::LANES;
 use crate::sim::memory::race::{Access, Lanes};
@@ -10,18 +14,53 @@ use std::cell::{Cell, RefCell};
 use std::ops::Range;
 use std::vec::Vec;
 
-/// What a lane knows, to hand on: up to which tick, of each lane of each warp.
-#[derive(Clone, Default)]
-pub(in crate::sim) struct Known {
-    warps: Vec<[u32; LANES]>,
+/// Who is no warp: asynchronous agents count from here.
+const ASYNCHRONOUS: usize = 1 << 16;
+
+/// The asynchronous agent of this number.
+pub(in crate::sim) const fn asynchronous(number: usize) -> usize {
+    ASYNCHRONOUS + number
 }
 
-impl Known {
-    pub(in crate::sim) fn join(&mut self, other: &Known) {
+/// Whether an agent is an asynchronous one.
+pub(in crate::sim) const fn is_asynchronous(agent: usize) -> bool {
+    agent >= ASYNCHRONOUS
+}
+
+/// Ticks that lie behind: up to which, of each lane of each warp, and of each asynchronous agent.
+#[derive(Clone, Default)]
+struct Ticks {
+    warps: Vec<[u32; LANES]>,
+    asynchronous: Vec<u32>,
+}
+
+/// The memory that a proxy fence is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Space {
+    Shared,
+    Global,
+}
+
+/// What a lane knows, to hand on.
+#[derive(Clone, Default)]
+pub(in crate::sim) struct Known {
+    seen: Ticks,
+    /// What lies before a proxy fence, of each [`Space`].
+    fenced: [Ticks; 2],
+}
+
+impl Ticks {
+    fn join(&mut self, other: &Ticks) {
         if self.warps.len() < other.warps.len() {
             self.warps.resize(other.warps.len(), [0; LANES]);
         }
+        if self.asynchronous.len() < other.asynchronous.len() {
+            self.asynchronous.resize(other.asynchronous.len(), 0);
+        }
         for (own, other) in self.warps.as_flattened_mut().iter_mut().zip(other.warps.as_flattened()) {
+            *own = (*own).max(*other);
+        }
+        for (own, other) in self.asynchronous.iter_mut().zip(&other.asynchronous) {
             *own = (*own).max(*other);
         }
     }
@@ -34,12 +73,31 @@ impl Known {
     }
 
     fn cover(&self, access: &Access) -> bool {
+        let tick = access.tick;
+        if is_asynchronous(access.agent) {
+            return self.asynchronous.get(access.agent - ASYNCHRONOUS).is_some_and(|&known| known >= tick);
+        }
         let Some(lanes) = self.warps.get(access.agent) else { return false };
         match access.by {
-            Lanes::One(lane) => lanes[lane] >= access.tick,
+            Lanes::One(lane) => lanes[lane] >= tick,
             // Done by all lanes: all must have gone on.
-            Lanes::Each | Lanes::Together(_) => lanes.iter().all(|&known| known >= access.tick),
+            Lanes::Each | Lanes::Together(_) => lanes.iter().all(|&known| known >= tick),
         }
+    }
+}
+
+impl Known {
+    pub(in crate::sim) fn join(&mut self, other: &Known) {
+        self.seen.join(&other.seen);
+        self.fenced.iter_mut().zip(&other.fenced).for_each(|(own, other)| own.join(other));
+    }
+
+    /// An asynchronous agent has come to this tick.
+    pub(in crate::sim) fn pass_asynchronously(&mut self, agent: usize, tick: u32) {
+        let number = agent - ASYNCHRONOUS;
+        let seen = &mut self.seen.asynchronous;
+        seen.resize(seen.len().max(number + 1), 0);
+        seen[number] = seen[number].max(tick);
     }
 }
 
@@ -85,10 +143,19 @@ impl Order {
 
     /// Whether the earlier access is known to whoever makes the later one, now.
     pub(in crate::sim) fn knows(&self, later: &Access, earlier: &Access) -> bool {
+        self.covers(later, earlier, |known| &known.seen)
+    }
+
+    /// Whether there is a proxy fence between the earlier access and the later one, which is made now.
+    pub(in crate::sim) fn is_fenced(&self, of: Space, later: &Access, earlier: &Access) -> bool {
+        is_asynchronous(earlier.agent) || self.covers(later, earlier, |known| &known.fenced[of as usize])
+    }
+
+    fn covers(&self, later: &Access, earlier: &Access, of: impl Fn(&Known) -> &Ticks) -> bool {
         let warps = self.warps.borrow();
         let Some(warp) = warps.get(later.agent) else { return false };
-        let own = |lane| warp.own.iter().any(|(of_lane, known)| *of_lane == lane && known.cover(earlier));
-        warp.common.cover(earlier)
+        let own = |lane| warp.own.iter().any(|(of_lane, known)| *of_lane == lane && of(known).cover(earlier));
+        of(&warp.common).cover(earlier)
             || match later.by {
                 Lanes::One(lane) => own(lane),
                 Lanes::Each | Lanes::Together(_) => warp.own.len() == LANES && (0..LANES).all(own),
@@ -100,7 +167,7 @@ impl Order {
         let order = &mut self.warps.borrow_mut()[warp];
         let mut known = order.common.clone();
         order.own.iter().filter(|(lane, _)| lanes.contains(lane)).for_each(|(_, own)| known.join(own));
-        known.pass(warp, lanes, order.tick);
+        known.seen.pass(warp, lanes, order.tick);
         order.tick += 1;
         known
     }
@@ -118,6 +185,16 @@ impl Order {
                 }
             }
         }
+    }
+
+    /// These lanes of a warp execute a proxy fence: all that they know, and did, of such memory is before it.
+    pub(in crate::sim) fn fence(&self, warp: usize, lanes: Range<usize>, of: &[Space]) {
+        self.make_partial();
+        let mut known = self.release(warp, lanes.clone());
+        of.iter().for_each(|&of| known.fenced[of as usize].join(&known.seen));
+        // What a lane did itself, it knows; what the others did, only the fence is told of.
+        known.seen = Ticks::default();
+        self.acquire(warp, lanes, &known);
     }
 
     /// The lanes of a warp wait for each other. (Where only `sync`s order, accesses are compared by those.)
@@ -207,5 +284,32 @@ mod tests {
         assert!(order.knows(&waited, &write) && !order.knows(&other, &write));
         order.sync_warp(1);
         assert!(order.knows(&other, &write));
+    }
+
+    #[test]
+    fn a_fence_is_known_to_those_who_are_told_of_it_later() {
+        let order = partial();
+        let write = access(&order, 0, Lanes::One(0));
+        let before = order.release(0, 0..1);
+        order.fence(0, 0..1, &[Space::Shared]);
+        let behind = order.release(0, 0..1);
+        let reader = access(&order, 1, Lanes::One(0));
+        order.acquire(1, 0..LANES, &before);
+        assert!(order.knows(&reader, &write) && !order.is_fenced(Space::Shared, &reader, &write));
+        order.acquire(1, 0..LANES, &behind);
+        assert!(order.is_fenced(Space::Shared, &reader, &write));
+        assert!(!order.is_fenced(Space::Global, &reader, &write), "a fence of other memory");
+    }
+
+    #[test]
+    fn who_knows_of_a_write_can_fence_it_too() {
+        let order = partial();
+        let write = access(&order, 0, Lanes::One(0));
+        order.sync_block();
+        let reader = access(&order, 1, Lanes::One(0));
+        assert!(order.knows(&reader, &write) && !order.is_fenced(Space::Shared, &reader, &write));
+        order.fence(1, 0..1, &[Space::Shared]);
+        assert!(order.is_fenced(Space::Shared, &reader, &write));
+        assert!(!order.is_fenced(Space::Shared, &access(&order, 1, Lanes::One(1)), &write), "another lane");
     }
 }

@@ -114,6 +114,13 @@ impl History {
         raced_write.map(|earlier| (earlier, true)).or(raced_read.map(|earlier| (earlier, false)))
     }
 
+    /// An earlier access that is not ordered with one that no other may be beside; and whether that was a write.
+    pub(in crate::sim) fn beside(&self, access: &Access, order: &Order) -> Option<(Access, bool)> {
+        let write = self.write.filter(|earlier| !earlier.is_seen_by(access, order));
+        let read = || self.reads().find(|earlier| !earlier.is_before(access, order));
+        write.map(|earlier| (earlier, true)).or_else(|| Some((read()?, false)))
+    }
+
     /// Notes a read; returns an earlier write that it races with.
     pub(in crate::sim) fn read(&mut self, access: Access, order: &Order) -> Option<Access> {
         let [last, lane, warp] = &mut self.reads;

@@ -2,7 +2,7 @@
 
 use crate::sim::findings::Findings;
 use crate::sim::findings::{Agent, Memory, Misuse};
-use crate::sim::memory::order::Order;
+use crate::sim::memory::order::{Order, Space};
 use crate::sim::memory::race::{Access, History};
 use crate::sim::record::Traffic;
 use crate::sim::record::note_element;
@@ -25,6 +25,8 @@ pub(in crate::sim) struct SharedMemory {
     history: RefCell<Vec<History>>,
     /// Who copies to each byte, while a copy to it is in flight.
     copying: RefCell<Vec<Option<Access>>>,
+    /// What bulk copies still read.
+    sources: RefCell<Vec<(Range<usize>, Access)>>,
     findings: Rc<Findings>,
     order: Rc<Order>,
 }
@@ -36,6 +38,7 @@ impl SharedMemory {
             bytes: RefCell::new(vec![0xa5; size]),
             history: RefCell::new(vec![History::default(); size]),
             copying: RefCell::new(vec![None; size]),
+            sources: RefCell::default(),
             findings,
             order,
         }
@@ -71,6 +74,12 @@ impl SharedMemory {
         report: bool,
         changes: impl Fn(usize, u8) -> bool,
     ) {
+        let overlaps = |(source, _): &&(Range<usize>, Access)| source.start < range.end && range.start < source.end;
+        if let Some((source, started)) = self.sources.borrow().iter().find(overlaps) {
+            let address = address + source.start.saturating_sub(range.start) as u32;
+            let place = started.location.into();
+            self.findings.note(by, Misuse::CopySourceInFlight { address, place, warp: started.agent });
+        }
         let bytes = self.bytes.borrow();
         let mut histories = self.history.borrow_mut();
         for (offset, (&before, history)) in bytes[range.clone()].iter().zip(&mut histories[range]).enumerate() {
@@ -108,6 +117,67 @@ impl SharedMemory {
         self.copying.borrow_mut()[range.clone()].fill(None);
         self.note_write(by, address, range.clone(), true, |_, _| true);
         self.bytes.borrow_mut()[range].copy_from_slice(from);
+    }
+
+    /// A bulk copy to these bytes starts.
+    pub(in crate::sim) fn start_bulk_write(&self, by: Access, address: u32, bytes: usize) -> Result<(), Misuse> {
+        let range = self.range("copy", address, bytes)?;
+        self.check_fenced(by, address, range);
+        self.start_copy(by, address, bytes)
+    }
+
+    /// A bulk copy to these bytes has landed.
+    pub(in crate::sim) fn land_bulk(&self, by: Access, address: u32, from: &[u8]) {
+        let range = self.range("copy", address, from.len()).expect("the start of the copy was in bounds");
+        self.copying.borrow_mut()[range.clone()].fill(None);
+        // What was not ordered with its start was found then, and what came since is told of as in flight.
+        self.note_write(by, address, range.clone(), false, |_, _| true);
+        self.bytes.borrow_mut()[range].copy_from_slice(from);
+    }
+
+    /// A bulk copy from these bytes starts.
+    pub(in crate::sim) fn start_bulk_read(&self, by: Access, address: u32, into: &mut [u8]) -> Result<(), Misuse> {
+        let range = self.range("copy", address, into.len())?;
+        self.check_fenced(by, address, range.clone());
+        self.load(by, address, into)?;
+        self.sources.borrow_mut().push((range, by));
+        Ok(())
+    }
+
+    /// A bulk copy that was started then has read these bytes.
+    pub(in crate::sim) fn finish_bulk_read(&self, by: Access, started: &Access, addresses: Range<u32>) {
+        let bytes = addresses.len();
+        let range = self.range("copy", addresses.start, bytes).expect("the start of the copy was in bounds");
+        let mut sources = self.sources.borrow_mut();
+        let is_it =
+            |(of, by): &(Range<usize>, Access)| *of == range && (by.agent, by.tick) == (started.agent, started.tick);
+        if let Some(index) = sources.iter().position(is_it) {
+            sources.swap_remove(index);
+        }
+        for history in &mut self.history.borrow_mut()[range] {
+            history.read(by, &self.order);
+        }
+    }
+
+    /// Tells of bytes that an ordinary store wrote, and no proxy fence is between.
+    fn check_fenced(&self, by: Access, address: u32, range: Range<usize>) {
+        for (byte, history) in (address..).zip(&self.history.borrow()[range]) {
+            let unfenced = history.last_write().filter(|write| !self.order.is_fenced(Space::Shared, &by, write));
+            // Where nothing orders the two, that is the finding.
+            if let Some(write) = unfenced.filter(|write| write.is_seen_by(&by, &self.order)) {
+                let memory = Memory::Shared { address: byte };
+                self.findings.note(by, Misuse::ProxyFence { memory, place: write.location.into() });
+                return;
+            }
+        }
+    }
+
+    /// Whether who made an mbarrier has put a proxy fence behind that.
+    pub(in crate::sim) fn is_barrier_fenced(&self, by: Access, address: u32) -> bool {
+        let Ok(range) = self.barrier(address) else { return true };
+        self.history.borrow()[range]
+            .iter()
+            .all(|byte| byte.last_write().is_none_or(|made| self.order.is_fenced(Space::Shared, &by, &made)))
     }
 
     /// An mbarrier is made, or ended: for others, its eight bytes are written.

@@ -32,33 +32,49 @@ pub(crate) fn note_slice(slice: Slice) {
     });
 }
 
+/// The slice that a copy reads `len` bytes of, from `from` on, or writes, and the first element. The address is a multiple of `unit`.
+pub(in crate::sim) fn find_for_copy(
+    site: Site,
+    from: *const u8,
+    unit: usize,
+    len: usize,
+    writes: bool,
+) -> (Slice, usize) {
+    let address = from.addr();
+    let found = try_with_block(|block| {
+        let slices = block.slices.borrow();
+        // Of slices that touch, the one that it starts in.
+        let holds = |slice: &&Slice| {
+            let is_right = slice.is_mut || !writes;
+            is_right && (slice.address..slice.address + slice.len * slice.element).contains(&address)
+        };
+        slices.iter().find(holds).copied()
+    });
+    let Some(slice @ Slice { name, address: start, len: elements, element, .. }) = found.flatten() else {
+        fail(site, Misuse::CopyFromNowhere { bytes: len });
+    };
+    let offset = address - start;
+    let (index, end) = (offset / element, offset + len);
+    if end > elements * element {
+        let index = (end - 1) / element;
+        fail(site, Misuse::GlobalOutOfBounds { access: "copy", name, index, len: elements });
+    }
+    // A buffer on a GPU starts at a multiple of 256, wherever the host has it.
+    if !offset.is_multiple_of(unit) {
+        fail(site, Misuse::CopyMisaligned { name, index, bytes: unit });
+    }
+    (slice, index)
+}
+
 /// Reads what a copy of `bytes` takes from `from`: as many of them as `into` has room for.
 ///
 /// # Safety
 /// They are there, if `from` points into a slice of the kernel's.
 pub(in crate::sim) unsafe fn read_for_copy(site: Site, from: *const u8, bytes: usize, into: &mut [u8]) {
-    let address = from.addr();
-    let found = try_with_block(|block| {
-        let slices = block.slices.borrow();
-        // Of slices that touch, the one that it starts in.
-        slices
-            .iter()
-            .find(|slice| (slice.address..slice.address + slice.len * slice.element).contains(&address))
-            .copied()
-    });
-    let Some(Slice { name, address: start, len, element, is_mut }) = found.flatten() else {
-        fail(site, Misuse::CopyFromNowhere { bytes: into.len() });
-    };
-    let offset = address - start;
-    let index = offset / element;
+    let (Slice { name, address: start, element, is_mut, .. }, index) =
+        find_for_copy(site, from, bytes, into.len(), false);
+    let offset = from.addr() - start;
     let end = offset + into.len();
-    if end > len * element {
-        fail(site, Misuse::GlobalOutOfBounds { access: "copy", name, index: (end - 1) / element, len });
-    }
-    // A buffer on a GPU starts at a multiple of 256, wherever the host has it.
-    if !offset.is_multiple_of(bytes) {
-        fail(site, Misuse::CopyMisaligned { name, index, bytes });
-    }
     // Element by element, whole ones, as others access them: a copy may begin or end within one.
     for index in index..end.div_ceil(element) {
         let (first, address) = (index * element, start + index * element);

@@ -116,7 +116,7 @@ fn recorded(work: impl FnOnce(&mut Recorder, &BlockState)) {
 
 /// The running lane, or, at warp scope, the warp, executes an instruction that goes to no memory.
 #[inline]
-pub(crate) fn note_lane(site: Site, form: &'static str) {
+pub(in crate::sim) fn note_lane(site: Site, form: &'static str) {
     if RECORDING.get() {
         match current_lane() {
             Some(_) => access(site, form, Traffic::None, 0, 0),

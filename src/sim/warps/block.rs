@@ -5,6 +5,7 @@ use crate::launch::Launch;
 use crate::sim::arithmetic::operands::MmaResults;
 use crate::sim::findings::{Awaited, Misuse, Place, WaitingWarp};
 use crate::sim::findings::{Findings, Found};
+use crate::sim::memory::bulk::{self, BulkCopies};
 use crate::sim::memory::copies::WarpCopies;
 use crate::sim::memory::global::GlobalAccesses;
 use crate::sim::memory::order::Order;
@@ -44,6 +45,7 @@ pub(in crate::sim) struct BlockState {
     pub(in crate::sim) findings: Rc<Findings>,
     pub(in crate::sim) order: Rc<Order>,
     pub(in crate::sim) barriers: RefCell<Barriers>,
+    pub(in crate::sim) bulk: RefCell<BulkCopies>,
     /// If the launch is recorded.
     pub(in crate::sim) recorder: Option<RefCell<Recorder>>,
     /// The warp that is running.
@@ -99,8 +101,8 @@ pub(in crate::sim) enum Waiting {
     Sync(&'static Location<'static>),
     /// One of these phases.
     Phases(Vec<PhaseWait>),
-    /// Its next turn.
-    Turn,
+    /// Its next turn, having tested these mbarriers in vain.
+    Turn(Vec<u32>),
 }
 
 /// A warp of a block that is being simulated.
@@ -159,7 +161,7 @@ impl Progress {
     /// Whether the warp can go on.
     fn is_ready(&self, barriers: &Barriers) -> bool {
         match self {
-            Progress::Waiting(Waiting::Turn) => true,
+            Progress::Waiting(Waiting::Turn(_)) => true,
             Progress::Waiting(Waiting::Phases(waits)) => waits.iter().any(|wait| barriers.is_settled(wait)),
             Progress::Waiting(Waiting::Sync(_)) | Progress::Ended => false,
         }
@@ -189,6 +191,7 @@ pub(in crate::sim) fn run(
         findings,
         order,
         barriers: RefCell::default(),
+        bulk: RefCell::default(),
         global: RefCell::default(),
         results: RefCell::default(),
         slices: RefCell::default(),
@@ -220,6 +223,9 @@ pub(in crate::sim) fn run(
     let random =
         fastrand::Rng::with_seed(seed ^ (u64::from(index.x) << 32 | u64::from(index.y) << 16 | u64::from(index.z)));
     let ran = take_turns(&state, &mut warps, random, patience);
+    if ran.is_ok() {
+        bulk::end(&state);
+    }
     // Warps that have not ended are unwound, and what they hold is dropped, as part of the block.
     let ended_by = ran.as_ref().err().map(|stopped| {
         let place = stopped.place.as_ref().map_or(String::new(), |place| format!("\n  --> {place}"));
@@ -260,10 +266,15 @@ fn take_turns(
     mut random: fastrand::Rng,
     patience: u64,
 ) -> Result<(), Box<Stopped>> {
-    let mut progress: Vec<_> = warps.iter().map(|_| Progress::Waiting(Waiting::Turn)).collect();
+    let mut progress: Vec<_> = warps.iter().map(|_| Progress::Waiting(Waiting::Turn(Vec::new()))).collect();
     loop {
         let is_ready = |&warp: &usize| progress[warp].is_ready(&state.barriers.borrow());
         let ready: Vec<usize> = (0..warps.len()).filter(is_ready).collect();
+        let goes_on =
+            |&warp: &usize| !matches!(&progress[warp], Progress::Waiting(Waiting::Turn(tested)) if !tested.is_empty());
+        if !ready.iter().any(goes_on) && land_awaited(state, &progress, &mut random)? {
+            continue;
+        }
         if let Some(&warp) = random.choice(&ready) {
             state.running.set(warp);
             begin_turn(patience);
@@ -301,9 +312,26 @@ fn take_turns(
                 recorder.borrow_mut().pass_barrier();
             }
             state.order.sync_block();
-            progress.fill_with(|| Progress::Waiting(Waiting::Turn));
+            progress.fill_with(|| Progress::Waiting(Waiting::Turn(Vec::new())));
         }
     }
+}
+
+/// Lets a copy land that a warp waits for, if there is one.
+fn land_awaited(state: &BlockState, progress: &[Progress], random: &mut fastrand::Rng) -> Result<bool, Box<Stopped>> {
+    let awaited: Vec<u32> = progress
+        .iter()
+        .flat_map(|progress| match progress {
+            Progress::Waiting(Waiting::Phases(waits)) => waits.iter().map(|wait| wait.address).collect(),
+            Progress::Waiting(Waiting::Turn(tested)) => tested.clone(),
+            Progress::Waiting(Waiting::Sync(_)) | Progress::Ended => Vec::new(),
+        })
+        .collect();
+    bulk::land_one(state, &awaited, |count| random.usize(..count)).map_err(|wrong| {
+        let (misuse, started) = *wrong;
+        let (warp, lane) = (Some(started.agent), started.lane());
+        Box::new(Stopped { misuse, place: Some(started.location.into()), warp, lane })
+    })
 }
 
 /// No warp can go on, and not all have ended.
@@ -320,7 +348,7 @@ fn deadlock(progress: &[Progress], barriers: &Barriers) -> Stopped {
                 let awaited = Awaited::Barrier { address: wait.address, phase, arrivals, bytes };
                 WaitingWarp { warp, place: wait.location.into(), awaited }
             })),
-            Progress::Waiting(Waiting::Turn) | Progress::Ended => ended.push(warp),
+            Progress::Waiting(Waiting::Turn(_)) | Progress::Ended => ended.push(warp),
         }
     }
     let place = waiting.first().map(|waiting: &WaitingWarp| waiting.place.clone());

@@ -44,8 +44,8 @@ pub(in crate::sim) enum Pause {
     Collective(Arrival),
     /// It waits for a phase of an mbarrier.
     Phase(PhaseWait),
-    /// It lets others go on.
-    Turn,
+    /// It has tested the mbarrier here, and lets others go on.
+    Test(u32),
 }
 
 /// A lane has come to a collective.
@@ -96,7 +96,7 @@ pub(crate) fn run_lanes(warp: WarpOfBlock<'_>, body: &dyn Fn(usize)) {
         }
         let collective = |(runner, pause)| match pause {
             Pause::Collective(arrival) => Some((runner, arrival)),
-            Pause::Phase(_) | Pause::Turn => None,
+            Pause::Phase(_) | Pause::Test(_) => None,
         };
         let (runners, arrivals): (Vec<_>, Vec<_>) = waiting.into_iter().filter_map(collective).unzip();
         let lanes = runners.into_iter().zip(meet(warp, arrivals));
@@ -129,13 +129,19 @@ fn enter(lane: usize, yielder: &Yielder<Registers, Pause>) {
 
 /// Waits with the lanes that wait by themselves, and lets those go on that can.
 fn wait_in_lanes(warp: WarpOfBlock<'_>, paused: Vec<(Runner, Pause)>, outside: Option<usize>) -> Vec<(Runner, Pause)> {
-    let phases = paused.iter().filter_map(|(_, pause)| if let Pause::Phase(wait) = pause { Some(*wait) } else { None });
-    let has_turn = paused.iter().any(|(_, pause)| matches!(pause, Pause::Turn));
-    warp.suspend(if has_turn { Waiting::Turn } else { Waiting::Phases(phases.collect()) });
+    let (mut phases, mut tested) = (Vec::new(), Vec::new());
+    for (_, pause) in &paused {
+        match pause {
+            Pause::Collective(_) => {}
+            Pause::Phase(wait) => phases.push(*wait),
+            Pause::Test(address) => tested.push(*address),
+        }
+    }
+    warp.suspend(if tested.is_empty() { Waiting::Phases(phases) } else { Waiting::Turn(tested) });
     let goes_on = |pause: &Pause| match pause {
         Pause::Collective(_) => false,
         Pause::Phase(wait) => with_block(|block| block.barriers.borrow().is_settled(wait)),
-        Pause::Turn => true,
+        Pause::Test(_) => true,
     };
     let step =
         |(runner, pause)| if goes_on(&pause) { resume(runner, outside, Box::new(())) } else { Some((runner, pause)) };
@@ -197,10 +203,10 @@ pub(in crate::sim) fn collective<I: 'static, O: bytemuck::Zeroable + Copy + 'sta
 }
 
 /// The running lane does not go on before its warp's next turn, or before the phase that it waits for is over.
-pub(in crate::sim) fn pause(site: Site, form: &'static str, wait: Option<PhaseWait>) {
+pub(in crate::sim) fn pause(site: Site, form: &'static str, pause: Pause) {
     let Some(lane) = current_lane() else { fail(site, Misuse::RawAtWarpScope { form }) };
     // SAFETY: as in `collective`.
     let yielder = unsafe { &*YIELDER.get() };
-    yielder.suspend(wait.map_or(Pause::Turn, Pause::Phase));
+    yielder.suspend(pause);
     enter(lane, yielder);
 }

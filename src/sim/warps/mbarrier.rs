@@ -1,11 +1,13 @@
 //! mbarriers: what has arrived at each, and who waits for which phase.
 
 use crate::sim::findings::{BarrierMisuse, Memory, Misuse};
-use crate::sim::memory::order::{Known, executing};
+pub(crate) use crate::sim::memory::order::Space;
+use crate::sim::memory::order::{Known, asynchronous, executing};
+use crate::sim::memory::race::Access;
 use crate::sim::record::note_lane;
 use crate::sim::warps::block::{BlockState, Waiting, WarpOfBlock};
 use crate::sim::warps::context::{current_lane, fail, with_block};
-use crate::sim::warps::lanes::pause;
+use crate::sim::warps::lanes::{Pause, pause};
 use crate::sim::warps::polling::note_access;
 use crate::site::Site;
 use core::panic::Location;
@@ -25,6 +27,8 @@ const VAIN_TESTS: u64 = 1 << 16;
 #[derive(Default)]
 pub(in crate::sim) struct Barriers {
     live: BTreeMap<u32, Barrier>,
+    /// How many there have been.
+    made: usize,
     /// Tests since something has happened to a barrier.
     vain_tests: u64,
 }
@@ -43,6 +47,10 @@ pub(in crate::sim) struct Barrier {
     told: Known,
     /// What all told who arrived in the phases before.
     over: Known,
+    /// Whether a fence of its own is behind its initialisation.
+    is_fenced: bool,
+    /// What comes asynchronously counts as done by this agent.
+    agent: usize,
 }
 
 /// A phase that is waited for.
@@ -188,8 +196,11 @@ pub(crate) fn init(site: Site, form: &'static str, address: u32, count: u32) {
         if barriers.live.contains_key(&address) {
             return misuse(BarrierMisuse::InitialisedAgain);
         }
+        let agent = asynchronous(barriers.made);
+        barriers.made += 1;
         let (told, over) = (Known::default(), Known::default());
-        barriers.live.insert(address, Barrier { count, pending: count, bytes: 0, phase: 0, told, over });
+        let barrier = Barrier { count, pending: count, bytes: 0, phase: 0, told, over, is_fenced: false, agent };
+        barriers.live.insert(address, barrier);
         Ok(())
     });
     made.unwrap_or_else(|misuse| fail(site, misuse));
@@ -258,7 +269,7 @@ pub(crate) fn wait(warp: WarpOfBlock<'_>, site: Site, form: &'static str, addres
 pub(crate) fn wait_in_lane(site: Site, form: &'static str, address: u32, phase: Phase) -> bool {
     let wait = PhaseWait { address, phase, location: site.location };
     while !std::thread::panicking() && !look(site, form, wait) {
-        pause(site, form, Some(wait));
+        pause(site, form, Pause::Phase(wait));
     }
     true
 }
@@ -275,7 +286,54 @@ pub(crate) fn test_in_lane(site: Site, form: &'static str, address: u32, phase: 
             fail(site, Misuse::Polling { memory: Memory::Shared { address } });
         }
         with_block(|block| block.barriers.borrow_mut().vain_tests = vain + 1);
-        pause(site, form, None);
+        pause(site, form, Pause::Test(address));
     }
     over
+}
+
+/// A bulk copy that is to tell a barrier starts. Returns the barrier's phase.
+pub(in crate::sim) fn phase_for_copy(block: &BlockState, by: Access, address: u32) -> Result<u32, Misuse> {
+    block.shared.use_barrier(by, address)?;
+    let barriers = block.barriers.borrow();
+    let barrier = barriers.live.get(&address);
+    let barrier = barrier.ok_or(Misuse::Barrier { address, misuse: BarrierMisuse::Uninitialised })?;
+    if !barrier.is_fenced && !block.shared.is_barrier_fenced(by, address) {
+        return Err(Misuse::Barrier { address, misuse: BarrierMisuse::Unfenced });
+    }
+    Ok(barrier.phase)
+}
+
+/// A bulk copy has brought bytes: `land(agent, tick)` puts them to memory, as done by this agent. Returns whether that ended the phase.
+pub(in crate::sim) fn receive_copy(
+    block: &BlockState,
+    address: u32,
+    bytes: u32,
+    land: impl FnOnce(usize, u32),
+) -> Result<bool, Misuse> {
+    let mut barriers = block.barriers.borrow_mut();
+    barriers.vain_tests = 0;
+    let misuse = |misuse| Misuse::Barrier { address, misuse };
+    let barrier = barriers.live.get_mut(&address).ok_or(misuse(BarrierMisuse::Uninitialised))?;
+    let (agent, phase) = (barrier.agent, barrier.phase);
+    let tick = phase.wrapping_add(1);
+    land(agent, tick);
+    barrier.told.pass_asynchronously(agent, tick);
+    barrier.receive(bytes).map_err(misuse)?;
+    Ok(barrier.phase != phase)
+}
+
+/// `fence.mbarrier_init`.
+pub(crate) fn fence_init(site: Site, form: &'static str) {
+    if !std::thread::panicking() {
+        note_lane(site, form);
+        with_block(|block| block.barriers.borrow_mut().live.values_mut().for_each(|barrier| barrier.is_fenced = true));
+    }
+}
+
+/// `fence.proxy.async`, of these kinds of memory.
+pub(crate) fn fence_proxy(site: Site, form: &'static str, of: &[Space]) {
+    if !std::thread::panicking() {
+        note_lane(site, form);
+        with_block(|block| block.order.fence(block.running(), executing(current_lane()), of));
+    }
 }

@@ -110,8 +110,9 @@ mod tests {
     fn elements_of_one_byte() -> Simulated {
         let recordings = read_all::<Recording>("tests/recorded").unwrap();
         let checks = recordings.iter().flat_map(|(_, recording)| &recording.records).map(|record| &record.check);
-        let outcomes: Vec<_> =
-            checks.map(|check| serde_json::json!({"name": check, "status": "passed", "element": 1})).collect();
+        let outcomes: Vec<_> = checks
+            .map(|check| serde_json::json!({"name": check, "status": "passed", "element": 1, "awaits_hardware": false}))
+            .collect();
         serde_json::from_value(serde_json::json!({ "outcomes": outcomes })).unwrap()
     }
 

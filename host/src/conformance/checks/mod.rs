@@ -1,12 +1,15 @@
 //! What is checked: one file a family.
 
 mod barriers;
+mod bulk;
 mod copies;
 mod fragments;
 mod matrices;
 mod multiply;
 mod multiply_sparse;
 mod products;
+mod reductions;
+mod tensors;
 
 use super::Buffers;
 use super::data::Rng;
@@ -54,6 +57,9 @@ pub fn all<D: Device + 'static>() -> Vec<Check<D>> {
         fragments::checks(),
         copies::checks(),
         barriers::checks(),
+        bulk::checks(),
+        reductions::checks(),
+        tensors::checks(),
         products::checks(),
     ];
     families.into_iter().flatten().collect()

@@ -1,0 +1,112 @@
+//! Reductions by bulk copies.
+
+use super::{Check, upload};
+use crate::conformance::data::Rng;
+use crate::conformance::{bytes, elements};
+use bytemuck::Pod;
+use half::{bf16, f16};
+use ptx_matrix::forms::Needs;
+use ptx_matrix::launch::Device;
+use ptx_matrix_kernels::bulk::{self as kernels, REDUCED};
+use rand::RngExt;
+use std::borrow::{Borrow, BorrowMut};
+use std::iter::zip;
+
+/// Elements of the output.
+const OUTPUT: usize = REDUCED + 512;
+
+type Launch<D, T> = fn(
+    &D,
+    &<D as Device>::Buffer<T>,
+    u32,
+    &mut <D as Device>::Buffer<T>,
+) -> Result<<D as Device>::Report, <D as Device>::Error>;
+
+/// Input: the source; the output as it is before; where in it the reduction begins, a multiple of 16 bytes.
+fn reduction<D: Device + 'static, T: Pod>(
+    form: &str,
+    draw: fn(&mut Rng) -> T,
+    reduce: fn(T, T) -> T,
+    launch: Launch<D, T>,
+) -> Check<D> {
+    Check {
+        name: format!("cp.reduce.async.bulk.global.shared::cta.bulk_group.{form}"),
+        needs: Needs::at_least(90),
+        arithmetic: None,
+        rounds: 8,
+        element: size_of::<T>(),
+        inputs: Box::new(move |rng| {
+            let mut draw = |count| (0..count).map(|_| draw(rng)).collect::<Vec<T>>();
+            let (source, out) = (bytes(&draw(REDUCED)), bytes(&draw(OUTPUT)));
+            let per_unit = 16 / size_of::<T>();
+            vec![source, out, bytes(&[(rng.random_range(0..=(OUTPUT - REDUCED) / per_unit) * per_unit) as u32])]
+        }),
+        run: Box::new(move |device, inputs| {
+            let source = upload::<D, T>(device, &inputs[0])?;
+            let mut out = upload::<D, T>(device, &inputs[1])?;
+            launch(device, source.borrow(), elements::<u32>(&inputs[2])[0], out.borrow_mut())?;
+            Ok(bytes(&device.download(out.borrow())?))
+        }),
+        reference: Box::new(move |inputs| {
+            let (source, mut out) = (elements::<T>(&inputs[0]), elements::<T>(&inputs[1]));
+            let to = elements::<u32>(&inputs[2])[0] as usize;
+            zip(&mut out[to..], source).for_each(|(out, value)| *out = reduce(*out, value));
+            bytes(&out)
+        }),
+    }
+}
+
+/// Numbers of which some are equal, and some small.
+fn integer(rng: &mut Rng) -> u64 {
+    match rng.random_range(0..4) {
+        0 => rng.random_range(0..4),
+        1 => u64::MAX - rng.random_range(0..4),
+        _ => rng.random(),
+    }
+}
+
+/// Numbers whose sums are rounded, and are normal: what becomes of others, and of what is not a number, is not said of all.
+fn float(rng: &mut Rng) -> f64 {
+    let magnitude = rng.random_range(1.0..2.0) * 2f64.powi(rng.random_range(-3..4));
+    if rng.random() { magnitude } else { -magnitude }
+}
+
+/// The checks: the form, its kernel, its elements, how one is drawn, and what becomes of one (`m`, by `v`).
+macro_rules! reductions {
+    ($device:ident; $($form:literal $kernel:ident $element:ty: $draw:expr, |$m:ident, $v:ident| $reduced:expr;)*) => {
+        vec![$(reduction::<$device, $element>(
+            $form, $draw, |$m, $v| $reduced, |d, s, t, o| kernels::$kernel::launch(d, 1, s, t, o))),*]
+    };
+}
+
+pub fn checks<D: Device + 'static>() -> Vec<Check<D>> {
+    reductions! { D;
+        "add.u32" bulk_add_u32 u32: |rng| integer(rng) as u32, |m, v| m.wrapping_add(v);
+        "add.s32" bulk_add_s32 i32: |rng| integer(rng) as i32, |m, v| m.wrapping_add(v);
+        "add.u64" bulk_add_u64 u64: integer, |m, v| m.wrapping_add(v);
+        "add.noftz.f16" bulk_add_f16 f16: |rng| f16::from_f64(float(rng)), |m, v| f16::from_f64(m.to_f64() + v.to_f64());
+        "add.noftz.bf16" bulk_add_bf16 bf16: |rng| bf16::from_f64(float(rng)), |m, v| bf16::from_f64(m.to_f64() + v.to_f64());
+        "add.f32" bulk_add_f32 f32: |rng| float(rng) as f32, |m, v| m + v;
+        "add.f64" bulk_add_f64 f64: float, |m, v| m + v;
+        "min.u32" bulk_min_u32 u32: |rng| integer(rng) as u32, |m, v| m.min(v);
+        "min.s32" bulk_min_s32 i32: |rng| integer(rng) as i32, |m, v| m.min(v);
+        "min.u64" bulk_min_u64 u64: integer, |m, v| m.min(v);
+        "min.s64" bulk_min_s64 i64: |rng| integer(rng) as i64, |m, v| m.min(v);
+        "min.f16" bulk_min_f16 f16: |rng| f16::from_f64(float(rng)), |m, v| if v < m { v } else { m };
+        "min.bf16" bulk_min_bf16 bf16: |rng| bf16::from_f64(float(rng)), |m, v| if v < m { v } else { m };
+        "max.u32" bulk_max_u32 u32: |rng| integer(rng) as u32, |m, v| m.max(v);
+        "max.s32" bulk_max_s32 i32: |rng| integer(rng) as i32, |m, v| m.max(v);
+        "max.u64" bulk_max_u64 u64: integer, |m, v| m.max(v);
+        "max.s64" bulk_max_s64 i64: |rng| integer(rng) as i64, |m, v| m.max(v);
+        "max.f16" bulk_max_f16 f16: |rng| f16::from_f64(float(rng)), |m, v| if v > m { v } else { m };
+        "max.bf16" bulk_max_bf16 bf16: |rng| bf16::from_f64(float(rng)), |m, v| if v > m { v } else { m };
+        "inc.u32" bulk_inc_u32 u32: |rng| integer(rng) as u32, |m, v| if m >= v { 0 } else { m + 1 };
+        "dec.u32" bulk_dec_u32 u32: |rng| integer(rng) as u32, |m, v| if m == 0 || m > v { v } else { m - 1 };
+        "and.b32" bulk_and_b32 u32: |rng| integer(rng) as u32, |m, v| m & v;
+        "and.b64" bulk_and_b64 u64: integer, |m, v| m & v;
+        "or.b32" bulk_or_b32 u32: |rng| integer(rng) as u32, |m, v| m | v;
+        "or.b64" bulk_or_b64 u64: integer, |m, v| m | v;
+        "xor.b32" bulk_xor_b32 u32: |rng| integer(rng) as u32, |m, v| m ^ v;
+        "xor.b64" bulk_xor_b64 u64: integer, |m, v| m ^ v;
+    }
+}

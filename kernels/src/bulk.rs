@@ -1,0 +1,163 @@
+//! Bulk copies: a tile from anywhere to anywhere, a matrix through stages, and reductions.
+
+use ptx_matrix::*;
+
+/// The tile that is copied.
+pub type Tile = SharedTile<u16, 8, 64>;
+
+/// Copies a tile from the source to element `to` of the output, and, element by element and the lines in reverse, to its beginning.
+#[kernel(threads = 64, target = "sm_90")]
+pub fn bulk_copy(
+    block: &Block,
+    #[shared] tile: Tile,
+    #[shared] full: BarrierMemory,
+    source: Global<u16>,
+    from: u32,
+    to: u32,
+    out: GlobalMut<u16>,
+) {
+    let full = full.init(block, 1);
+    let warp = block.warp();
+    if warp.index() == 0 {
+        warp.elect(|lane| {
+            source.prefetch_bulk(lane, from as usize, 8 * 64);
+            full.arrive_expecting(lane, Tile::BULK_BYTES);
+            tile.load_bulk(lane, source, from as usize, full);
+        });
+    }
+    full.wait(warp, Phase::FIRST);
+    tile.for_each(block, |row, col, value| out.set((7 - row) * 64 + col, value));
+    if warp.index() == 1 {
+        // What a bulk copy wrote, another sees without a fence.
+        warp.elect(|lane| {
+            tile.store_bulk(lane, out, to as usize);
+            BulkGroup::commit(lane);
+            BulkGroup::wait::<0>(lane);
+        });
+    }
+}
+
+/// Stages of the way in.
+const STAGES: usize = 3;
+/// Elements of a stage.
+pub const STEP: usize = 16 * 32;
+
+/// Squares numbers, `STEP` at a time: one warp has them loaded, three warps square every third step, and have it stored, while the next is on
+/// its way.
+#[kernel(threads = 128, target = "sm_90")]
+pub fn bulk_stages(
+    block: &Block,
+    #[shared] stages: SharedRing<SharedTile<u32, 16, 32>, STAGES>,
+    #[shared] results: SharedRing<SharedTile<u32, 16, 32>, 3>,
+    #[shared] (full, empty): (SharedRing<BarrierMemory, STAGES>, SharedRing<BarrierMemory, STAGES>),
+    a: Global<u32>,
+    out: GlobalMut<u32>,
+) {
+    let (full, empty) = (full.init(block, 1), empty.init(block, 32));
+    let (warp, number) = (block.warp(), block.warp().index());
+    let mut turn = Turn::FIRST;
+    for step in 0..a.len() / STEP {
+        let (stage, full, empty) = (stages.stage(turn.index()), full.stage(turn.index()), empty.stage(turn.index()));
+        if number == 3 {
+            empty.wait(warp, turn.phase_before());
+            warp.elect(|lane| {
+                full.arrive_expecting(lane, SharedTile::<u32, 16, 32>::BULK_BYTES);
+                stage.load_bulk(lane, a, step * STEP, full);
+            });
+        } else if step % 3 == number {
+            full.wait(warp, turn.phase());
+            let result = results.part(number);
+            warp.elect(|lane| BulkGroup::wait_read::<0>(lane));
+            warp.sync();
+            warp.each(|lane| {
+                for row in 0..16 {
+                    // From another lane's column to this lane's.
+                    let number = stage.get(lane, (row, lane.id() ^ 5));
+                    result.set((row, lane.id()), number.wrapping_mul(number));
+                }
+                empty.arrive(lane);
+            });
+            warp.fence_for_bulk();
+            warp.sync();
+            warp.elect(|lane| {
+                result.store_bulk(lane, out, step * STEP);
+                BulkGroup::commit(lane);
+            });
+        }
+        turn = turn.next();
+    }
+    warp.elect(|lane| BulkGroup::wait_read::<0>(lane));
+}
+
+/// Elements that a reduction is of.
+pub const REDUCED: usize = 8 * 32;
+
+/// Reduces elements of the output, from `to` on, by those of the source.
+#[inline(always)]
+fn reduce<T: Element, R: reduction::Reduction<T> + LaneCapture>(
+    block: &Block,
+    tile: SharedTile<T, 8, 32>,
+    reduction: R,
+    source: Global<T>,
+    to: u32,
+    out: GlobalMut<T>,
+) where
+    SharedTile<T, 8, 32>: target::BuiltFor<target::AtLeast<90>>,
+{
+    let warp = block.warp();
+    tile.fill(warp, |row, col| source.get(row * 32 + col));
+    warp.fence_for_bulk();
+    warp.sync();
+    warp.elect(|lane| {
+        tile.reduce_bulk(lane, reduction, out, to as usize);
+        BulkGroup::commit(lane);
+        BulkGroup::wait::<0>(lane);
+    });
+}
+
+/// The kernels: their names, elements, and reductions.
+macro_rules! reductions {
+    ($($name:ident $element:ty, $reduction:ident;)*) => {$(
+        /// Reduces elements of the output, from `to` on, by those of the source.
+        #[kernel(threads = 32, target = "sm_90")]
+        pub fn $name(
+            block: &Block,
+            #[shared] tile: SharedTile<$element, 8, 32>,
+            source: Global<$element>,
+            to: u32,
+            out: GlobalMut<$element>,
+        ) {
+            reduce(block, tile, reduction::$reduction, source, to, out);
+        }
+    )*};
+}
+
+reductions! {
+    bulk_add_u32 u32, Add;
+    bulk_add_s32 i32, Add;
+    bulk_add_u64 u64, Add;
+    bulk_add_f16 f16, Add;
+    bulk_add_bf16 bf16, Add;
+    bulk_add_f32 f32, Add;
+    bulk_add_f64 f64, Add;
+    bulk_min_u32 u32, Min;
+    bulk_min_s32 i32, Min;
+    bulk_min_u64 u64, Min;
+    bulk_min_s64 i64, Min;
+    bulk_min_f16 f16, Min;
+    bulk_min_bf16 bf16, Min;
+    bulk_max_u32 u32, Max;
+    bulk_max_s32 i32, Max;
+    bulk_max_u64 u64, Max;
+    bulk_max_s64 i64, Max;
+    bulk_max_f16 f16, Max;
+    bulk_max_bf16 bf16, Max;
+    bulk_inc_u32 u32, Inc;
+    bulk_dec_u32 u32, Dec;
+    bulk_and_b32 u32, And;
+    bulk_and_b64 u64, And;
+    bulk_or_b32 u32, Or;
+    bulk_or_b64 u64, Or;
+    bulk_xor_b32 u32, Xor;
+    bulk_xor_b64 u64, Xor;
+}

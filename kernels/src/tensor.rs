@@ -1,0 +1,144 @@
+//! Copies of boxes of tensors, of each rank and swizzle: in, looked at, and out.
+
+use ptx_matrix::target::{AtLeast, BuiltFor};
+use ptx_matrix::*;
+
+/// A tile for each swizzle.
+pub type Plain = SharedTile<u16, 8, 40, Unswizzled128>;
+/// Of 32 bytes.
+pub type Of32 = SharedTile<u32, 24, 8, Swizzle32>;
+/// Of 64 bytes, column-major.
+pub type Of64 = SharedTile<u16, 32, 24, Swizzle64, ColMajor>;
+/// Of 128 bytes.
+pub type Of128 = SharedTile<u16, 24, 64, Swizzle128>;
+/// One line.
+pub type Line = SharedTile<u32, 1, 96, Unswizzled128>;
+
+/// Loads the box at the first coordinates, writes its elements to the output, row by row, and stores it at the coordinates behind those.
+#[inline(always)]
+fn copy<T: Element, const ROWS: usize, const COLS: usize, S: TensorSwizzle, O: Order, const RANK: usize>(
+    block: &Block,
+    tile: SharedTile<T, ROWS, COLS, S, O>,
+    full: BarrierMemory,
+    from: TensorMap<SharedTile<T, ROWS, COLS, S, O>, RANK>,
+    to: TensorMapMut<SharedTile<T, ROWS, COLS, S, O>, RANK>,
+    at: Global<i32>,
+    out: GlobalMut<T>,
+) where
+    [i32; RANK]: BoxAt,
+    BarrierMemory: BuiltFor<AtLeast<90>>,
+{
+    let full = full.init(block, 1);
+    let warp = block.warp();
+    if warp.index() == 0 {
+        warp.elect(|lane| {
+            from.prefetch(lane);
+            to.prefetch(lane);
+            let at = core::array::from_fn(|dimension| at.get(dimension));
+            from.prefetch_box(lane, at);
+            full.arrive_expecting(lane, SharedTile::<T, ROWS, COLS, S, O>::BOX_BYTES);
+            tile.load_box(lane, from, at, full);
+        });
+    }
+    full.wait(warp, Phase::FIRST);
+    tile.for_each(block, |row, col, value| out.set(row * COLS + col, value));
+    if warp.index() == 1 {
+        warp.elect(|lane| {
+            tile.store_box(lane, to, core::array::from_fn(|dimension| at.get(RANK + dimension)));
+            BulkGroup::commit(lane);
+            BulkGroup::wait_read::<0>(lane);
+        });
+    }
+}
+
+/// Kernels that copy: their names, tiles, ranks.
+macro_rules! copies {
+    ($($name:ident $tile:ty, $rank:literal;)*) => {$(
+        /// Loads the box at the first coordinates, writes its elements to the output, row by row, and stores it at the coordinates behind
+        /// those.
+        #[kernel(threads = 64, target = "sm_90")]
+        pub fn $name(
+            block: &Block,
+            #[shared] tile: $tile,
+            #[shared] full: BarrierMemory,
+            from: TensorMap<$tile, $rank>,
+            to: TensorMapMut<$tile, $rank>,
+            at: Global<i32>,
+            out: GlobalMut<<$tile as BoxTile>::Element>,
+        ) {
+            copy(block, tile, full, from, to, at, out);
+        }
+    )*};
+}
+
+copies! {
+    tensor_1d Line, 1;
+    tensor_2d Plain, 2;
+    tensor_2d_swizzle_32 Of32, 2;
+    tensor_2d_swizzle_64 Of64, 2;
+    tensor_2d_swizzle_128 Of128, 2;
+    tensor_3d Of128, 3;
+    tensor_4d Of64, 4;
+    tensor_5d Of32, 5;
+}
+
+/// Reduces the box at these coordinates by the source's elements.
+#[inline(always)]
+fn reduce<T: Element, R, const ROWS: usize, const COLS: usize, S: TensorSwizzle, const RANK: usize>(
+    block: &Block,
+    tile: SharedTile<T, ROWS, COLS, S>,
+    reduction: R,
+    source: Global<T>,
+    at: Global<i32>,
+    out: TensorMapMut<SharedTile<T, ROWS, COLS, S>, RANK>,
+) where
+    R: reduction::Reduction<T> + reduction::Operates + LaneCapture,
+    [i32; RANK]: BoxAt,
+    BarrierMemory: BuiltFor<AtLeast<90>>,
+{
+    let warp = block.warp();
+    tile.fill(warp, |row, col| source.get(row * COLS + col));
+    warp.fence_for_bulk();
+    warp.sync();
+    warp.elect(|lane| {
+        tile.reduce_box(lane, reduction, out, core::array::from_fn(|dimension| at.get(dimension)));
+        BulkGroup::commit(lane);
+        BulkGroup::wait::<0>(lane);
+    });
+}
+
+/// As `Of32`, of other elements.
+pub type Reduced<T> = SharedTile<T, 24, 8, Swizzle32>;
+
+/// Kernels that reduce: their names, reductions, tiles, ranks.
+macro_rules! reductions {
+    ($($name:ident $reduction:ident $tile:ty, $rank:literal;)*) => {$(
+        /// Reduces the box at these coordinates by the source's elements.
+        #[kernel(threads = 32, target = "sm_90")]
+        pub fn $name(
+            block: &Block,
+            #[shared] tile: $tile,
+            source: Global<<$tile as BoxTile>::Element>,
+            at: Global<i32>,
+            out: TensorMapMut<$tile, $rank>,
+        ) {
+            reduce(block, tile, reduction::$reduction, source, at, out);
+        }
+    )*};
+}
+
+reductions! {
+    tensor_add_1d Add Line, 1;
+    tensor_add_2d Add Of32, 2;
+    tensor_add_3d Add Of32, 3;
+    tensor_add_4d Add Of32, 4;
+    tensor_add_5d Add Of32, 5;
+    tensor_add_f32 Add Reduced<f32>, 2;
+    tensor_min Min Reduced<i32>, 2;
+    tensor_max Max Reduced<i32>, 2;
+    tensor_inc Inc Of32, 2;
+    tensor_dec Dec Of32, 2;
+    tensor_and And Of32, 2;
+    tensor_or Or Of32, 2;
+    tensor_xor Xor Of32, 2;
+}

@@ -1,0 +1,130 @@
+//! Copies of a box of a tensor (PTX ISA 9.7.9.27): as `cp.async.bulk`, from and to where a tensor map and coordinates say, innermost
+//! first. What of a box is beyond the tensor is zero in shared memory, and left alone in global memory. sm_90, PTX 8.0 (to `.shared::cta`, 8.6).
+
+#[cfg(not(target_arch = "nvptx64"))]
+use crate::sim::tensor as sim;
+#[cfg(not(target_arch = "nvptx64"))]
+use crate::site::Site;
+#[cfg(target_arch = "nvptx64")]
+use core::arch::asm;
+
+/// One rank: how many dimensions, their number, their coordinates as names, in PTX's braces, and by index.
+macro_rules! rank {
+    ($rank:literal $dims:literal $braces:literal: $($c:ident $index:literal)*) => {
+        rank!(@load ${concat(cp_async_bulk_tensor_, $dims, _shared_cluster_global_tile_mbarrier_complete_tx_bytes)}
+            (concat!("cp.async.bulk.tensor.", $dims, ".shared::cluster.global.tile.mbarrier::complete_tx::bytes"))
+            $rank $braces: $($c $index)*);
+        rank!(@load ${concat(cp_async_bulk_tensor_, $dims, _shared_cta_global_tile_mbarrier_complete_tx_bytes)}
+            (concat!("cp.async.bulk.tensor.", $dims, ".shared::cta.global.tile.mbarrier::complete_tx::bytes"))
+            $rank $braces: $($c $index)*);
+        rank!(@store ${concat(cp_async_bulk_tensor_, $dims, _global_shared_cta_tile_bulk_group)}
+            (concat!("cp.async.bulk.tensor.", $dims, ".global.shared::cta.tile.bulk_group")) None
+            "the box becomes what is in shared memory" $rank $braces: $($c $index)*);
+        rank!(@prefetch ${concat(cp_async_bulk_prefetch_tensor_, $dims, _L2_global_tile)}
+            (concat!("cp.async.bulk.prefetch.tensor.", $dims, ".L2.global.tile")) $rank $braces: $($c $index)*);
+        rank!(@reductions $dims $rank $braces [$($c $index)*]:
+            add Add, min Min, max Max, inc Inc, dec Dec, and And, or Or, xor Xor);
+    };
+    (@reductions $dims:literal $rank:literal $braces:literal $cs:tt: $($operation:ident $simulated:ident),*) => {
+        $(rank!(@reduction $dims $rank $braces $cs $operation $simulated);)*
+    };
+    (@reduction $dims:literal $rank:literal $braces:literal [$($c:ident $index:literal)*] $operation:ident $simulated:ident) => {
+        rank!(@store ${concat(cp_reduce_async_bulk_tensor_, $dims, _global_shared_cta_, $operation, _tile_bulk_group)}
+            (concat!("cp.reduce.async.bulk.tensor.", $dims, ".global.shared::cta.", stringify!($operation), ".tile.bulk_group"))
+            (Some(sim::Operation::$simulated))
+            "each element of the box becomes this of itself and of the one in shared memory" $rank $braces: $($c $index)*);
+    };
+    (@load $name:ident ($ptx:expr) $rank:literal $braces:literal: $($c:ident $index:literal)*) => {
+        #[doc = concat!("`", $ptx, " [to], [map, ", $braces, "], [barrier];`: when the box is there, the barrier's phase lacks its bytes fewer.")]
+        ///
+        /// # Safety
+        /// `map` is that of a tensor map of this rank, which lies in a kernel's parameters, or in constant or global memory. From now until a
+        /// wait for the barrier's phase the tensor is there, and `to` is the address of as many bytes as the box has in the block's shared
+        /// memory that nobody else touches, a multiple of 128, or, for the swizzles of 32, 64 and 128 bytes, of 256, 512 and 1024. `barrier` is
+        /// that of an mbarrier.
+        #[inline(always)]
+        #[track_caller]
+        pub unsafe fn $name(to: u32, map: *const u8, at: [i32; $rank], barrier: u32) {
+            #[cfg(target_arch = "nvptx64")]
+            // SAFETY: the caller's.
+            unsafe {
+                asm!(concat!($ptx, " [{to}], [{map}, {{", $braces, "}}], [{barrier}];"),
+                    to = in(reg32) to, map = in(reg64) map, barrier = in(reg32) barrier, $($c = in(reg32) at[$index],)* options(nostack));
+            }
+            #[cfg(not(target_arch = "nvptx64"))]
+            // SAFETY: the caller's.
+            unsafe {
+                sim::load(Site::here(), $ptx, to, map, &at, barrier);
+            }
+        }
+    };
+    (@store $name:ident ($ptx:expr) $operation:tt $what:literal $rank:literal $braces:literal: $($c:ident $index:literal)*) => {
+        #[doc = concat!("`", $ptx, " [map, ", $braces, "], [from];`: ", $what, ".")]
+        ///
+        /// # Safety
+        /// `map` is that of a tensor map of this rank, which lies in a kernel's parameters, or in constant or global memory; of a reduction, its
+        /// elements have it. From now until a wait for its group the tensor is there, and nobody writes the box's bytes of shared memory from
+        /// `from` on, an address as for a load, or touches the box, but for other reductions.
+        #[inline(always)]
+        #[track_caller]
+        pub unsafe fn $name(map: *const u8, at: [i32; $rank], from: u32) {
+            #[cfg(target_arch = "nvptx64")]
+            // SAFETY: the caller's.
+            unsafe {
+                asm!(concat!($ptx, " [{map}, {{", $braces, "}}], [{from}];"),
+                    map = in(reg64) map, from = in(reg32) from, $($c = in(reg32) at[$index],)* options(nostack));
+            }
+            #[cfg(not(target_arch = "nvptx64"))]
+            // SAFETY: the caller's.
+            unsafe {
+                sim::store(Site::here(), $ptx, map, &at, from, $operation);
+            }
+        }
+    };
+    (@prefetch $name:ident ($ptx:expr) $rank:literal $braces:literal: $($c:ident $index:literal)*) => {
+        #[doc = concat!("`", $ptx, " [map, ", $braces, "];`: the box, to the second-level cache.")]
+        ///
+        /// # Safety
+        /// `map` is that of a tensor map of this rank, which lies in a kernel's parameters, or in constant or global memory; the tensor is there.
+        #[inline(always)]
+        #[track_caller]
+        #[allow(non_snake_case, reason = "PTX's name")]
+        pub unsafe fn $name(map: *const u8, at: [i32; $rank]) {
+            #[cfg(target_arch = "nvptx64")]
+            // SAFETY: the caller's.
+            unsafe {
+                asm!(concat!($ptx, " [{map}, {{", $braces, "}}];"), map = in(reg64) map, $($c = in(reg32) at[$index],)* options(nostack));
+            }
+            #[cfg(not(target_arch = "nvptx64"))]
+            // SAFETY: the caller's.
+            unsafe {
+                sim::prefetch(Site::here(), $ptx, map, &at);
+            }
+        }
+    };
+}
+
+rank!(1 "1d" "{a}": a 0);
+rank!(2 "2d" "{a}, {b}": a 0 b 1);
+rank!(3 "3d" "{a}, {b}, {c}": a 0 b 1 c 2);
+rank!(4 "4d" "{a}, {b}, {c}, {d}": a 0 b 1 c 2 d 3);
+rank!(5 "5d" "{a}, {b}, {c}, {d}, {e}": a 0 b 1 c 2 d 3 e 4);
+
+/// `prefetch.tensormap [map];`: the map itself.
+///
+/// # Safety
+/// `map` is that of a tensor map, which lies in a kernel's parameters, or in constant or global memory.
+#[inline(always)]
+#[track_caller]
+pub unsafe fn prefetch_tensormap(map: *const u8) {
+    #[cfg(target_arch = "nvptx64")]
+    // SAFETY: the caller's.
+    unsafe {
+        asm!("prefetch.tensormap [{map}];", map = in(reg64) map, options(nostack));
+    }
+    #[cfg(not(target_arch = "nvptx64"))]
+    // SAFETY: the caller's.
+    unsafe {
+        sim::prefetch_map(Site::here(), "prefetch.tensormap", map);
+    }
+}

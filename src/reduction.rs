@@ -1,0 +1,72 @@
+//! What a bulk copy can do to the elements that it comes to, instead of replacing them (`cp.reduce.async.bulk`).
+
+use crate::bulk_tensor::Operation;
+use crate::sealed::Sealed;
+use crate::{Element, bf16, f16, raw};
+
+/// A reduction: an element of memory becomes this of itself and of an element of the tile. Which elements have which:
+///
+/// | | elements |
+/// | --- | --- |
+/// | [`Add`] | `u32`, `i32`, `u64`, `f16`, `bf16`, `f32` (subnormal numbers become zeros), `f64` |
+/// | [`Min`], [`Max`] | `u32`, `i32`, `u64`, `i64`, `f16`, `bf16` |
+/// | [`Inc`], [`Dec`] | `u32` |
+/// | [`And`], [`Or`], [`Xor`] | `u32`, `i32`, `u64`, `i64` |
+#[diagnostic::on_unimplemented(
+    message = "a bulk copy cannot reduce `{T}` by `{Self}`",
+    note = "the table of `ptx_matrix::reduction::Reduction` says which elements have which reductions"
+)]
+pub trait Reduction<T: Element>: Sealed + Copy {
+    /// # Safety
+    /// As the raw function.
+    #[doc(hidden)]
+    unsafe fn reduce(to: *mut u8, from: u32, bytes: u32);
+}
+
+/// What a reduction does, whatever it is of.
+pub trait Operates: Sealed + Copy {
+    #[doc(hidden)]
+    const OPERATION: Operation;
+}
+
+/// The operations: their types, and of each element the raw function's end.
+macro_rules! reductions {
+    ($($(#[$doc:meta])* $name:ident $ptx:ident: $($element:ty = $kind:ident),*;)*) => {$(
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy)]
+        pub struct $name;
+        impl Sealed for $name {}
+        impl Operates for $name {
+            const OPERATION: Operation = Operation::$name;
+        }
+        $(
+            impl Reduction<$element> for $name {
+                #[inline(always)]
+                #[track_caller]
+                unsafe fn reduce(to: *mut u8, from: u32, bytes: u32) {
+                    // SAFETY: the caller's.
+                    unsafe { raw::${concat(cp_reduce_async_bulk_global_shared_cta_bulk_group_, $ptx, _, $kind)}(to, from, bytes) }
+                }
+            }
+        )*
+    )*};
+}
+
+reductions! {
+    /// The sum; of integers, modulo their range.
+    Add add: u32 = u32, i32 = s32, u64 = u64, f32 = f32, f64 = f64, f16 = f16, bf16 = bf16;
+    /// The lesser.
+    Min min: u32 = u32, i32 = s32, u64 = u64, i64 = s64, f16 = f16, bf16 = bf16;
+    /// The greater.
+    Max max: u32 = u32, i32 = s32, u64 = u64, i64 = s64, f16 = f16, bf16 = bf16;
+    /// One more, or, if it is as much as the tile's element already, 0.
+    Inc inc: u32 = u32;
+    /// One less, or, if it is 0 or more than the tile's element, that.
+    Dec dec: u32 = u32;
+    /// Bits that are set in both.
+    And and: u32 = b32, i32 = b32, u64 = b64, i64 = b64;
+    /// Bits that are set in either.
+    Or or: u32 = b32, i32 = b32, u64 = b64, i64 = b64;
+    /// Bits that are set in one.
+    Xor xor: u32 = b32, i32 = b32, u64 = b64, i64 = b64;
+}

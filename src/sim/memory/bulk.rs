@@ -1,0 +1,332 @@
+//! Bulk copies: what is on its way to shared memory, and from it.
+//!
+//! A copy to shared memory lands when nobody can go on and somebody waits for its barrier, and no sooner; one from shared
+//! memory reaches global memory when the lane that started it waits for its group, or the block ends.
+
+use crate::sim::findings::{BarrierMisuse, Misuse};
+use crate::sim::memory::global::{ElementOf, check_fenced, land_copy, land_reduction};
+use crate::sim::memory::order::executing;
+use crate::sim::memory::race::{Access, Lanes};
+pub(crate) use crate::sim::memory::reduction::{Kind, Operation, Reduction};
+use crate::sim::memory::slices::{self, Slice};
+use crate::sim::record::{note_copy, note_lane};
+use crate::sim::warps::block::BlockState;
+use crate::sim::warps::context::{current_lane, fail, with_block};
+use crate::sim::warps::mbarrier;
+use crate::sim::warps::polling::note_access;
+use crate::site::Site;
+use std::boxed::Box;
+use std::collections::HashMap;
+use std::ops::Range;
+use std::vec;
+use std::vec::Vec;
+
+/// Addresses and sizes of bulk copies are multiples of this.
+const UNIT: usize = 16;
+
+/// The bulk copies of a block.
+#[derive(Default)]
+pub(in crate::sim) struct BulkCopies {
+    loads: Vec<Load>,
+    stores: Vec<Store>,
+    /// The groups that each lane of each warp has made.
+    groups: HashMap<(usize, usize), usize>,
+}
+
+/// A copy to shared memory that has not landed.
+struct Load {
+    to: u32,
+    bytes: Vec<u8>,
+    barrier: u32,
+    /// The barrier's phase when it was started.
+    phase: u32,
+    started: Access,
+}
+
+/// A copy from shared memory that has not reached global memory.
+struct Store {
+    from: Range<u32>,
+    /// Whether shared memory has been read.
+    read: bool,
+    /// If it does not write the elements, but reduces them.
+    reduction: Option<Reduction>,
+    elements: Vec<Element>,
+    /// The addresses that its elements lie within.
+    within: Range<usize>,
+    lane: usize,
+    /// Which of its lane's groups it is in, or will be.
+    group: usize,
+    started: Access,
+}
+
+/// An element of global memory, and what becomes of it.
+struct Element {
+    address: usize,
+    of: ElementOf,
+    before: [u8; 8],
+    after: [u8; 8],
+    size: usize,
+}
+
+impl Store {
+    fn touches(&self, addresses: &Range<usize>) -> bool {
+        let overlaps = |of: Range<usize>| of.start < addresses.end && addresses.start < of.end;
+        overlaps(self.within.clone()) && self.elements.iter().any(|of| overlaps(of.address..of.address + of.size))
+    }
+
+    /// Its bytes reach global memory.
+    fn land(&self, block: &BlockState, by: Access) {
+        for Element { address, of, before, after, size } in &self.elements {
+            match self.reduction {
+                None => land_copy(block, by, *address, *of, &before[..*size], &after[..*size]),
+                Some(reduction) => land_reduction(block, by, *address, *of, reduction, &after[..*size]),
+            }
+        }
+    }
+}
+
+impl BulkCopies {
+    /// The copy that is on its way to an element, if one is.
+    pub(in crate::sim) fn on_its_way_to(&self, addresses: &Range<usize>) -> Option<Access> {
+        self.stores.iter().find(|store| store.touches(addresses)).map(|store| store.started)
+    }
+}
+
+/// The lane that starts a copy of so many bytes: both sides are aligned, and it is one lane that does.
+fn starting(site: Site, form: &'static str, shared: u32, bytes: u32) -> Option<usize> {
+    if std::thread::panicking() {
+        return None;
+    }
+    note_access(site);
+    let Some(lane) = current_lane() else { fail(site, Misuse::RawAtWarpScope { form }) };
+    if !(shared as usize).is_multiple_of(UNIT) {
+        fail(site, Misuse::SharedMisaligned { access: "copy", address: shared, bytes: UNIT });
+    }
+    if !(bytes as usize).is_multiple_of(UNIT) {
+        fail(site, Misuse::BulkSize { bytes });
+    }
+    Some(lane)
+}
+
+/// What is in global memory when a copy from it starts.
+///
+/// # Safety
+/// The bytes at `from` are there, if it points into a slice of the kernel's.
+pub(in crate::sim) unsafe fn read_global(site: Site, from: *const u8, unit: usize, into: &mut [u8]) {
+    let (slice, first) = slices::find_for_copy(site, from, unit, into.len(), false);
+    if slice.is_mut {
+        let end = from.addr() + into.len();
+        let elements = (slice.address + first * slice.element..end).step_by(slice.element);
+        with_block(|block| {
+            let by = block.access(site);
+            let of = |address| ElementOf { name: slice.name, index: (address - slice.address) / slice.element };
+            // One finding is enough of a copy.
+            let _ = elements.clone().any(|address| check_fenced(block, by, address, of(address)));
+        });
+    }
+    // SAFETY: the caller's.
+    unsafe { slices::read_for_copy(site, from, unit, into) };
+}
+
+/// `cp.async.bulk` to shared memory.
+///
+/// # Safety
+/// The bytes at `from` are there, if it points into a slice of the kernel's.
+pub(crate) unsafe fn load(site: Site, form: &'static str, to: u32, from: *const u8, bytes: u32, barrier: u32) {
+    if starting(site, form, to, bytes).is_none() {
+        return;
+    }
+    let mut data = vec![0; bytes as usize];
+    // SAFETY: the caller's.
+    unsafe { read_global(site, from, UNIT, &mut data) };
+    start_load(site, form, to, data, barrier);
+}
+
+/// A copy of these bytes to shared memory starts.
+pub(in crate::sim) fn start_load(site: Site, form: &'static str, to: u32, data: Vec<u8>, barrier: u32) {
+    if starting(site, form, to, data.len() as u32).is_none() {
+        return;
+    }
+    note_copy(site, form, to, data.len());
+    let started = with_block(|block| {
+        block.order.make_partial();
+        let by = block.access(site);
+        let phase = mbarrier::phase_for_copy(block, by, barrier)?;
+        block.shared.start_bulk_write(by, to, data.len())?;
+        block.bulk.borrow_mut().loads.push(Load { to, bytes: data, barrier, phase, started: by });
+        Ok(())
+    });
+    started.unwrap_or_else(|misuse| fail(site, misuse));
+}
+
+/// Lets one copy land whose barrier is one of these, and is waited for; `choose` picks one of so many. Returns whether there was one.
+pub(in crate::sim) fn land_one(
+    block: &BlockState,
+    awaited: &[u32],
+    choose: impl FnOnce(usize) -> usize,
+) -> Result<bool, Box<(Misuse, Access)>> {
+    let load = {
+        let loads = &mut block.bulk.borrow_mut().loads;
+        let candidates: Vec<usize> = (0..loads.len()).filter(|&load| awaited.contains(&loads[load].barrier)).collect();
+        if candidates.is_empty() {
+            return Ok(false);
+        }
+        loads.remove(candidates[choose(candidates.len())])
+    };
+    let Load { to, bytes, barrier: address, phase, started } = load;
+    let others = || {
+        let of_phase = |other: &&Load| (other.barrier, other.phase) == (address, phase);
+        block.bulk.borrow().loads.iter().filter(of_phase).map(|other| other.bytes.len() as i64).sum::<i64>()
+    };
+    let landed = mbarrier::receive_copy(block, address, bytes.len() as u32, |agent, tick| {
+        let by = Access { agent, by: Lanes::One(0), epoch: u32::MAX, warp_epoch: 0, tick, location: started.location };
+        block.shared.land_bulk(by, to, &bytes);
+    });
+    match landed {
+        Err(misuse) => Err(Box::new((misuse, started))),
+        // The phase was over before all of its copies had landed.
+        Ok(true) if others() > 0 => {
+            let misuse = BarrierMisuse::UnexpectedBytes { bytes: others() };
+            Err(Box::new((Misuse::Barrier { address, misuse }, started)))
+        }
+        Ok(_) => Ok(true),
+    }
+}
+
+/// `cp.async.bulk` from shared memory, or `cp.reduce.async.bulk`.
+///
+/// # Safety
+/// The bytes at `to` are there, if it points into a slice of the kernel's.
+pub(crate) unsafe fn store(
+    site: Site,
+    form: &'static str,
+    to: *mut u8,
+    from: u32,
+    bytes: u32,
+    reduction: Option<Reduction>,
+) {
+    if starting(site, form, from, bytes).is_none() {
+        return;
+    }
+    let (slice, _) = slices::find_for_copy(site, to, UNIT, bytes as usize, true);
+    let data = read_shared(site, form, from, bytes as usize);
+    let places = (0..data.len()).step_by(slice.element).map(|byte| to.wrapping_add(byte).cast_const());
+    // SAFETY: the caller's: elements of the slice.
+    unsafe { start_store(site, from, data.len(), Some(slice), places.zip(data.chunks(slice.element)), reduction) };
+}
+
+/// What is in shared memory when a copy from it starts.
+pub(in crate::sim) fn read_shared(site: Site, form: &'static str, from: u32, bytes: usize) -> Vec<u8> {
+    starting(site, form, from, bytes as u32);
+    note_copy(site, form, from, bytes);
+    let mut data = vec![0; bytes];
+    let taken = with_block(|block| {
+        block.order.make_partial();
+        block.shared.start_bulk_read(block.access(site), from, &mut data)
+    });
+    taken.unwrap_or_else(|misuse| fail(site, misuse));
+    data
+}
+
+/// A copy of so many bytes from shared memory to these elements of a slice starts; to none, without one.
+///
+/// # Safety
+/// The elements are those of the slice.
+pub(in crate::sim) unsafe fn start_store<'d>(
+    site: Site,
+    from: u32,
+    bytes: usize,
+    slice: Option<Slice>,
+    elements: impl Iterator<Item = (*const u8, &'d [u8])>,
+    reduction: Option<Reduction>,
+) {
+    let width = |slice: &Slice| reduction.filter(|reduction| reduction.kind.bytes() != slice.element);
+    if let Some((Slice { name, element, .. }, Reduction { kind, .. })) =
+        slice.and_then(|slice| Some((slice, width(&slice)?)))
+    {
+        fail(site, Misuse::ReductionWidth { name, element, bytes: kind.bytes() });
+    }
+    let elements = elements.zip(std::iter::repeat(slice)).map(|((element, bytes), slice)| {
+        let slice = slice.expect("elements are a slice's");
+        let (mut before, mut after, size) = ([0; 8], [0; 8], bytes.len());
+        let of = ElementOf { name: slice.name, index: (element.addr() - slice.address) / slice.element };
+        // SAFETY: it lies in the slice, which nobody writes before the block has ended.
+        unsafe { element.copy_to_nonoverlapping(before.as_mut_ptr(), size) };
+        after[..size].copy_from_slice(bytes);
+        // Exposed: when the block has ended, its writes go there.
+        Element { address: element.expose_provenance(), of, before, after, size }
+    });
+    let elements: Vec<Element> = elements.collect();
+    with_block(|block| {
+        let started = block.access(site);
+        // One finding is enough of a copy.
+        let _ = elements.iter().any(|element| check_fenced(block, started, element.address, element.of));
+        let first = elements.iter().map(|element| element.address).min().unwrap_or(0);
+        let within = first..elements.iter().map(|element| element.address + element.size).max().unwrap_or(0);
+        let (lane, from) = (started.lane().expect("a lane starts a copy"), from..from + bytes as u32);
+        let mut bulk = block.bulk.borrow_mut();
+        let group = bulk.groups.get(&(block.running(), lane)).copied().unwrap_or(0);
+        bulk.stores.push(Store { from, read: false, reduction, elements, within, lane, group, started });
+    });
+}
+
+/// `cp.async.bulk.prefetch`.
+///
+/// # Safety
+/// As `load`.
+pub(crate) unsafe fn prefetch(site: Site, form: &'static str, from: *const u8, bytes: u32) {
+    if starting(site, form, 0, bytes).is_some() {
+        note_lane(site, form);
+        slices::find_for_copy(site, from, UNIT, bytes as usize, false);
+    }
+}
+
+/// `cp.async.bulk.commit_group`: the running lane, or each, makes a group of the stores that it started.
+pub(crate) fn commit(site: Site) {
+    if std::thread::panicking() {
+        return;
+    }
+    note_lane(site, "cp.async.bulk.commit_group");
+    with_block(|block| {
+        let mut bulk = block.bulk.borrow_mut();
+        executing(current_lane()).for_each(|lane| *bulk.groups.entry((block.running(), lane)).or_default() += 1);
+    });
+}
+
+/// `cp.async.bulk.wait_group`: until at most the `newest` groups of the running lane, or of each, are on their way, or, if
+/// `read`, until of the others shared memory has been read.
+pub(crate) fn wait(site: Site, form: &'static str, newest: usize, read: bool) {
+    if std::thread::panicking() {
+        return;
+    }
+    note_lane(site, form);
+    with_block(|block| {
+        let warp = block.running();
+        let finished: Vec<Store> = {
+            let BulkCopies { stores, groups, .. } = &mut *block.bulk.borrow_mut();
+            let waited_for = |store: &Store| {
+                let group = groups.get(&(warp, store.lane)).copied().unwrap_or(0);
+                let mine = store.started.agent == warp && executing(current_lane()).contains(&store.lane);
+                mine && store.group + newest < group
+            };
+            for store in stores.iter_mut().filter(|store| waited_for(store) && !store.read) {
+                store.read = true;
+                let by = block.access_by(Lanes::One(store.lane), site);
+                block.shared.finish_bulk_read(by, &store.started, store.from.clone());
+            }
+            if read { Vec::new() } else { stores.extract_if(.., |store| waited_for(store)).collect() }
+        };
+        for store in finished {
+            store.land(block, block.access_by(Lanes::One(store.lane), site));
+        }
+    });
+}
+
+/// The block has ended: what is on its way to global memory gets there. What still needs its shared memory is a misuse.
+pub(in crate::sim) fn end(block: &BlockState) {
+    let BulkCopies { loads, stores, .. } = block.bulk.take();
+    let unfinished = loads.iter().map(|load| load.started);
+    let unfinished = unfinished.chain(stores.iter().filter(|store| !store.read).map(|store| store.started));
+    unfinished.for_each(|started| block.findings.note(started, Misuse::BulkUnfinished));
+    stores.iter().for_each(|store| store.land(block, store.started));
+}

@@ -1,0 +1,211 @@
+//! Tensor maps: a tensor in global memory, and the boxes of it that are copied to and from tiles, described once on the host (PTX ISA
+//! 5.5.2, `cuTensorMapEncodeTiled`).
+
+#[cfg(not(target_arch = "nvptx64"))]
+mod encode;
+#[cfg(not(target_arch = "nvptx64"))]
+mod encoding;
+
+#[cfg(not(target_arch = "nvptx64"))]
+pub use encode::{EncodedMap, EncodedMapMut, Tensor};
+#[cfg(not(target_arch = "nvptx64"))]
+pub use encoding::{TensorEncoding, TensorMapError};
+
+use crate::launch::KernelParam;
+#[cfg(not(target_arch = "nvptx64"))]
+use crate::launch::{Device, ParamValue, Params};
+use crate::sealed::Sealed;
+use crate::shared::{Order, SharedTile, TensorSwizzle};
+use crate::target::{AtLeast, BuiltFor};
+use crate::{Element, Lane, LaneCapture, raw};
+use core::marker::PhantomData;
+
+/// A tensor map as the hardware knows it: 128 bytes that mean nothing to others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(C, align(64))]
+pub struct TensorMapWords(pub [u64; 16]);
+
+/// A tile that tensor copies fill, a box each: any [`SharedTile`] whose swizzle the hardware has.
+///
+/// With [`Unswizzled128`](crate::Unswizzled128), the tile's contiguous side is at most 256 elements; with a swizzle of 32, 64 or 128 bytes,
+/// it has just so many. Anything else does not compile where a map of it is made.
+pub trait BoxTile: Sealed + Copy + 'static {
+    /// What it is of.
+    type Element: Element;
+    /// Elements of a line, which is a row, or of a `ColMajor` tile a column.
+    const INNER: usize;
+    /// How many lines.
+    const LINES: usize;
+    /// Its bytes.
+    const BYTES: u32;
+    /// The driver's number of its swizzle.
+    const SWIZZLE: u32;
+}
+
+impl<T: Element, const ROWS: usize, const COLS: usize, S: TensorSwizzle, O: Order> BoxTile
+    for SharedTile<T, ROWS, COLS, S, O>
+{
+    type Element = T;
+    const INNER: usize = {
+        let inner = if O::ROW_MAJOR { COLS } else { ROWS };
+        assert!(
+            S::BITS == 0 || inner * size_of::<T>() == 16 << S::BITS,
+            "the contiguous side of a tile that a tensor copy swizzles has as many bytes as the swizzle: 32, 64 or 128"
+        );
+        assert!(inner <= 256, "a box has at most 256 elements along each dimension");
+        inner
+    };
+    const LINES: usize = if O::ROW_MAJOR { ROWS } else { COLS };
+    const BYTES: u32 = (Self::INNER * Self::LINES * size_of::<T>()) as u32;
+    const SWIZZLE: u32 = S::CODE;
+}
+
+/// A tensor of `RANK` dimensions, from 1 to 5, that no thread writes while the kernel runs, of which boxes are copied to tiles of the type `Tile`
+/// ([`SharedTile::load_box`]).
+///
+/// The host makes it with [`Tensor::map`]; element, swizzle and size of a box are the tile's, so that they cannot differ. It is a kernel's
+/// parameter, 128 bytes by value, which stay where they are. Needs sm_90.
+///
+/// ```
+/// use ptx_matrix::{sim::Simulator, *};
+///
+/// type Tile = SharedTile<bf16, 8, 64, Swizzle128>;
+///
+/// /// Each block copies its part of a matrix: what of that is beyond the matrix, is zero in the tile, and stays out of the other.
+/// #[kernel(threads = 32, target = "sm_90")]
+/// fn copy(
+///     block: &Block,
+///     #[shared] tile: Tile,
+///     #[shared] full: BarrierMemory,
+///     a: TensorMap<Tile, 2>,
+///     d: TensorMapMut<Tile, 2>,
+/// ) {
+///     let full = full.init(block, 1);
+///     let (warp, at) = (block.warp(), [block.index().x as i32 * 64, block.index().y as i32 * 8]);
+///     warp.elect(|lane| {
+///         full.arrive_expecting(lane, Tile::BOX_BYTES);
+///         tile.load_box(lane, a, at, full);
+///     });
+///     full.wait(warp, Phase::FIRST);
+///     warp.elect(|lane| {
+///         tile.store_box(lane, d, at);
+///         BulkGroup::commit(lane);
+///         BulkGroup::wait_read::<0>(lane);
+///     });
+/// }
+///
+/// // 13 rows of 72 columns: dimension 0 is the one whose elements are neighbours.
+/// let device = Simulator::default();
+/// let a: Vec<bf16> = (0..13 * 72).map(|i| bf16::from_f32((i % 251) as f32)).collect();
+/// let mut copied = vec![bf16::ZERO; 13 * 72];
+/// let tensor = Tensor::<Tile, 2>::new([72, 13]);
+/// let (from, mut to) = (tensor.map(&device, &a[..])?, tensor.map_mut(&device, &mut copied[..])?);
+/// copy::launch(&device, (2, 2), &from, to.by_ref()).check();
+/// assert_eq!(copied, a);
+/// # Ok::<(), TensorMapError>(())
+/// ```
+pub struct TensorMap<'k, Tile, const RANK: usize> {
+    descriptor: Descriptor,
+    _kernel: PhantomData<&'k [u8]>,
+    _tile: PhantomData<fn() -> Tile>,
+}
+
+/// A tensor that tensor copies write: as [`TensorMap`], for [`SharedTile::store_box`] and [`SharedTile::reduce_box`]. The host makes it with
+/// [`Tensor::map_mut`].
+pub struct TensorMapMut<'k, Tile, const RANK: usize> {
+    descriptor: Descriptor,
+    _kernel: PhantomData<&'k mut [u8]>,
+    _tile: PhantomData<fn() -> Tile>,
+}
+
+/// Where the map is.
+#[cfg(target_arch = "nvptx64")]
+type Descriptor = *const TensorMapWords;
+
+/// The map, as the simulator's, and the slice that it is of.
+#[cfg(not(target_arch = "nvptx64"))]
+#[derive(Clone, Copy)]
+struct Descriptor {
+    words: TensorMapWords,
+    slice: crate::sim::Slice,
+}
+
+macro_rules! maps {
+    ($($map:ident $encoded:ident $is_mut:literal [$($host:tt)*] $slice:ident;)*) => {$(
+        impl<Tile, const RANK: usize> Clone for $map<'_, Tile, RANK> {
+            #[inline(always)]
+            fn clone(&self) -> Self {
+                *self
+            }
+        }
+        impl<Tile, const RANK: usize> Copy for $map<'_, Tile, RANK> {}
+        // SAFETY: the map does not change, and what it is of only copies touch.
+        unsafe impl<Tile, const RANK: usize> LaneCapture for $map<'_, Tile, RANK> {}
+
+        impl<Tile: BoxTile, const RANK: usize> $map<'_, Tile, RANK> {
+            /// Where the map is, for `raw`'s functions.
+            #[inline(always)]
+            pub fn as_ptr(&self) -> *const u8 {
+                #[cfg(target_arch = "nvptx64")]
+                return self.descriptor.cast();
+                #[cfg(not(target_arch = "nvptx64"))]
+                {
+                    crate::sim::note_slice(self.descriptor.slice);
+                    (&raw const self.descriptor.words).cast()
+                }
+            }
+
+            /// Has the map itself brought near (`prefetch.tensormap`, PTX ISA 9.7.9.20), before the first copy needs it.
+            #[inline(always)]
+            #[track_caller]
+            pub fn prefetch(&self, lane: Lane<'_>)
+            where
+                Self: BuiltFor<AtLeast<90>>,
+            {
+                let _ = lane;
+                // SAFETY: it is a map.
+                unsafe { raw::prefetch_tensormap(self.as_ptr()) }
+            }
+        }
+
+        // SAFETY: one parameter: the map's 128 bytes, which the builder makes `Head` point to.
+        unsafe impl<Tile: BoxTile, const RANK: usize> KernelParam for $map<'_, Tile, RANK> {
+            type In<'k> = $map<'k, Tile, RANK>;
+            type Head = *const TensorMapWords;
+            type Tail = ();
+            const BY_VALUE: bool = true;
+
+            #[inline(always)]
+            unsafe fn enter<'k>(head: Self::Head, _: (), _: &'static str) -> Self::In<'k> {
+                #[cfg(target_arch = "nvptx64")]
+                return $map { descriptor: head, _kernel: PhantomData, _tile: PhantomData };
+                #[cfg(not(target_arch = "nvptx64"))]
+                unreachable!("no kernel is entered on the host, at {head:?}")
+            }
+
+            #[cfg(not(target_arch = "nvptx64"))]
+            type Host<'h, D: Device + 'h> = $($host)* $encoded<'h, D, Tile, RANK>;
+            #[cfg(not(target_arch = "nvptx64"))]
+            fn bind<'h, D: Device + 'h>(device: &D, host: Self::Host<'h, D>, name: &'static str) -> Self::In<'h> {
+                let (start, len) = device.$slice(host.buffer);
+                let slice = crate::sim::Slice {
+                    name,
+                    address: start.addr(),
+                    len,
+                    element: size_of::<Tile::Element>(),
+                    is_mut: $is_mut,
+                };
+                $map { descriptor: Descriptor { words: host.words, slice }, _kernel: PhantomData, _tile: PhantomData }
+            }
+            #[cfg(not(target_arch = "nvptx64"))]
+            fn values(bound: Self::In<'_>, into: &mut Params) {
+                into.push(ParamValue::new(bound.descriptor.words.0));
+            }
+        }
+    )*};
+}
+
+maps! {
+    TensorMap EncodedMap false [&'h] slice;
+    TensorMapMut EncodedMapMut true [] slice_mut;
+}

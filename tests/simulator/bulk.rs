@@ -1,0 +1,502 @@
+//! Bulk copies: what is touched before they are through, what they are not told of, and bytes that no phase expects.
+
+use crate::{assert_at, line_of};
+use ptx_matrix::sim::{Agent, Awaited, BarrierMisuse, Memory, Misuse, Place, SHARED_BASE, SimError, Simulator};
+use ptx_matrix::*;
+
+type Tile = SharedTile<u32, 4, 32>;
+
+const A: [u32; 128] = {
+    let mut a = [0; 128];
+    let mut i = 0;
+    while i < 128 {
+        a[i] = i as u32 + 1000;
+        i += 1;
+    }
+    a
+};
+
+fn seeds() -> impl Iterator<Item = Simulator> {
+    (0..8).map(Simulator::new)
+}
+
+#[track_caller]
+fn assert_place(place: &Place, marker: &str) {
+    assert_eq!((place.file.clone(), place.line), line_of(marker));
+}
+
+/// Warp 0 has a tile loaded by two copies, of which the barrier is told to expect `expected` bytes; the other warps read it.
+#[kernel(threads = 96, target = "sm_90")]
+fn load(
+    block: &Block,
+    #[shared] tiles: [Tile; 2],
+    #[shared] full: BarrierMemory,
+    a: Global<u32>,
+    d: GlobalMut<u32>,
+    expected: u32,
+    wait: u32,
+) {
+    let full = full.init(block, 1);
+    let (warp, index) = (block.warp(), block.warp().index());
+    if index == 0 {
+        warp.elect(|lane| {
+            full.arrive_expecting(lane, expected);
+            for tile in tiles {
+                tile.load_bulk(lane, a, 0, full); // <- loaded
+            }
+        });
+    }
+    if wait == 1 || (wait == 2 && index == 0) {
+        full.wait(warp, Phase::FIRST); // <- waited for
+    }
+    if index == 2 {
+        warp.each(|lane| {
+            let sum =
+                |row| tiles[0].get(lane, (row, lane.id())).wrapping_add(tiles[1].get(lane, (row, 31 - lane.id())));
+            (0..4).for_each(|row| d.set(row * 32 + lane.id(), sum(row)));
+        });
+    }
+}
+
+fn run_load(simulator: Simulator, expected: u32, wait: u32) -> Result<[u32; 128], SimError> {
+    let mut d = [0; 128];
+    load::launch(&simulator, 1, &A, &mut d, expected, wait).and_then(|report| report.check()).map(|_| d)
+}
+
+#[test]
+fn what_was_loaded_is_there_behind_a_wait() {
+    let expected = core::array::from_fn(|i| A[i] + A[i / 32 * 32 + 31 - i % 32]);
+    seeds().for_each(|simulator| assert_eq!(run_load(simulator, 1024, 1).unwrap(), expected));
+}
+
+#[test]
+fn what_is_loaded_is_read_too_early() {
+    for simulator in seeds() {
+        let error = run_load(simulator, 1024, 0).unwrap_err();
+        // Before the copy has started, after, or without a copy that lands: a race, a copy in flight, nothing written.
+        for finding in error.findings() {
+            match &finding.misuse {
+                Misuse::CopyInFlight { place, .. } => assert_place(place, "loaded"),
+                Misuse::Race { .. } | Misuse::SharedUnwritten { .. } | Misuse::BulkUnfinished => {}
+                other => panic!("{other:?}"),
+            }
+        }
+        // Another warp has waited, and not this one.
+        let error = run_load(simulator, 1024, 2).unwrap_err();
+        let early = |misuse: &Misuse| match misuse {
+            Misuse::CopyInFlight { .. } | Misuse::SharedUnwritten { .. } => true,
+            Misuse::Race { other, .. } => matches!(other, Agent::Asynchronous | Agent::WarpOfBlock(_)),
+            _ => false,
+        };
+        assert!(error.findings().iter().all(|finding| early(&finding.misuse)), "{error}");
+    }
+}
+
+#[test]
+fn bytes_that_are_not_those_that_the_phase_expects() {
+    for simulator in seeds() {
+        let error = run_load(simulator, 1040, 1).unwrap_err();
+        let Misuse::Deadlock { waiting, .. } = &error.misuse else { panic!("{error}") };
+        let awaited = Awaited::Barrier { address: SHARED_BASE + 1024, phase: 0, arrivals: 0, bytes: 16 };
+        assert!(waiting.iter().all(|waiting| waiting.awaited == awaited), "{error}");
+        assert_at(&error, "waited for", (0, 0, 0), None, None);
+        // The first that lands ends the phase.
+        let error = run_load(simulator, 512, 1).unwrap_err();
+        let misuse = BarrierMisuse::UnexpectedBytes { bytes: 512 };
+        assert_eq!(error.misuse, Misuse::Barrier { address: SHARED_BASE + 1024, misuse });
+        assert_at(&error, "loaded", (0, 0, 0), 0, Some(0));
+        let error = run_load(simulator, 1000, 1).unwrap_err();
+        let misuse = BarrierMisuse::UnexpectedBytes { bytes: 24 };
+        assert_eq!(error.misuse, Misuse::Barrier { address: SHARED_BASE + 1024, misuse });
+    }
+}
+
+/// Fills a tile, which is then stored, or loaded to: with a fence by those who filled it (1), by who starts the copy (2), by the wrong
+/// warp (3), or without (0).
+#[kernel(threads = 64, target = "sm_90")]
+fn fences(
+    block: &Block,
+    #[shared] tile: Tile,
+    #[shared] full: BarrierMemory,
+    a: Global<u32>,
+    d: GlobalMut<u32>,
+    fence: u32,
+    load: u32,
+) {
+    let full = full.init(block, 1);
+    let (warp, index) = (block.warp(), block.warp().index());
+    if index == 1 {
+        tile.fill(warp, |row, col| (row * 32 + col) as u32); // <- filled
+    }
+    if (fence == 1 && index == 1) || (fence == 3 && index == 0) {
+        warp.fence_for_bulk();
+    }
+    block.sync();
+    if index == 0 {
+        if fence == 2 {
+            warp.fence_for_bulk();
+        }
+        warp.elect(|lane| {
+            if load == 1 {
+                full.arrive_expecting(lane, Tile::BULK_BYTES);
+                tile.load_bulk(lane, a, 0, full); // <- loaded to
+            } else {
+                tile.store_bulk(lane, d, 0); // <- stored
+                BulkGroup::commit(lane);
+                BulkGroup::wait_read::<0>(lane);
+            }
+        });
+        if load == 1 {
+            full.wait(warp, Phase::FIRST);
+        }
+    }
+}
+
+#[test]
+fn a_fence_lies_between_stores_and_a_copy() {
+    for (load, marker) in [(0, "stored"), (1, "loaded to")] {
+        for simulator in seeds() {
+            let mut d = [7; 128];
+            for fence in [1, 2] {
+                fences::launch(&simulator, 1, &A, &mut d, fence, load).check();
+                assert_eq!(d, if load == 1 { [7; 128] } else { core::array::from_fn(|i| i as u32) });
+            }
+            for fence in [0, 3] {
+                let error = fences::launch(&simulator, 1, &A, &mut [7; 128], fence, load).unwrap_err();
+                let Misuse::ProxyFence { place, .. } = &error.misuse else { panic!("{error}") };
+                assert_place(place, "filled");
+                assert_at(&error, marker, (0, 0, 0), 0, Some(0));
+            }
+        }
+    }
+}
+
+/// Stores a tile and touches what it goes from, or to, after the waits that `wait` asks for.
+#[kernel(threads = 32, target = "sm_90")]
+fn touched(block: &Block, #[shared] tile: Tile, d: GlobalMut<u32>, wait: u32, touch: u32) {
+    let warp = block.warp();
+    tile.fill(warp, |row, col| (row * 32 + col) as u32);
+    warp.fence_for_bulk();
+    warp.sync();
+    warp.elect(|lane| {
+        tile.store_bulk(lane, d, 0); // <- started
+        if wait > 0 {
+            BulkGroup::commit(lane);
+        }
+        match wait {
+            2 => BulkGroup::wait_read::<0>(lane),
+            3 => BulkGroup::wait::<0>(lane),
+            4 => BulkGroup::wait::<1>(lane),
+            _ => {}
+        }
+    });
+    warp.sync();
+    warp.each(|lane| match touch {
+        1 => tile.set((0, lane.id()), 1),  // <- overwritten
+        2 => drop(d.get(lane, lane.id())), // <- read back
+        _ => drop(tile.get(lane, (0, lane.id()))),
+    });
+}
+
+#[test]
+fn what_is_stored_is_touched_too_early() {
+    let run = |wait, touch| {
+        let mut d = [7; 128];
+        touched::simulate(1, &mut d, wait, touch).and_then(|report| report.check()).map(|_| d)
+    };
+    let stored = core::array::from_fn(|i| i as u32);
+    for (wait, touch) in [(2, 0), (2, 1), (3, 0), (3, 1), (3, 2)] {
+        assert_eq!(run(wait, touch).unwrap(), stored, "{wait} {touch}");
+    }
+    for wait in [0, 1, 4] {
+        let error = run(wait, 1).unwrap_err();
+        let Misuse::CopySourceInFlight { place, .. } = &error.misuse else { panic!("{error}") };
+        assert_place(place, "started");
+        assert_at(&error, "overwritten", (0, 0, 0), 0, Some(0));
+        assert_eq!(error.findings()[1].misuse, Misuse::BulkUnfinished);
+    }
+    for wait in [1, 2] {
+        let error = run(wait, 2).unwrap_err();
+        let Misuse::StoreInFlight { access: "read", place, .. } = &error.misuse else { panic!("{error}") };
+        assert_place(place, "started");
+        assert_at(&error, "read back", (0, 0, 0), 0, Some(0));
+    }
+    let error = run(1, 0).unwrap_err();
+    assert_eq!(error.misuse, Misuse::BulkUnfinished);
+    assert_at(&error, "started", (0, 0, 0), 0, Some(0));
+}
+
+/// A stage is loaded again and again, each time behind a wait for those who read it.
+#[kernel(threads = 96, target = "sm_90")]
+fn again(block: &Block, #[shared] tile: Tile, #[shared] (full, empty): (BarrierMemory, BarrierMemory), a: Global<u32>) {
+    let (full, empty) = (full.init(block, 1), empty.init(block, 64));
+    let (warp, index) = (block.warp(), block.warp().index());
+    let (mut filled, mut emptied) = (Phase::FIRST, Phase::BEFORE_FIRST);
+    for _ in 0..3 {
+        if index == 0 {
+            emptied = empty.wait(warp, emptied);
+            warp.elect(|lane| {
+                full.arrive_expecting(lane, Tile::BULK_BYTES);
+                tile.load_bulk(lane, a, 0, full);
+            });
+        } else {
+            filled = full.wait(warp, filled);
+            tile.for_each(warp, |_, _, _| ());
+            warp.each(|lane| empty.arrive(lane));
+        }
+    }
+}
+
+#[test]
+fn a_stage_is_loaded_again_when_all_have_read_it() {
+    seeds().for_each(|simulator| drop(again::launch(&simulator, 1, &A).check()));
+}
+
+/// Warp 1 reads a tile that warp 0 then has loaded, without waiting for that.
+#[kernel(threads = 64, target = "sm_90")]
+fn read_and_loaded(
+    block: &Block,
+    #[shared] tile: Tile,
+    #[shared] (full, empty): (BarrierMemory, BarrierMemory),
+    a: Global<u32>,
+    wait: u32,
+) {
+    let (full, empty) = (full.init(block, 1), empty.init(block, 32));
+    let (warp, index) = (block.warp(), block.warp().index());
+    tile.fill(block, |_, _| 0);
+    warp.fence_for_bulk();
+    block.sync();
+    if index == 1 {
+        tile.for_each(warp, |_, _, _| ());
+        warp.each(|lane| empty.arrive(lane));
+    } else {
+        if wait == 1 {
+            empty.wait(warp, Phase::FIRST);
+        }
+        warp.elect(|lane| {
+            full.arrive_expecting(lane, Tile::BULK_BYTES);
+            tile.load_bulk(lane, a, 0, full);
+        });
+        full.wait(warp, Phase::FIRST);
+    }
+}
+
+#[test]
+fn a_tile_is_loaded_while_another_warp_may_read_it() {
+    for simulator in seeds() {
+        read_and_loaded::launch(&simulator, 1, &A, 1).check();
+        let error = read_and_loaded::launch(&simulator, 1, &A, 0).unwrap_err();
+        let is_it = |misuse: &Misuse| matches!(misuse, Misuse::Race { .. } | Misuse::CopyInFlight { .. });
+        assert!(error.findings().iter().all(|finding| is_it(&finding.misuse)), "{error}");
+    }
+}
+
+/// Raw copies: sides, sizes and barriers that are not as they must be.
+#[kernel(threads = 32, target = "sm_90")]
+fn raw_copy(block: &Block, #[shared] tile: Tile, #[shared] place: SharedTile<u64, 1, 2>, a: Global<u32>, how: u32) {
+    let barrier = place.address();
+    block.warp().elect(|lane| {
+        let _ = lane;
+        // SAFETY: memory for a barrier.
+        unsafe { raw::mbarrier_init_shared_cta_b64(barrier, 1) }
+        match how {
+            0 => raw::fence_mbarrier_init_release_cluster(),
+            1 => raw::fence_proxy_async_shared_cta(),
+            _ => {}
+        }
+        let (offset, bytes) = match how {
+            3 => (0, 24),
+            4 => (8, 16),
+            5 => (496, 32),
+            _ => (0, 32),
+        };
+        let to = tile.address() + if how == 6 { 8 } else { 0 };
+        let from = a.as_ptr().cast::<u8>().wrapping_add(offset);
+        // SAFETY: none, but for the first two.
+        unsafe {
+            raw::mbarrier_arrive_expect_tx_shared_cta_b64(barrier, bytes);
+            raw::cp_async_bulk_shared_cluster_global_mbarrier_complete_tx_bytes(to, from, bytes, barrier);
+            while !raw::mbarrier_test_wait_parity_shared_cta_b64(barrier, 0) {}
+        }
+    });
+}
+
+#[test]
+fn raw_copies() {
+    raw_copy::simulate(1, &A, 0).check();
+    raw_copy::simulate(1, &A, 1).check();
+    let misuse = |how| raw_copy::simulate(1, &A, how).unwrap_err().misuse.clone();
+    let barrier = SHARED_BASE + Tile::BULK_BYTES;
+    assert_eq!(misuse(2), Misuse::Barrier { address: barrier, misuse: BarrierMisuse::Unfenced });
+    assert!(matches!(misuse(3), Misuse::BulkSize { bytes: 24 }));
+    assert!(matches!(misuse(4), Misuse::CopyMisaligned { index: 2, bytes: 16, .. }));
+    assert!(matches!(misuse(5), Misuse::GlobalOutOfBounds { access: "copy", index: 131, len: 128, .. }));
+    assert!(matches!(misuse(6), Misuse::SharedMisaligned { access: "copy", bytes: 16, .. }));
+}
+
+/// Typed copies beyond a slice, and from where it is not aligned.
+#[kernel(threads = 32, target = "sm_90")]
+fn typed_copy(block: &Block, #[shared] tile: Tile, #[shared] full: BarrierMemory, a: Global<u32>, index: usize) {
+    let full = full.init(block, 1);
+    block.warp().elect(|lane| {
+        full.arrive_expecting(lane, Tile::BULK_BYTES);
+        tile.load_bulk(lane, a, index, full); // <- typed
+    });
+    full.wait(block.warp(), Phase::FIRST);
+}
+
+#[test]
+fn typed_copies() {
+    let a = [1; 256];
+    typed_copy::simulate(1, &a, 128).check();
+    let error = typed_copy::simulate(1, &a, 132).unwrap_err();
+    assert!(matches!(error.misuse, Misuse::GlobalOutOfBounds { access: "copy", index: 259, .. }), "{error}");
+    assert_at(&error, "typed", (0, 0, 0), 0, Some(0));
+    let error = typed_copy::simulate(1, &a, 3).unwrap_err();
+    assert!(matches!(error.misuse, Misuse::CopyMisaligned { index: 3, bytes: 16, .. }), "{error}");
+}
+
+/// Elements of global memory that ordinary stores wrote are then reduced, replaced or taken by a bulk copy: without a fence (0), with one of
+/// shared memory only (1), of global memory (2), of both (3).
+#[kernel(threads = 32, target = "sm_90")]
+fn global_fences(
+    block: &Block,
+    #[shared] tile: Tile,
+    #[shared] full: BarrierMemory,
+    d: GlobalMut<u32>,
+    fence: u32,
+    copy: u32,
+) {
+    let full = full.init(block, 1);
+    let warp = block.warp();
+    tile.fill(warp, |_, _| 5);
+    warp.fence_for_bulk();
+    warp.sync();
+    warp.each(|lane| (0..4).for_each(|row| d.set(row * 32 + lane.id(), 1))); // <- initialised
+    match fence {
+        1 => warp.fence_for_bulk(),
+        2 => warp.fence_global_for_bulk(),
+        3 => drop(warp.each(|_| raw::fence_proxy_async())),
+        _ => {}
+    }
+    warp.sync();
+    warp.elect(|lane| {
+        match copy {
+            0 => tile.reduce_bulk(lane, reduction::Add, d, 0), // <- reduced
+            1 => tile.store_bulk(lane, d, 0),                  // <- replaced
+            _ => {
+                full.arrive_expecting(lane, Tile::BULK_BYTES);
+                // SAFETY: within the slice and the tile; the barrier was initialised.
+                unsafe {
+                    let (to, from) = (tile.address(), d.as_ptr().cast_const().cast());
+                    raw::cp_async_bulk_shared_cluster_global_mbarrier_complete_tx_bytes(to, from, 512, full.address()); // <- taken
+                }
+            }
+        }
+        BulkGroup::commit(lane);
+        BulkGroup::wait::<0>(lane);
+    });
+    if copy == 2 {
+        full.wait(warp, Phase::FIRST);
+    } else {
+        warp.elect(|lane| {
+            // What a copy wrote, the next sees without a fence.
+            tile.store_bulk(lane, d, 0);
+            BulkGroup::commit(lane);
+            BulkGroup::wait_read::<0>(lane);
+        });
+    }
+}
+
+#[test]
+fn a_fence_lies_between_stores_to_global_memory_and_a_copy() {
+    for (copy, marker) in [(0, "reduced"), (1, "replaced"), (2, "taken")] {
+        for fence in 0..4 {
+            let run = global_fences::simulate(1, &mut [0; 128], fence, copy);
+            if fence >= 2 {
+                run.check();
+                continue;
+            }
+            let error = run.unwrap_err();
+            let Misuse::ProxyFence { memory: Memory::Global { name: "d", index: 0 }, place } = &error.misuse else {
+                panic!("{error}")
+            };
+            assert_place(place, "initialised");
+            assert_at(&error, marker, (0, 0, 0), 0, Some(0));
+        }
+    }
+}
+
+/// Blocks reduce the same elements; block 1 also touches them as `how` says.
+#[kernel(threads = 32, target = "sm_90")]
+fn reduce(block: &Block, #[shared] tile: Tile, d: GlobalMut<u32>, how: u32) {
+    let (warp, index) = (block.warp(), block.index().x);
+    if how != 0 && index == 1 {
+        warp.each(|lane| match how {
+            1 => d.set(lane.id(), 1),          // <- written beside
+            _ => drop(d.get(lane, lane.id())), // <- read beside
+        });
+        return;
+    }
+    tile.fill(warp, |_, _| index + 1);
+    warp.fence_for_bulk();
+    warp.sync();
+    warp.elect(|lane| {
+        tile.reduce_bulk(lane, reduction::Add, d, 0);
+        BulkGroup::commit(lane);
+        BulkGroup::wait::<0>(lane);
+    });
+    warp.sync();
+}
+
+#[test]
+fn blocks_reduce_the_same_elements() {
+    let mut d: [u32; 128] = core::array::from_fn(|i| i as u32);
+    reduce::simulate(4, &mut d, 0).check();
+    assert_eq!(d, core::array::from_fn(|i| i as u32 + 1 + 2 + 3 + 4));
+    for (how, marker, access) in [(1, "written beside", "write"), (2, "read beside", "read")] {
+        let error = reduce::simulate(2, &mut [0; 128], how).unwrap_err();
+        let Misuse::Race { access: found, other_access: "reduction", .. } = &error.misuse else { panic!("{error}") };
+        assert_eq!(*found, access);
+        assert_at(&error, marker, (1, 0, 0), 0, Some(0));
+    }
+}
+
+/// A block reads, and writes, what it has reduced itself; of 32-bit elements or, as `raw`, of 16-bit ones.
+#[kernel(threads = 32, target = "sm_90")]
+fn reduce_and_touch(block: &Block, #[shared] tile: Tile, d: GlobalMut<u32>, e: GlobalMut<u32>, how: u32) {
+    let warp = block.warp();
+    tile.fill(warp, |_, _| 7);
+    warp.fence_for_bulk();
+    warp.sync();
+    warp.elect(|lane| {
+        if how == 1 {
+            // SAFETY: of another width; that is the bug.
+            unsafe {
+                raw::cp_reduce_async_bulk_global_shared_cta_bulk_group_add_f16(d.as_ptr().cast(), tile.address(), 512); // <- of halves
+            }
+        } else {
+            tile.reduce_bulk(lane, reduction::Max, d, 0);
+        }
+        BulkGroup::commit(lane);
+        BulkGroup::wait::<0>(lane);
+    });
+    warp.sync();
+    warp.each(|lane| e.set(lane.id(), d.get(lane, lane.id())));
+    warp.each(|lane| {
+        if lane.id() == 3 {
+            d.set(3, 1)
+        }
+    });
+}
+
+#[test]
+fn a_block_sees_its_own_reductions() {
+    let (mut d, mut e): ([u32; 128], _) = (core::array::from_fn(|i| i as u32), [0; 32]);
+    reduce_and_touch::simulate(1, &mut d, &mut e, 0).check();
+    assert_eq!(e, core::array::from_fn(|i| 7.max(i as u32)));
+    assert_eq!(d, core::array::from_fn::<u32, 128, _>(|i| if i == 3 { 1 } else { 7.max(i as u32) }));
+    let error = reduce_and_touch::simulate(1, &mut [0; 128], &mut [0; 32], 1).unwrap_err();
+    assert_eq!(error.misuse, Misuse::ReductionWidth { name: "d", element: 4, bytes: 2 });
+    assert_at(&error, "of halves", (0, 0, 0), 0, Some(0));
+}

@@ -1,0 +1,308 @@
+//! Copies of boxes of tensors: what they are asked for that cannot be, and what is touched before they are through.
+
+use crate::{assert_at, line_of};
+use ptx_matrix::sim::{Awaited, BarrierMisuse, Misuse, Place, SHARED_BASE, SimError, Simulator};
+use ptx_matrix::*;
+
+type Tile = SharedTile<u32, 8, 32, Swizzle128>;
+
+fn numbers() -> [u32; 256] {
+    core::array::from_fn(|i| i as u32 + 1000)
+}
+
+#[track_caller]
+fn assert_place(place: &Place, marker: &str) {
+    assert_eq!((place.file.clone(), place.line), line_of(marker));
+}
+
+/// A box is loaded, whose barrier is told to expect so many bytes, and read: behind a wait (1), or not (0).
+#[kernel(threads = 64, target = "sm_90")]
+fn load(
+    block: &Block,
+    #[shared] tile: Tile,
+    #[shared] full: BarrierMemory,
+    a: TensorMap<Tile, 2>,
+    d: GlobalMut<u32>,
+    expected: u32,
+    wait: u32,
+) {
+    let full = full.init(block, 1);
+    let (warp, index) = (block.warp(), block.warp().index());
+    if index == 0 {
+        warp.elect(|lane| {
+            full.arrive_expecting(lane, expected);
+            tile.load_box(lane, a, [-4, 2], full); // <- box loaded
+        });
+    }
+    if wait == 1 {
+        full.wait(warp, Phase::FIRST); // <- box waited for
+    }
+    if index == 0 {
+        tile.for_each(warp, |row, col, value| d.set(row * 32 + col, value)); // <- box read
+    }
+}
+
+fn run_load(seed: u64, expected: u32, wait: u32) -> Result<[u32; 256], SimError> {
+    let (device, a, mut d) = (Simulator::new(seed), numbers(), [7; 256]);
+    let map = Tensor::<Tile, 2>::new([32, 8]).map(&device, &a[..]).unwrap();
+    load::launch(&device, 1, &map, &mut d, expected, wait).and_then(|report| report.check()).map(|_| d)
+}
+
+#[test]
+fn a_box_is_there_behind_a_wait() {
+    let a = numbers();
+    let beyond = |row: usize, col: usize| row + 2 >= 8 || col < 4;
+    let expected = core::array::from_fn(|i| if beyond(i / 32, i % 32) { 0 } else { a[(i / 32 + 2) * 32 + i % 32 - 4] });
+    (0..8).for_each(|seed| assert_eq!(run_load(seed, Tile::BOX_BYTES, 1).unwrap(), expected));
+}
+
+#[test]
+fn a_box_is_read_too_early() {
+    for seed in 0..8 {
+        let error = run_load(seed, Tile::BOX_BYTES, 0).unwrap_err();
+        let Misuse::CopyInFlight { access: "read", place, .. } = &error.misuse else { panic!("{error}") };
+        assert_place(place, "box loaded");
+        assert_at(&error, "box read", (0, 0, 0), 0, Some(0));
+        assert_eq!(error.findings().last().unwrap().misuse, Misuse::BulkUnfinished);
+    }
+}
+
+#[test]
+fn a_box_counts_with_what_of_it_is_beyond_the_tensor() {
+    for seed in 0..8 {
+        // So many bytes are in the tensor.
+        let error = run_load(seed, 28 * 6 * 4, 1).unwrap_err();
+        let misuse = BarrierMisuse::UnexpectedBytes { bytes: 1024 - 28 * 6 * 4 };
+        assert_eq!(error.misuse, Misuse::Barrier { address: SHARED_BASE + 1024, misuse });
+        assert_at(&error, "box loaded", (0, 0, 0), 0, Some(0));
+        let error = run_load(seed, 1040, 1).unwrap_err();
+        let Misuse::Deadlock { waiting, .. } = &error.misuse else { panic!("{error}") };
+        let awaited = Awaited::Barrier { address: SHARED_BASE + 1024, phase: 0, arrivals: 0, bytes: 16 };
+        assert!(waiting.iter().all(|waiting| waiting.awaited == awaited), "{error}");
+        assert_at(&error, "box waited for", (0, 0, 0), None, None);
+    }
+}
+
+/// Stores a box: with a fence before or without, with a wait behind that is enough for the touch that follows or not.
+#[kernel(threads = 32, target = "sm_90")]
+fn store(block: &Block, #[shared] tile: Tile, d: TensorMapMut<Tile, 2>, e: GlobalMut<u32>, fence: u32, wait: u32) {
+    let warp = block.warp();
+    tile.fill(warp, |row, col| (row * 32 + col) as u32); // <- tile filled
+    if fence == 1 {
+        warp.fence_for_bulk();
+    }
+    warp.sync();
+    warp.elect(|lane| {
+        tile.store_box(lane, d, [4, -2]); // <- box stored
+        BulkGroup::commit(lane);
+        if wait == 1 {
+            BulkGroup::wait_read::<0>(lane);
+        }
+    });
+    warp.sync();
+    warp.each(|lane| tile.set((1, lane.id()), 1)); // <- tile filled again
+    e.set(0, 1);
+}
+
+fn run_store(fence: u32, wait: u32) -> Result<[u32; 256], SimError> {
+    let (device, mut d) = (Simulator::default(), [7; 256]);
+    let mut map = Tensor::<Tile, 2>::new([32, 8]).map_mut(&device, &mut d[..]).unwrap();
+    store::launch(&device, 1, map.by_ref(), &mut [0], fence, wait).and_then(|report| report.check())?;
+    Ok(d)
+}
+
+#[test]
+fn what_of_a_box_is_beyond_the_tensor_goes_nowhere() {
+    let inside = |row: usize, col: usize| row < 6 && col >= 4;
+    let expected = core::array::from_fn(|i| {
+        let (row, col) = (i / 32, i % 32);
+        if inside(row, col) { ((row + 2) * 32 + col - 4) as u32 } else { 7 }
+    });
+    assert_eq!(run_store(1, 1).unwrap(), expected);
+}
+
+#[test]
+fn a_box_is_stored_without_a_fence_or_a_wait() {
+    let error = run_store(0, 1).unwrap_err();
+    let Misuse::ProxyFence { place, .. } = &error.misuse else { panic!("{error}") };
+    assert_place(place, "tile filled");
+    assert_at(&error, "box stored", (0, 0, 0), 0, Some(0));
+    let error = run_store(1, 0).unwrap_err();
+    let Misuse::CopySourceInFlight { place, .. } = &error.misuse else { panic!("{error}") };
+    assert_place(place, "box stored");
+    assert_at(&error, "tile filled again", (0, 0, 0), 0, Some(0));
+}
+
+/// Raw instructions with what is no map, of another rank, or where shared memory is not aligned.
+#[kernel(threads = 32, target = "sm_90")]
+fn raw_box(
+    block: &Block,
+    #[shared] tile: Tile,
+    #[shared] full: BarrierMemory,
+    a: TensorMap<Tile, 2>,
+    e: Global<u32>,
+    how: u32,
+) {
+    let full = full.init(block, 1);
+    block.warp().elect(|lane| {
+        full.arrive_expecting(lane, Tile::BOX_BYTES);
+        let (map, to, barrier) = (a.as_ptr(), tile.address(), full.address());
+        // SAFETY: none, but for the first.
+        unsafe {
+            match how {
+                0 => raw::cp_async_bulk_tensor_2d_shared_cluster_global_tile_mbarrier_complete_tx_bytes(
+                    to, map, [0; 2], barrier,
+                ),
+                1 => raw::cp_async_bulk_tensor_2d_shared_cluster_global_tile_mbarrier_complete_tx_bytes(
+                    to,
+                    e.as_ptr().cast_const().cast(),
+                    [0; 2],
+                    barrier,
+                ),
+                2 => raw::cp_async_bulk_tensor_3d_shared_cluster_global_tile_mbarrier_complete_tx_bytes(
+                    to, map, [0; 3], barrier,
+                ),
+                3 => raw::cp_async_bulk_tensor_2d_shared_cluster_global_tile_mbarrier_complete_tx_bytes(
+                    to + 512,
+                    map,
+                    [0; 2],
+                    barrier,
+                ),
+                4 => raw::prefetch_tensormap(e.as_ptr().cast_const().cast()),
+                _ => raw::cp_async_bulk_tensor_2d_global_shared_cta_tile_bulk_group(map, [0; 2], to),
+            }
+        }
+    });
+    full.wait(block.warp(), Phase::FIRST);
+}
+
+#[test]
+fn raw_copies_of_boxes() {
+    let run = |how| {
+        let (device, a) = (Simulator::default(), numbers());
+        let map = Tensor::<Tile, 2>::new([32, 8]).map(&device, &a[..]).unwrap();
+        raw_box::launch(&device, 1, &map, &[0; 32], how).map(|report| report.check())
+    };
+    run(0).unwrap().unwrap();
+    let misuse = |how| run(how).unwrap_err().misuse.clone();
+    assert_eq!(misuse(1), Misuse::NoTensorMap);
+    assert_eq!(misuse(2), Misuse::TensorRank { map: 2, instruction: 3 });
+    assert_eq!(misuse(3), Misuse::SharedMisaligned { access: "copy", address: SHARED_BASE + 512, bytes: 1024 });
+    assert_eq!(misuse(4), Misuse::NoTensorMap);
+    let error = run(5).unwrap_err();
+    assert_eq!(error.findings()[0].misuse, Misuse::SharedUnwritten { address: SHARED_BASE, bytes: 1024 });
+    assert_eq!(error.findings()[1].misuse, Misuse::CopyFromNowhere { bytes: 128 });
+}
+
+/// A raw reduction of elements that have none.
+#[kernel(threads = 32, target = "sm_90")]
+fn raw_reduction(
+    block: &Block,
+    #[shared] tile: SharedTile<u16, 8, 64, Swizzle128>,
+    d: TensorMapMut<SharedTile<u16, 8, 64, Swizzle128>, 2>,
+) {
+    let warp = block.warp();
+    tile.fill(warp, |_, _| 1);
+    warp.fence_for_bulk();
+    warp.sync();
+    warp.elect(|_| {
+        let (map, from) = (d.as_ptr(), tile.address());
+        // SAFETY: none; that is the bug.
+        unsafe {
+            raw::cp_reduce_async_bulk_tensor_2d_global_shared_cta_add_tile_bulk_group(map, [0; 2], from); // <- of what has no sum
+        }
+    });
+}
+
+#[test]
+fn a_raw_reduction_of_16_bit_integers() {
+    let (device, mut d) = (Simulator::default(), [0; 512]);
+    let mut map = Tensor::<SharedTile<u16, 8, 64, Swizzle128>, 2>::new([64, 8]).map_mut(&device, &mut d[..]).unwrap();
+    let error = raw_reduction::launch(&device, 1, map.by_ref()).unwrap_err();
+    assert_eq!(error.misuse, Misuse::TensorReduction);
+    assert_at(&error, "of what has no sum", (0, 0, 0), 0, Some(0));
+}
+
+/// What of two boxes is the same, two blocks write, and one of them reduces.
+#[kernel(threads = 32, target = "sm_90")]
+fn overlapping(block: &Block, #[shared] tile: Tile, d: TensorMapMut<Tile, 2>, reduce: u32) {
+    let (warp, index) = (block.warp(), block.index().x);
+    tile.fill(warp, |_, _| index + 1);
+    warp.fence_for_bulk();
+    warp.sync();
+    warp.elect(|lane| {
+        let at = [0, index as i32 * 7];
+        if reduce > index {
+            tile.reduce_box(lane, reduction::Add, d, at);
+        } else {
+            tile.store_box(lane, d, at);
+        }
+        BulkGroup::commit(lane);
+        BulkGroup::wait::<0>(lane);
+    });
+}
+
+#[test]
+fn boxes_of_two_blocks_share_a_line() {
+    let run = |reduce| {
+        let (device, mut d) = (Simulator::default(), [10; 32 * 15]);
+        let mut map = Tensor::<Tile, 2>::new([32, 15]).map_mut(&device, &mut d[..]).unwrap();
+        overlapping::launch(&device, 2, map.by_ref(), reduce).and_then(|report| report.check())?;
+        Ok::<_, SimError>(d)
+    };
+    let lines = |line| {
+        if line < 7 {
+            11
+        } else if line == 7 {
+            13
+        } else {
+            12
+        }
+    };
+    assert_eq!(run(2).unwrap(), core::array::from_fn(|i| lines(i / 32)));
+    for reduce in [0, 1] {
+        let error = run(reduce).unwrap_err();
+        assert!(matches!(error.misuse, Misuse::Race { access: "write", .. }), "{error}");
+        assert!(error.to_string().contains("element 224 of `d`"), "{error}");
+    }
+}
+
+#[test]
+fn what_no_map_can_be() {
+    type Small = SharedTile<u16, 8, 40, Unswizzled128>;
+    let (device, buffer) = (Simulator::default(), vec![0u16; 1 << 16]);
+    let refused = |tensor: Tensor<Small, 3>| tensor.map(&device, &buffer[..]).err().unwrap().to_string();
+    let right = Tensor::<Small, 3>::new([40, 30, 20]);
+    right.map(&device, &buffer[..]).unwrap();
+    for (tensor, error) in [
+        (Tensor::new([40, 0, 20]), "dimension 1 of a tensor has 0 elements: it must have from 1 to 2^32"),
+        (
+            Tensor::new([40, 1 << 33, 1]).strides([1, 40, 40]),
+            "dimension 1 of a tensor has 8589934592 elements: it must have from 1 to 2^32",
+        ),
+        (right.strides([2, 80, 2400]), "elements along dimension 0 of a tensor are 2 apart: they must be neighbours"),
+        (
+            right.strides([1, 44, 2400]),
+            "elements along dimension 1 of a tensor are 88 bytes apart: it must be a multiple of 16, less than 2^40",
+        ),
+        (
+            right.strides([1, 40, 1 << 39]),
+            "elements along dimension 2 of a tensor are 1099511627776 bytes apart: it must be a multiple of 16, less than 2^40",
+        ),
+        (right.boxes([40, 512, 1]), "a box has 512 elements along dimension 1: it must have from 1 to 256"),
+        (right.boxes([40, 0, 8]), "a box has 0 elements along dimension 1: it must have from 1 to 256"),
+        (right.boxes([40, 4, 4]), "a box has 16 lines of 40 elements, and the tile 8 of 40"),
+        (right.boxes([36, 8, 1]), "a line of a box has 72 bytes: it must be a multiple of 16"),
+        (right.boxes([48, 8, 1]), "a box has 8 lines of 48 elements, and the tile 8 of 40"),
+        (right.steps([1, 2, 1]), "a box has 4 lines of 40 elements, and the tile 8 of 40"),
+        (right.steps([2, 1, 1]), "a box takes every 2th element along dimension 0: there it takes all"),
+        (right.steps([1, 1, 9]), "a box takes every 9th element along dimension 2: it must be from 1 to 8"),
+        (right.start(4), "a tensor starts at byte 8: it must be a multiple of 16"),
+        (right.start(48_000), "a tensor spans 72000 elements, and the buffer has 65536"),
+    ] {
+        assert_eq!(refused(tensor), error);
+    }
+    type Swizzled = SharedTile<u16, 8, 64, Swizzle128>;
+    let error = Tensor::<Swizzled, 2>::new([64, 8]).boxes([32, 16]).map(&device, &buffer[..]).err().unwrap();
+    assert_eq!(error.to_string(), "a line of a box has 64 bytes: swizzled, it must have 128");
+}
