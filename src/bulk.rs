@@ -71,7 +71,7 @@ impl<T: Element, const ROWS: usize, const COLS: usize, O: Order> SharedTile<T, R
         Self: BuiltFor<AtLeast<90>>,
     {
         let _ = lane;
-        check_slice::<T>(Site::here(), from.name(), from.len(), index, ROWS * COLS);
+        check_slice::<T>(Site::here(), from.name(), (from.len(), from.alignment()), index, ROWS * COLS);
         let source = from.as_ptr().wrapping_add(index).cast::<u8>();
         // SAFETY: within the slice, as checked, and aligned; the tile is so many bytes, and aligned; the barrier was initialised. That
         // nobody touches the tile meanwhile concerns values, not memory safety, and is the simulator's to check.
@@ -95,7 +95,7 @@ impl<T: Element, const ROWS: usize, const COLS: usize, O: Order> SharedTile<T, R
         Self: BuiltFor<AtLeast<90>>,
     {
         let _ = lane;
-        check_slice::<T>(Site::here(), to.name(), to.len(), index, ROWS * COLS);
+        check_slice::<T>(Site::here(), to.name(), (to.len(), to.alignment()), index, ROWS * COLS);
         let destination = to.as_ptr().wrapping_add(index).cast::<u8>();
         // SAFETY: as above. A copy that is in flight when the kernel returns reaches its slice before the launch has ended.
         unsafe { raw::cp_async_bulk_global_shared_cta_bulk_group(destination, self.address(), Self::BULK_BYTES) }
@@ -134,7 +134,7 @@ impl<T: Element, const ROWS: usize, const COLS: usize, O: Order> SharedTile<T, R
         Self: BuiltFor<AtLeast<90>>,
     {
         let _ = (lane, reduction);
-        check_slice::<T>(Site::here(), to.name(), to.len(), index, ROWS * COLS);
+        check_slice::<T>(Site::here(), to.name(), (to.len(), to.alignment()), index, ROWS * COLS);
         let destination = to.as_ptr().wrapping_add(index).cast::<u8>();
         // SAFETY: as above.
         unsafe { R::reduce(destination, self.address(), Self::BULK_BYTES) }
@@ -164,7 +164,7 @@ impl<T: Element> Global<'_, T> {
     {
         let _ = lane;
         let site = Site::here();
-        check_slice::<T>(site, self.name(), self.len(), index, count);
+        check_slice::<T>(site, self.name(), (self.len(), self.alignment()), index, count);
         let bytes = count * size_of::<T>();
         check!(bytes.is_multiple_of(16) && bytes < 1 << 32, site, BulkSize { bytes: bytes as u32 });
         // SAFETY: within the slice, as checked, and aligned.
@@ -172,9 +172,16 @@ impl<T: Element> Global<'_, T> {
     }
 }
 
-/// Whether `count` elements from `index` on are in a slice of `len`, and start at a multiple of 16 bytes. (A buffer does.)
+/// Whether `count` elements from `index` on are in a slice of `len`, and start at a multiple of 16 bytes: a buffer does, what is
+/// behind elements that were skipped need not.
 #[inline(always)]
-fn check_slice<T: Element>(site: Site, name: &'static str, len: usize, index: usize, count: usize) {
+fn check_slice<T: Element>(
+    site: Site,
+    name: &'static str,
+    (len, alignment): (usize, usize),
+    index: usize,
+    count: usize,
+) {
     #[cfg(target_arch = "nvptx64")]
     let _ = name;
     check!(
@@ -182,7 +189,7 @@ fn check_slice<T: Element>(site: Site, name: &'static str, len: usize, index: us
         site,
         GlobalOutOfBounds { access: "copy", name, index: index.saturating_add(count).saturating_sub(1), len }
     );
-    check!((index * size_of::<T>()).is_multiple_of(16), site, CopyMisaligned { name, index, bytes: 16 });
+    check!((alignment + index * size_of::<T>()).is_multiple_of(16), site, CopyMisaligned { name, index, bytes: 16 });
 }
 
 /// Groups of the bulk copies that a lane has started from shared to global memory. The same lane commits and waits: that of

@@ -500,3 +500,29 @@ fn a_block_sees_its_own_reductions() {
     assert_eq!(error.misuse, Misuse::ReductionWidth { name: "d", element: 4, bytes: 2 });
     assert_at(&error, "of halves", (0, 0, 0), 0, Some(0));
 }
+
+/// Loads a tile from a slice without its first elements.
+#[kernel(threads = 32, target = "sm_90")]
+fn load_from_further_on(
+    block: &Block,
+    #[shared] tile: Tile,
+    #[shared] full: BarrierMemory,
+    a: Global<u32>,
+    skipped: usize,
+) {
+    let full = full.init(block, 1);
+    block.warp().elect(|lane| {
+        full.arrive_expecting(lane, Tile::BULK_BYTES);
+        tile.load_bulk(lane, a.skip(skipped), 4, full); // <- from further on
+    });
+    full.wait(block.warp(), Phase::FIRST);
+}
+
+#[test]
+fn what_was_skipped_counts_for_the_alignment() {
+    let a = [0; 140];
+    load_from_further_on::simulate(1, &a, 8).unwrap();
+    let error = load_from_further_on::simulate(1, &a, 6).unwrap_err();
+    assert!(matches!(error.misuse, Misuse::CopyMisaligned { index: 4, bytes: 16, .. }), "{error}");
+    assert_at(&error, "from further on", (0, 0, 0), 0, Some(0));
+}
