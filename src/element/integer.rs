@@ -1,13 +1,16 @@
 //! Integers of less than a byte.
 
 use bytemuck::{Pod, Zeroable};
+use core::cmp::Ordering;
+use core::fmt;
+use core::hash::{Hash, Hasher};
 
 /// An integer of few bits, held in the lowest of a byte.
 macro_rules! integers {
     ($($(#[$doc:meta])* $name:ident $held:ident $least:literal $greatest:literal |$bits:ident| $extended:expr;)*) => {$(
         $(#[$doc])*
         #[allow(non_camel_case_types, reason = "as `i8` and `u8`")]
-        #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Pod, Zeroable)]
+        #[derive(Clone, Copy, Default, Pod, Zeroable)]
         #[repr(transparent)]
         pub struct $name($held);
 
@@ -49,6 +52,41 @@ macro_rules! integers {
             #[inline(always)]
             pub const fn saturating(value: i32) -> Self {
                 Self(if value < $least { $least } else if value > $greatest { $greatest } else { value as $held })
+            }
+        }
+
+        // By the number: what comes out of memory may have anything in the other bits of its byte.
+        impl PartialEq for $name {
+            #[inline(always)]
+            fn eq(&self, other: &Self) -> bool {
+                self.get() == other.get()
+            }
+        }
+        impl Eq for $name {}
+
+        impl PartialOrd for $name {
+            #[inline(always)]
+            fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+                Some(self.cmp(other))
+            }
+        }
+        impl Ord for $name {
+            #[inline(always)]
+            fn cmp(&self, other: &Self) -> Ordering {
+                self.get().cmp(&other.get())
+            }
+        }
+
+        impl Hash for $name {
+            #[inline(always)]
+            fn hash<H: Hasher>(&self, state: &mut H) {
+                self.get().hash(state);
+            }
+        }
+
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.debug_tuple(stringify!($name)).field(&self.get()).finish()
             }
         }
 
@@ -129,6 +167,8 @@ mod tests {
             assert_eq!(s4::from_bits(bits).to_bits(), bits & 15);
             assert_eq!(u4::from_bits(bits).to_bits(), bits & 15);
             assert_eq!(b1::from_bits(bits).to_bits(), bits & 1);
+            assert_eq!(bytemuck::cast::<u8, s4>(bits), s4::from_bits(bits));
+            assert_eq!(std::format!("{:?}", bytemuck::cast::<u8, u4>(bits)), std::format!("u4({})", bits & 15));
         }
     }
 
