@@ -101,9 +101,7 @@ fn reduce<T: Element, R: reduction::Reduction<T> + LaneCapture>(
     source: Global<T>,
     to: u32,
     out: GlobalMut<T>,
-) where
-    SharedTile<T, 8, 32>: target::BuiltFor<target::AtLeast<90>>,
-{
+) {
     let warp = block.warp();
     tile.fill(warp, |row, col| source.get(row * 32 + col));
     warp.fence_for_bulk();

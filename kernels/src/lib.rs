@@ -8,7 +8,6 @@
 #![cfg_attr(target_arch = "nvptx64", allow(unused))]
 
 pub mod barriers;
-pub mod bulk;
 pub mod ceiling;
 pub mod copies;
 pub mod fragments;
@@ -19,5 +18,10 @@ pub mod multiply;
 pub mod multiply_sparse;
 pub mod products;
 pub mod shared_memory;
-pub mod tensor;
 pub mod timings;
+
+// Of these, an older GPU has nothing.
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90"))]
+pub mod bulk;
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90"))]
+pub mod tensor;

@@ -1,6 +1,5 @@
 //! Copies of boxes of tensors, of each rank and swizzle: in, looked at, and out.
 
-use ptx_matrix::target::{AtLeast, BuiltFor};
 use ptx_matrix::*;
 
 /// A tile for each swizzle.
@@ -26,7 +25,6 @@ fn copy<T: Element, const ROWS: usize, const COLS: usize, S: TensorSwizzle, O: O
     out: GlobalMut<T>,
 ) where
     [i32; RANK]: BoxAt,
-    BarrierMemory: BuiltFor<AtLeast<90>>,
 {
     let full = full.init(block, 1);
     let warp = block.warp();
@@ -94,7 +92,6 @@ fn reduce<T: Element, R, const ROWS: usize, const COLS: usize, S: TensorSwizzle,
 ) where
     R: reduction::Reduction<T> + reduction::Operates + LaneCapture,
     [i32; RANK]: BoxAt,
-    BarrierMemory: BuiltFor<AtLeast<90>>,
 {
     let warp = block.warp();
     tile.fill(warp, |row, col| source.get(row * COLS + col));
