@@ -20,7 +20,7 @@ const fn form(
 
 const SM_75: Needs = Needs::at_least(75);
 const SM_90: Needs = Needs::at_least(90);
-const BLACKWELL: Needs = Needs { sm: 100, specific: true, arch: false };
+const BLACKWELL: Needs = Needs { sm: 100, specific: true, arch: false, only: false };
 
 use Nature::{Absent, Native};
 

@@ -1,7 +1,7 @@
 //! The legal forms of the matrix instructions: tables, of which everything else that is one a form is made, and the list of
 //! them all, [`FORMS`].
 //!
-//! `dense.rs` and `scaled.rs` are `mma`, `sparse.rs` and `sparse_scaled.rs` are `mma.sp`, `matrices.rs` is `ldmatrix`, `stmatrix` and `movmatrix`. `raw` makes its functions of
+//! `dense.rs` and `scaled.rs` are `mma`, `sparse.rs` and `sparse_scaled.rs` are `mma.sp`, `wgmma.rs` is `wgmma.mma_async`, `matrices.rs` is `ldmatrix`, `stmatrix` and `movmatrix`. `raw` makes its functions of
 //! them, the typed instructions their implementations, the conformance run its kernels; `tests/forms.rs` compares them with a list
 //! of what ptxas accepts.
 
@@ -12,9 +12,14 @@ mod sparse;
 mod sparse_scaled;
 #[cfg(not(target_arch = "nvptx64"))]
 mod text;
+mod wgmma;
+#[cfg(not(target_arch = "nvptx64"))]
+mod wgmma_form;
 
 #[cfg(not(target_arch = "nvptx64"))]
 pub use text::IMAGE_BYTES;
+#[cfg(not(target_arch = "nvptx64"))]
+pub use wgmma_form::{WgmmaForm, all as all_wgmma};
 
 use crate::target::Requirement;
 
@@ -38,12 +43,14 @@ pub struct Needs {
     pub specific: bool,
     /// Whether it must be for one architecture: a family will not do.
     pub arch: bool,
+    /// Whether newer ones have not got it.
+    pub only: bool,
 }
 
 impl Needs {
     /// This compute capability, times ten, or a newer one.
     pub const fn at_least(sm: u32) -> Self {
-        Needs { sm, specific: false, arch: false }
+        Needs { sm, specific: false, arch: false, only: false }
     }
 
     /// Whether a target, as ptxas names it, has it.
@@ -51,7 +58,7 @@ impl Needs {
         let Some(number) = target.strip_prefix("sm_") else { return false };
         let digits = number.trim_end_matches(['a', 'f']);
         let kind = &number[digits.len()..];
-        digits.parse().is_ok_and(|sm: u32| sm >= self.sm)
+        digits.parse().is_ok_and(|sm: u32| sm == self.sm || sm > self.sm && !self.only)
             && (!self.specific || kind == "a" || kind == "f" && !self.arch)
     }
 }
@@ -298,6 +305,7 @@ pub mod ptx {
     pub type sm_90 = AtLeast<90>;
     pub use crate::{AnyOrder as any, Ordered as ordered};
 
+    pub type sm_90a = crate::target::OnlyArch<90>;
     pub type blackwell = ArchSpecific<100>;
     pub type blackwell_120 = ArchSpecific<120>;
     pub type only_120 = ArchOnly<120>;

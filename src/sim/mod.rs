@@ -24,6 +24,7 @@ mod record;
 mod simulator;
 mod sweep;
 mod warps;
+pub(crate) mod wgmma;
 
 #[doc = include_str!("../../docs/SIMULATOR.md")]
 pub mod guide {}
@@ -35,7 +36,7 @@ pub use simulator::{CheckedRun, Report, Simulator};
 pub use warps::{WaitingLanes, WarpOfBlock};
 
 #[doc(hidden)]
-pub use arithmetic::{Product, Quad};
+pub use arithmetic::{Product, Quad, WarpGroupFp8};
 pub(crate) use arithmetic::{multiply, multiply_scaled, multiply_sparse, multiply_sparse_scaled};
 pub(crate) use memory::{
     ElementOf, Slice, bulk, commit_copies, load_matrices, load_shared, note_slice, read_constant, read_global,
