@@ -156,8 +156,8 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: TensorSwizzle, O: Orde
     /// /// Each block adds its number to the matrix.
     /// #[kernel(threads = 32, target = "sm_90")]
     /// fn add(block: &Block, #[shared] tile: Tile, d: TensorMapMut<Tile, 2>) {
-    ///     let warp = block.warp();
-    ///     tile.fill(warp, |_, _| block.index().x as f32);
+    ///     let (warp, number) = (block.warp(), block.index().x as f32);
+    ///     tile.fill(warp, |_, _| number);
     ///     warp.fence_for_bulk();
     ///     warp.sync();
     ///     warp.elect(|lane| {

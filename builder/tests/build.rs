@@ -48,6 +48,11 @@ fn metadata_reaches_ptx_and_manifest() {
     assert_eq!((big.static_shared, big.dynamic_shared), (0, 100_000));
     assert!(common::entry(artifact, "big_tile").contains(".maxnreg 64"));
 
+    let entry = common::entry(artifact, "by_value");
+    assert!(entry.contains(".param .align 64 .b8 by_value_param_1[128]"), "{entry}");
+    assert!(entry.contains("[by_value_param_1+28]"), "it is read where it is: {entry}");
+    assert_eq!(kernel(artifact, "by_value").stack, 0);
+
     let raw = kernel(artifact, "raw_compare");
     assert_eq!((raw.threads, raw.static_shared, raw.dynamic_shared), (None, 0, 0));
     assert!(raw.registers > 0);

@@ -21,3 +21,4 @@ pub mod products;
 pub mod shared_memory;
 pub mod tensor;
 pub mod timings;
+pub mod wgmma;

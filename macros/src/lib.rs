@@ -15,8 +15,8 @@ use proc_macro::TokenStream;
 ///   `name::simulate(grid, &a, &mut d, k)`, which runs it on the simulator with slices;
 /// - `name::INFO`: what is known of it.
 ///
-/// The first parameter is the block. The others are `Global`, `GlobalMut` and numbers, which the host hands over
-/// (as `&buffer`, `&mut buffer`, and numbers), and, marked `#[shared]`, the shared memory: any `SharedLayout`.
+/// The first parameter is the block. The others are `Global`, `GlobalMut`, `TensorMap`, `TensorMapMut` and numbers, which the host hands
+/// over (as `&buffer`, `&mut buffer`, `&map`, `map.by_ref()`, and numbers), and, marked `#[shared]`, the shared memory: any `SharedLayout`.
 ///
 /// | argument | meaning |
 /// | --- | --- |
