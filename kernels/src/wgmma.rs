@@ -5,8 +5,12 @@ use ptx_matrix::*;
 
 /// What a tile has of the elements, by their name in the table: bits are in words.
 macro_rules! stored {
-    (b1) => { u32 };
-    ($element:ident) => { ptx::$element };
+    (b1) => {
+        u32
+    };
+    ($element:ident) => {
+        ptx::$element
+    };
 }
 
 /// The element at (row, k) of a row-major matrix whose rows have 32 bytes.

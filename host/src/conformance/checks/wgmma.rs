@@ -20,8 +20,12 @@ type Launch<D, A, B, R> = fn(
 
 /// What a tile has of the elements, by their name in the table: bits are in words.
 macro_rules! stored {
-    (b1) => { u32 };
-    ($element:ident) => { ptx::$element };
+    (b1) => {
+        u32
+    };
+    ($element:ident) => {
+        ptx::$element
+    };
 }
 
 /// A check for each kernel.
