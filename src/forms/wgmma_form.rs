@@ -26,8 +26,9 @@ pub struct WgmmaForm {
 macro_rules! records {
     ($($d:ident [$(($a:ident $b:ident))*] $k:literal $option:ident $columns:ident $per:tt $behind:ident $version:literal;)*) => {
         /// All forms, row by row of the table.
+        #[allow(clippy::vec_init_then_push, reason = "the rows of the table")]
         pub fn all() -> impl Iterator<Item = WgmmaForm> {
-            let mut forms = Vec::new();
+            let mut forms = Vec::with_capacity(546);
             $($(crate::wgmma_columns! { $columns $per => records (forms $d $a $b $k $option $behind $version) })*)*
             forms.into_iter()
         }

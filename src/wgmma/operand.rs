@@ -124,7 +124,7 @@ const fn check_line<T, S: Swizzle>(elements: usize) {
 /// line `leading` bytes apart.
 #[inline(always)]
 const fn descriptor<S: Swizzle>(address: u32, leading: usize) -> u64 {
-    let constant = (leading as u64 >> 4) << 16 | (8 * width::<S>() as u64 >> 4) << 32 | (4 - S::BITS as u64) << 62;
+    let constant = ((leading as u64) >> 4) << 16 | ((8 * width::<S>() as u64) >> 4) << 32 | (4 - S::BITS as u64) << 62;
     (address as u64 >> 4 & 0x3fff) | constant
 }
 

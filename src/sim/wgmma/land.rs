@@ -76,8 +76,8 @@ const fn registers_of<S: FragmentShape<RoleC, D::Width>, D: Element>() -> usize 
 /// 8 columns of D.
 fn piece_of<S: FragmentShape<RoleC, D::Width>, D: Element>(registers: &[Column]) -> Accumulator<S, D> {
     let lanes = match registers_of::<S, D>() {
-        2 => of_columns::<[u32; 2]>(registers).array().map(|of| bytemuck::cast(of)),
-        _ => of_columns::<[u32; 4]>(registers).array().map(|of| bytemuck::cast(of)),
+        2 => of_columns::<[u32; 2]>(registers).array().map(bytemuck::cast),
+        _ => of_columns::<[u32; 4]>(registers).array().map(bytemuck::cast),
     };
     Accumulator::from_registers(PerLane::from_array(lanes))
 }
