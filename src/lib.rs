@@ -39,6 +39,8 @@ mod sparse;
 mod stmatrix;
 mod tensor_map;
 mod tile_reader;
+mod warp_group;
+mod wgmma;
 
 pub mod forms;
 pub mod launch;
@@ -98,6 +100,11 @@ pub use tensor_map::{BoxTile, TensorMap, TensorMapMut, TensorMapWords};
 #[cfg(not(target_arch = "nvptx64"))]
 pub use tensor_map::{EncodedMap, EncodedMapMut, Tensor, TensorEncoding, TensorMapError};
 pub use tile_reader::{Along, ReadTile, TileReader};
+pub use warp_group::WarpGroup;
+pub use wgmma::{
+    GroupAccumulator, InFlight, Issue, M64, MatrixA, MatrixB, Multiplicand, PatternSwizzle, Subtracts, Wgmma,
+    WgmmaColumns, WgmmaForm,
+};
 
 /// A kernel that panics stops with a trap; the launch reports it.
 #[cfg(target_arch = "nvptx64")]

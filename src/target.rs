@@ -21,7 +21,11 @@ pub struct ArchSpecific<const SM: u32>;
 #[derive(Debug, Clone, Copy)]
 pub struct ArchOnly<const SM: u32>;
 
-/// What a GPU must be, as a type: [`AtLeast`], [`ArchSpecific`] or [`ArchOnly`].
+/// A requirement: a build for the one architecture of compute capability `SM` (`sm_90a`): no other has got it, nor have newer ones.
+#[derive(Debug, Clone, Copy)]
+pub struct OnlyArch<const SM: u32>;
+
+/// What a GPU must be, as a type: [`AtLeast`], [`ArchSpecific`], [`ArchOnly`] or [`OnlyArch`].
 pub trait Requirement: Sealed {
     /// The same as a value.
     const NEEDS: Needs;
@@ -29,17 +33,23 @@ pub trait Requirement: Sealed {
 
 impl<const SM: u32> Sealed for AtLeast<SM> {}
 impl<const SM: u32> Requirement for AtLeast<SM> {
-    const NEEDS: Needs = Needs { sm: SM, specific: false, arch: false };
+    const NEEDS: Needs = Needs { sm: SM, specific: false, arch: false, only: false };
 }
 impl<const SM: u32> Sealed for ArchSpecific<SM> {}
 impl<const SM: u32> Requirement for ArchSpecific<SM> {
-    const NEEDS: Needs = Needs { sm: SM, specific: true, arch: false };
+    const NEEDS: Needs = Needs { sm: SM, specific: true, arch: false, only: false };
 }
 
 impl<const SM: u32> Sealed for ArchOnly<SM> {}
 impl<const SM: u32> Requirement for ArchOnly<SM> {
-    const NEEDS: Needs = Needs { sm: SM, specific: true, arch: true };
+    const NEEDS: Needs = Needs { sm: SM, specific: true, arch: true, only: false };
 }
+impl<const SM: u32> Sealed for OnlyArch<SM> {}
+impl<const SM: u32> Requirement for OnlyArch<SM> {
+    const NEEDS: Needs = Needs { sm: SM, specific: true, arch: true, only: true };
+}
+
+impl Supports<OnlyArch<90>> for Sm90a {}
 impl Supports<ArchOnly<120>> for Sm120a {}
 impl Supports<ArchOnly<120>> for Sm121a {}
 
@@ -195,6 +205,8 @@ mod tests {
         assert!(!<ArchSpecific<120>>::NEEDS.are_met_by(Sm110a::NAME));
         assert!(!<ArchSpecific<100>>::NEEDS.are_met_by(Sm120::NAME));
         assert!(!<ArchSpecific<100>>::NEEDS.are_met_by(Sm90a::NAME));
+        assert!(<OnlyArch<90>>::NEEDS.are_met_by(Sm90a::NAME));
+        assert!(!<OnlyArch<90>>::NEEDS.are_met_by(Sm90::NAME) && !<OnlyArch<90>>::NEEDS.are_met_by(Sm120a::NAME));
         assert!(<AtLeast<90>>::NEEDS.are_met_by(Sm90a::NAME) && !<AtLeast<90>>::NEEDS.are_met_by(Sm89::NAME));
     }
 }

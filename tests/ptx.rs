@@ -207,6 +207,29 @@ fn copies_of_boxes_become_their_instructions_and_take_their_maps_by_value() {
 }
 
 #[test]
+fn wgmmas_become_their_instructions_and_keep_their_sums_in_registers() {
+    let (artifact, text) = build(Arch::SM_90A);
+    let kernels: Vec<_> =
+        artifact.manifest.kernels.iter().filter(|usage| usage.name.starts_with("wgmma_mma_async_")).collect();
+    assert_eq!(kernels.len(), 69);
+    for usage in kernels {
+        let name = &usage.name;
+        let body = &text[text.find(&format!(".entry {name}(")).unwrap()..];
+        let body = &body[..body.find("\n}").unwrap()];
+        let count = |form: &str| body.matches(form).count();
+        let form = forms::all_wgmma().find(|form| form.ptx.replace('.', "_") == *name).unwrap();
+        // With A in shared memory, and in registers.
+        assert_eq!(count(&format!("{} {{", form.ptx)), 2, "{name}");
+        for once in
+            ["wgmma.fence.sync.aligned;", "wgmma.commit_group.sync.aligned;", "wgmma.wait_group.sync.aligned 0;"]
+        {
+            assert_eq!(count(once), 1, "{name}: {once}");
+        }
+        assert_eq!((usage.stack, usage.spill_loads, usage.spill_stores), (0, 0, 0), "{name}");
+    }
+}
+
+#[test]
 fn each_target_has_the_kernels_that_it_can_run() {
     for (arch, bf16, stmatrix) in [(Arch::SM_75, false, false), (Arch::SM_80, true, false), (Arch::SM_90A, true, true)]
     {

@@ -1,7 +1,7 @@
 //! The legal forms of the matrix instructions: tables, of which everything else that is one a form is made, and the list of
 //! them all, [`FORMS`].
 //!
-//! `dense.rs` and `scaled.rs` are `mma`, `sparse.rs` and `sparse_scaled.rs` are `mma.sp`, `matrices.rs` is `ldmatrix`, `stmatrix` and `movmatrix`. `raw` makes its functions of
+//! `dense.rs` and `scaled.rs` are `mma`, `sparse.rs` and `sparse_scaled.rs` are `mma.sp`, `wgmma.rs` is `wgmma.mma_async`, `matrices.rs` is `ldmatrix`, `stmatrix` and `movmatrix`. `raw` makes its functions of
 //! them, the typed instructions their implementations, the conformance run its kernels; `tests/forms.rs` compares them with a list
 //! of what ptxas accepts.
 
@@ -20,6 +20,9 @@ mod sparse_scaled;
 mod text;
 #[cfg(not(target_arch = "nvptx64"))]
 pub(crate) mod typed;
+mod wgmma;
+#[cfg(not(target_arch = "nvptx64"))]
+mod wgmma_form;
 
 #[cfg(not(target_arch = "nvptx64"))]
 pub use find::{UnknownForm, find};
@@ -29,6 +32,8 @@ pub use held::{Held, HeldMatrix};
 pub use selectors::Selectors;
 #[cfg(not(target_arch = "nvptx64"))]
 pub use text::{IMAGE_BYTES, Operand};
+#[cfg(not(target_arch = "nvptx64"))]
+pub use wgmma_form::{WgmmaForm, all as all_wgmma};
 
 use crate::Arrangement;
 
@@ -52,12 +57,14 @@ pub struct Needs {
     pub specific: bool,
     /// Whether it must be for one architecture: a family will not do.
     pub arch: bool,
+    /// Whether newer ones have not got it.
+    pub only: bool,
 }
 
 impl Needs {
     /// This compute capability, times ten, or a newer one.
     pub const fn at_least(sm: u32) -> Self {
-        Needs { sm, specific: false, arch: false }
+        Needs { sm, specific: false, arch: false, only: false }
     }
 
     /// Whether a target, as ptxas names it, has it.
@@ -65,7 +72,7 @@ impl Needs {
         let Some(number) = target.strip_prefix("sm_") else { return false };
         let digits = number.trim_end_matches(['a', 'f']);
         let kind = &number[digits.len()..];
-        digits.parse().is_ok_and(|sm: u32| sm >= self.sm)
+        digits.parse().is_ok_and(|sm: u32| sm == self.sm || sm > self.sm && !self.only)
             && (!self.specific || kind == "a" || kind == "f" && !self.arch)
     }
 }
@@ -213,6 +220,7 @@ pub mod ptx {
     pub type sm_90 = AtLeast<90>;
     pub use crate::{AnyOrder as any, Ordered as ordered};
 
+    pub type sm_90a = crate::target::OnlyArch<90>;
     pub type blackwell = ArchSpecific<100>;
     pub type blackwell_120 = ArchSpecific<120>;
     pub type only_120 = ArchOnly<120>;

@@ -234,14 +234,14 @@ impl<R: Role, S: FragmentShape<R, T::Width>, T: Element> Fragment<R, S, T> {
 
 /// Element `index` of a lane's registers.
 #[inline(always)]
-fn take<T: Element>(registers: &[<T::Width as Width>::Register], index: usize) -> T {
+pub(crate) fn take<T: Element>(registers: &[<T::Width as Width>::Register], index: usize) -> T {
     let per_register = T::Width::PER_REGISTER;
     T::from_bits(T::Width::unpack(registers[index / per_register], index % per_register))
 }
 
 /// Puts element `index` of a lane's registers.
 #[inline(always)]
-fn put<T: Element>(registers: &mut [<T::Width as Width>::Register], index: usize, value: T) {
+pub(crate) fn put<T: Element>(registers: &mut [<T::Width as Width>::Register], index: usize, value: T) {
     let per_register = T::Width::PER_REGISTER;
     T::Width::pack(&mut registers[index / per_register], index % per_register, value.to_bits());
 }

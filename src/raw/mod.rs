@@ -47,6 +47,8 @@ mod mma_sparse_scaled;
 mod movmatrix;
 mod stmatrix;
 mod sync;
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
+mod wgmma;
 
 pub use bulk::*;
 pub use bulk_tensor::*;
@@ -62,3 +64,5 @@ pub use mma_sparse_scaled::*;
 pub use movmatrix::*;
 pub use stmatrix::*;
 pub use sync::*;
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
+pub use wgmma::*;

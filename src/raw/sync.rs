@@ -19,6 +19,22 @@ pub unsafe fn bar_sync() {
     crate::sim::raw::sync_block();
 }
 
+/// `bar.sync barrier, threads;`: the same for so many threads of the block, a multiple of 32, at the barrier of this number.
+///
+/// # Safety
+/// `barrier` is from 1 to 15, and so many threads, and no others, execute it with these operands, each warp converged.
+#[inline(always)]
+#[track_caller]
+pub unsafe fn bar_sync_threads(barrier: u32, threads: u32) {
+    #[cfg(target_arch = "nvptx64")]
+    // SAFETY: the caller's.
+    unsafe {
+        asm!("bar.sync {barrier}, {threads};", barrier = in(reg32) barrier, threads = in(reg32) threads, options(nostack));
+    }
+    #[cfg(not(target_arch = "nvptx64"))]
+    crate::sim::raw::sync_named(barrier, threads);
+}
+
 /// `bar.warp.sync 0xffffffff;`: the same for the lanes of a warp.
 ///
 /// # Safety

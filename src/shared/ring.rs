@@ -89,6 +89,12 @@ impl<const N: usize> RingIndex<N> {
 }
 
 impl<P: SharedLayout, const N: usize> SharedRing<P, N> {
+    /// Where the first part starts, in the `.shared` window.
+    #[inline(always)]
+    pub const fn address(self) -> u32 {
+        self.address
+    }
+
     /// The part of this index.
     #[inline(always)]
     pub fn stage(self, index: RingIndex<N>) -> P {

@@ -25,6 +25,7 @@ mod record;
 mod simulator;
 mod sweep;
 mod warps;
+pub(crate) mod wgmma;
 
 #[doc = include_str!("../../docs/SIMULATOR.md")]
 pub mod guide {}
@@ -40,7 +41,7 @@ pub(crate) use arithmetic::{
     MetadataOrder, ScaledProduct, multiply, multiply_scaled, multiply_sparse, multiply_sparse_scaled,
 };
 #[doc(hidden)]
-pub use arithmetic::{Product, Quad};
+pub use arithmetic::{Product, Quad, WarpGroupFp8};
 pub(crate) use memory::{
     ElementOf, Slice, bulk, commit_copies, load_matrices, load_shared, note_slice, read_constant, read_global,
     start_copy, store_matrices, store_shared, tensor, transpose_matrix, wait_for_copies, write_global,

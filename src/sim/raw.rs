@@ -183,6 +183,15 @@ pub(crate) fn sync_block() {
     });
 }
 
+/// `bar.sync` of some of the block's threads.
+#[track_caller]
+pub(crate) fn sync_named(barrier: u32, threads: u32) {
+    collective(Site::here(), "bar.sync", (), move |warp, site, nothing| {
+        warp.sync_named(site, barrier, threads);
+        nothing
+    });
+}
+
 /// `bar.warp.sync`.
 #[track_caller]
 pub(crate) fn sync_warp() {

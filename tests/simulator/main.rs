@@ -33,6 +33,7 @@ mod tensor;
 mod tile;
 mod trace;
 mod unwritten;
+mod wgmma;
 
 use ptx_matrix::Grid;
 use ptx_matrix::sim::{Place, SimError};

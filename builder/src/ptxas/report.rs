@@ -33,7 +33,10 @@ pub fn read(output: &str) -> Result<Report> {
     let mut kernel = None;
     for line in output.lines() {
         if remark_code(line).is_some_and(|code| FATAL_REMARKS.contains(&code)) {
-            fatal.push(line);
+            fatal.push(match line.split_once("in the function '").and_then(|(_, rest)| rest.split_once('\'')) {
+                Some((kernel, _)) => format!("kernel `{kernel}`: {line}"),
+                None => line.to_owned(),
+            });
         } else if remark_code(line).is_some() || line.starts_with("ptxas warning") {
             report.remarks.push(line.to_owned());
         }
@@ -137,6 +140,10 @@ ptxas info    : Used 14 registers, used 0 barriers
         };
         assert!(with("C7510").unwrap_err().to_string().contains("serialized"));
         assert!(with("C7519").is_err());
+        let read_in_flight = "ptxas info    : (C7514) Potential Performance Loss: wgmma.mma_async instructions are serialized due to \
+            non wgmma instructions reading accumulator registers of  a wgmma between start and end of the pipeline stage in the \
+            function 'reader' in line 0\n";
+        assert!(read(read_in_flight).unwrap_err().to_string().contains("kernel `reader`: ptxas info    : (C7514)"));
         assert!(with("C7508").unwrap().remarks[0].contains("(C7508)"));
         assert_eq!(with("C7520").unwrap().usage.len(), 2);
     }

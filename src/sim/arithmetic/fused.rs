@@ -64,6 +64,44 @@ fused! { BLACKWELL
     F8F6F4 InByte<e2m1>, [F8E4M3, F8E5M2, e3m2, e2m3, InByte<e2m1>] f32;
 }
 
+/// In place of `Plain`, that of fp8 in `wgmma`, which computes otherwise than `mma`.
+pub struct WarpGroupFp8;
+
+/// As published of fp8 in Hopper's `wgmma` (MMA-Sim, arXiv 2511.10909), and not verified here.
+const HOPPER_FP8: Alignment = Alignment { fraction_bits: 13, least_exponent: -1000 };
+
+/// One fused sum over all of K and C, of which so few bits are kept that an f32 has ten at its end that are zero.
+macro_rules! fp8 {
+    ($($a:ty, $b:ty, $c:ty, |$sum:ident| $cut:expr;)*) => {$(
+        impl Product<$b, $c, WarpGroupFp8> for $a {
+            type D = $c;
+
+            fn multiply(a: &[$a], b: &[$b], c: &[$c], n: usize, k: usize) -> Vec<$c> {
+                each_element((&numbers(a), &numbers(b), c), n, k, |a, b, c| {
+                    let factors = a.iter().copied().zip(b.iter().copied());
+                    let $sum = fused_sum(factors, <$a as Float>::FRACTION + <$b as Float>::FRACTION, c, HOPPER_FP8);
+                    $cut
+                })
+            }
+        }
+    )*};
+}
+fp8! {
+    F8E4M3, F8E4M3, f16, |sum| sum;
+    F8E4M3, F8E5M2, f16, |sum| sum;
+    F8E5M2, F8E4M3, f16, |sum| sum;
+    F8E5M2, F8E5M2, f16, |sum| sum;
+    F8E4M3, F8E4M3, f32, |sum| cut(sum);
+    F8E4M3, F8E5M2, f32, |sum| cut(sum);
+    F8E5M2, F8E4M3, f32, |sum| cut(sum);
+    F8E5M2, F8E5M2, f32, |sum| cut(sum);
+}
+
+/// The number with 13 bits behind the point, cut toward zero.
+fn cut(sum: f32) -> f32 {
+    if sum.is_finite() { f32::from_bits(sum.to_bits() & !0x3ff) } else { sum }
+}
+
 pub(super) fn product(a: Number, b: Number) -> Number {
     match (a, b) {
         (Number::Nan, _) | (_, Number::Nan) => Number::Nan,

@@ -10,6 +10,7 @@ pub(in crate::sim) mod operands;
 mod scaled;
 mod sparse;
 
+pub use fused::WarpGroupFp8;
 pub(crate) use multiply::{multiply, multiply_scaled};
 pub(crate) use scaled::ScaledProduct;
 pub(crate) use sparse::{MetadataOrder, multiply_sparse, multiply_sparse_scaled};

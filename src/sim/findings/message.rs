@@ -70,7 +70,7 @@ impl fmt::Display for Misuse {
                 write!(f, "{access} of element {index} of `{name}` while a copy to it is in flight")
             }
             Misuse::ProxyFence { memory, .. } => {
-                write!(f, "no proxy fence between a store to {memory} and a bulk copy")
+                write!(f, "no proxy fence between a store to {memory} and a bulk copy or `wgmma`")
             }
             Misuse::BulkSize { bytes } => write!(f, "a bulk copy of {bytes} bytes"),
             Misuse::ReductionWidth { name, element, bytes } => {
@@ -120,6 +120,22 @@ impl fmt::Display for Misuse {
                     "divergence: the lanes of a warp come to `{form}` with different selectors, {one} and {other}"
                 )
             }
+            Misuse::MatrixDescriptor { form, operand, why } => {
+                write!(f, "what is to be the descriptor of {operand} in `{form}` is none: {why}")
+            }
+            Misuse::WgmmaUnfenced { form } => {
+                write!(f, "no `wgmma.fence` between what was done to registers and `{form}`, which takes them")
+            }
+            Misuse::AccumulatorInFlight { access, .. } => {
+                write!(f, "{access} of registers of an accumulator while a `wgmma` has them in flight")
+            }
+            Misuse::WarpGroupDiverges { form, warp, .. } => {
+                write!(f, "divergence: warp {warp} does not come to `{form}` with its warpgroup")
+            }
+            Misuse::OperandsDiffer { form } => {
+                write!(f, "divergence: the lanes of a warp come to `{form}` with different operands")
+            }
+            Misuse::WgmmaUnfinished => f.write_str("the block ends while a `wgmma` is in flight"),
             Misuse::NotSparse { row, cols: (first, last), parts } => {
                 let parts = parts.count_ones();
                 write!(f, "not sparse: row {row}, columns {first} to {last}: of the four parts, {parts} are not zero")
@@ -158,6 +174,17 @@ impl Misuse {
             Misuse::Race { other: Agent::OtherBlock(_), .. } => {
                 "blocks run in any order: what one writes, no other may touch in the same launch".into()
             }
+            Misuse::Race { other: Agent::WarpGroup, .. } => {
+                "who writes must know, by a `sync` or a barrier, of the warpgroup's wait for the `wgmma`".into()
+            }
+            Misuse::MatrixDescriptor { .. } => "a `SharedTile` makes descriptors".into(),
+            Misuse::WgmmaUnfenced { .. } => "put `wgmma.fence` between the two".into(),
+            Misuse::AccumulatorInFlight { .. } | Misuse::WgmmaUnfinished => {
+                "commit it, and wait for its group, and take the registers behind that".into()
+            }
+            Misuse::WarpGroupDiverges { .. } => {
+                "all four warps must come to the same, at the same line, with the same matrices in shared memory".into()
+            }
             Misuse::CopyInFlight { .. } => {
                 "the warp that started the copy must commit it and wait for its group; others, behind a `sync` after that"
                     .into()
@@ -186,7 +213,9 @@ impl Misuse {
             }
             Misuse::Endless { .. } => "if it does end, give the simulator more patience".into(),
             Misuse::Polling { .. } => "what another warp or lane writes is seen behind a `sync`: wait there".into(),
-            Misuse::Deadlock { waiting, .. } if waiting.iter().any(|waiting| waiting.awaited != Awaited::Sync) => {
+            Misuse::Deadlock { waiting, .. }
+                if waiting.iter().any(|waiting| matches!(waiting.awaited, Awaited::Barrier { .. })) =>
+            {
                 "a phase is over when as many have arrived as the barrier was initialised for, and all bytes have come that it expects"
                     .into()
             }
@@ -206,6 +235,11 @@ impl Misuse {
                 "wait for the barrier that a copy tells, and by `BulkGroup::wait_read` for a copy to global memory".into()
             }
             Misuse::Barrier { misuse, .. } => barrier_help(*misuse).into(),
+            Misuse::Deadlock { waiting, .. }
+                if waiting.iter().any(|waiting| waiting.awaited != Awaited::Sync) =>
+            {
+                "all four warps of a warpgroup must come to its collectives equally often".into()
+            }
             Misuse::Deadlock { .. } => "every warp of a block must come to `sync` equally often".into(),
             _ => return None,
         })
@@ -290,9 +324,21 @@ impl fmt::Display for Finding {
         {
             write!(f, "\n   = the copy is started at {place}")?;
         }
+        if let Misuse::AccumulatorInFlight { place, .. } | Misuse::WarpGroupDiverges { place, .. } = &self.misuse {
+            write!(f, "\n   = the `wgmma` is at {place}")?;
+        }
+        if let Misuse::WarpGroupDiverges { other: Some(other), .. } = &self.misuse {
+            write!(f, "\n   = the warp comes to one at {other}")?;
+        }
         if let Misuse::Deadlock { waiting, ended } = &self.misuse {
             for WaitingWarp { warp, place, awaited } in waiting {
                 write!(f, "\n   = warp {warp} waits at {place}")?;
+                if let Awaited::Named { barrier, threads } = awaited {
+                    write!(f, ", at barrier {barrier}, which {threads} threads come to")?;
+                }
+                if let Awaited::WarpGroup { group } = awaited {
+                    write!(f, ", for all four warps of warpgroup {group} to come to its `wgmma`s")?;
+                }
                 if let Awaited::Barrier { address, phase, arrivals, bytes } = awaited {
                     write!(
                         f,

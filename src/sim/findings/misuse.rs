@@ -1,7 +1,7 @@
 //! What can be wrong with a kernel.
 
 use crate::Grid;
-use crate::sim::memory::order::is_asynchronous;
+use crate::sim::memory::order::{is_asynchronous, is_warp_group};
 use crate::sim::memory::race::{Access, Lanes};
 use crate::sim::warps::divergence::WaitingLanes;
 use core::panic::Location;
@@ -71,12 +71,15 @@ pub enum Agent {
     OtherBlock(Grid),
     /// An asynchronous copy.
     Asynchronous,
+    /// A `wgmma` of a warpgroup.
+    WarpGroup,
 }
 
 impl Agent {
     /// Who made the earlier of two accesses in a block, seen from the later one.
     pub(in crate::sim) fn in_block(later: Access, earlier: Access) -> Self {
         match earlier.by {
+            _ if is_warp_group(earlier.agent) => Agent::WarpGroup,
             _ if is_asynchronous(earlier.agent) => Agent::Asynchronous,
             _ if earlier.agent != later.agent => Agent::WarpOfBlock(earlier.agent),
             Lanes::One(lane) => Agent::LaneOfWarp(lane),
@@ -92,6 +95,7 @@ impl fmt::Display for Agent {
             Agent::SameWarp => write!(f, "the same warp, all lanes together,"),
             Agent::WarpOfBlock(warp) => write!(f, "warp {warp}"),
             Agent::Asynchronous => f.write_str("an asynchronous copy"),
+            Agent::WarpGroup => f.write_str("a `wgmma` in flight"),
             Agent::OtherBlock(block) => write!(f, "block {block}"),
         }
     }
@@ -113,6 +117,18 @@ pub struct WaitingWarp {
 pub enum Awaited {
     /// All warps of the block at a `sync`.
     Sync,
+    /// So many threads at a barrier of the block's others.
+    Named {
+        /// The barrier's number.
+        barrier: u32,
+        /// How many threads it is for.
+        threads: u32,
+    },
+    /// All four warps of a warpgroup at a `wgmma`.
+    WarpGroup {
+        /// The warpgroup.
+        group: usize,
+    },
     /// A phase of an mbarrier.
     Barrier {
         /// The barrier's address.
@@ -414,6 +430,45 @@ pub enum Misuse {
         /// The first lane's, and another.
         selectors: (u32, u32),
     },
+    /// A matrix descriptor that a `wgmma` takes is none.
+    MatrixDescriptor {
+        /// The instruction, as in PTX.
+        form: &'static str,
+        /// `A` or `B`.
+        operand: char,
+        /// What is wrong with it.
+        why: &'static str,
+    },
+    /// A `wgmma` takes registers with no fence since the last wait, and they are not what that left in them.
+    WgmmaUnfenced {
+        /// The instruction, as in PTX.
+        form: &'static str,
+    },
+    /// Registers that a `wgmma` has in flight are used.
+    AccumulatorInFlight {
+        /// `read` or `write`.
+        access: &'static str,
+        /// The line of the `wgmma`.
+        place: Place,
+    },
+    /// The warps of a warpgroup come to different `wgmma`s.
+    WarpGroupDiverges {
+        /// What one comes to, as in PTX.
+        form: &'static str,
+        /// Its line.
+        place: Place,
+        /// A warp that does not.
+        warp: usize,
+        /// The line of what it comes to, if it comes to any.
+        other: Option<Place>,
+    },
+    /// The lanes of a warp come to an instruction with different operands, which must be the same in all.
+    OperandsDiffer {
+        /// The instruction, as in PTX.
+        form: &'static str,
+    },
+    /// The block ends and has not waited for a `wgmma`.
+    WgmmaUnfinished,
     /// A matrix that is to be compressed has more in a chunk than half that is not zero.
     NotSparse {
         /// The row.

@@ -17,6 +17,7 @@ use crate::sim::record::note_element;
 use crate::sim::warps::block::BlockState;
 use crate::sim::warps::context::with_block;
 use crate::sim::warps::polling::note_read;
+use crate::sim::wgmma;
 use crate::site::Site;
 use std::cell::RefMut;
 use std::collections::HashMap;
@@ -217,6 +218,7 @@ pub(crate) fn write_global(site: Site, address: usize, element: ElementOf, befor
     }
     note_element(site, Traffic::GlobalWrite, address, bytes.len());
     with_block(|block| {
+        wgmma::check_stored(block, site, bytes);
         let by = block.access(site);
         check_on_its_way("write", block, by, address..address + bytes.len(), element);
         land_write(block, by, address, element, before, bytes).by_copy = false;

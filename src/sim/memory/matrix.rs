@@ -8,6 +8,7 @@ use crate::sim::memory::race::Lanes;
 use crate::sim::record::Traffic;
 use crate::sim::record::note_rows;
 use crate::sim::warps::context::{fail_in_lane, with_block};
+use crate::sim::wgmma;
 use crate::site::Site;
 use crate::{PerLane, RowAddr};
 
@@ -103,6 +104,7 @@ pub(crate) fn store_matrices<R: Registers<Register = u32>>(
         return;
     }
     note_rows(site, form, Traffic::SharedWrite, &rows.array()[..R::COUNT * arrangement.rows()]);
+    with_block(|block| wgmma::check_stored(block, site, bytemuck::cast_slice(registers.array())));
     for index in 0..R::COUNT {
         let matrix = from_registers(registers.array(), arrangement, index);
         for (line, row) in matrix.iter().take(arrangement.rows()).enumerate() {

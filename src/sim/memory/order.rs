@@ -22,6 +22,14 @@ pub(in crate::sim) const fn asynchronous(number: usize) -> usize {
     ASYNCHRONOUS + number
 }
 
+/// The most warpgroups that a block can have. What their `wgmma`s do counts as done by the first asynchronous agents.
+pub(in crate::sim) const WARP_GROUPS: usize = 8;
+
+/// Whether an agent is a warpgroup's `wgmma`s.
+pub(in crate::sim) const fn is_warp_group(agent: usize) -> bool {
+    ASYNCHRONOUS <= agent && agent < ASYNCHRONOUS + WARP_GROUPS
+}
+
 /// Whether an agent is an asynchronous one.
 pub(in crate::sim) const fn is_asynchronous(agent: usize) -> bool {
     agent >= ASYNCHRONOUS
@@ -214,13 +222,18 @@ impl Order {
             return;
         }
         let warps = self.warps.borrow().len();
-        (0..warps).for_each(|warp| self.sync_warp(warp));
+        self.sync_warps(&Vec::from_iter(0..warps));
+    }
+
+    /// These warps wait for each other.
+    pub(in crate::sim) fn sync_warps(&self, warps: &[usize]) {
+        warps.iter().for_each(|&warp| self.sync_warp(warp));
         let mut order = self.warps.borrow_mut();
-        let all = order.iter().fold(Known::default(), |mut all, warp| {
-            all.join(&warp.common);
+        let all = warps.iter().fold(Known::default(), |mut all, &warp| {
+            all.join(&order[warp].common);
             all
         });
-        order.iter_mut().for_each(|warp| warp.common = all.clone());
+        warps.iter().for_each(|&warp| order[warp].common = all.clone());
     }
 }
 

@@ -9,6 +9,7 @@ use crate::sim::record::note_element;
 use crate::sim::warps::context::{fail, with_block};
 use crate::sim::warps::mbarrier;
 use crate::sim::warps::polling::{note_access, note_read};
+use crate::sim::wgmma;
 use crate::site::Site;
 use std::cell::RefCell;
 use std::ops::Range;
@@ -159,6 +160,29 @@ impl SharedMemory {
         }
     }
 
+    /// A `wgmma` of the warp is to read these bytes, some time before `reading` is known to be over.
+    pub(in crate::sim) fn start_group_read(
+        &self,
+        by: Access,
+        reading: Access,
+        address: u32,
+        bytes: usize,
+    ) -> Result<(), Misuse> {
+        let range = self.range("read", address, bytes)?;
+        self.check_fenced(by, address, range.clone());
+        self.load(by, address, &mut vec![0; bytes])?;
+        for history in &mut self.history.borrow_mut()[range] {
+            history.read(reading, &self.order);
+        }
+        Ok(())
+    }
+
+    /// The word at an address that is known to be in bounds, as it is now.
+    pub(in crate::sim) fn peek(&self, address: u32) -> u32 {
+        let start = (address - SHARED_BASE) as usize;
+        u32::from_le_bytes(self.bytes.borrow()[start..start + 4].try_into().expect("four bytes"))
+    }
+
     /// Tells of bytes that an ordinary store wrote, and no proxy fence is between.
     fn check_fenced(&self, by: Access, address: u32, range: Range<usize>) {
         for (byte, history) in (address..).zip(&self.history.borrow()[range]) {
@@ -239,7 +263,10 @@ pub(crate) fn store_shared(site: Site, address: u32, from: &[u8]) {
     }
     note_access(site);
     note_element(site, Traffic::SharedWrite, address as usize, from.len());
-    let stored = with_block(|block| block.shared.store(block.access(site), address, from));
+    let stored = with_block(|block| {
+        wgmma::check_stored(block, site, from);
+        block.shared.store(block.access(site), address, from)
+    });
     stored.unwrap_or_else(|misuse| fail(site, misuse));
 }
 

@@ -16,6 +16,7 @@ use crate::sim::record::{Recorder, note_sync};
 use crate::sim::warps::context::{Failure, current_lane, in_block, take_panic, unwind};
 use crate::sim::warps::mbarrier::{Barriers, PhaseWait};
 use crate::sim::warps::polling::begin_turn;
+use crate::sim::wgmma::{self, WarpGroups};
 use crate::site::Site;
 use crate::{Block, Grid};
 use core::panic::Location;
@@ -46,6 +47,9 @@ pub(in crate::sim) struct BlockState {
     pub(in crate::sim) order: Rc<Order>,
     pub(in crate::sim) barriers: RefCell<Barriers>,
     pub(in crate::sim) bulk: RefCell<BulkCopies>,
+    pub(in crate::sim) wgmma: RefCell<WarpGroups>,
+    /// Whether a `wgmma` is in flight: registers may hold its marks.
+    pub(in crate::sim) is_multiplying: Cell<bool>,
     /// If the launch is recorded.
     pub(in crate::sim) recorder: Option<RefCell<Recorder>>,
     /// The warp that is running.
@@ -99,8 +103,12 @@ type WarpCoroutine = Coroutine<(), Waiting, ()>;
 pub(in crate::sim) enum Waiting {
     /// All warps, at a `sync` here.
     Sync(&'static Location<'static>),
+    /// So many threads, at this barrier of the block's others.
+    Named { barrier: u32, threads: u32, location: &'static Location<'static> },
     /// One of these phases.
     Phases(Vec<PhaseWait>),
+    /// The four warps of this warpgroup, to have made so many groups of `wgmma`s.
+    WarpGroup { group: usize, groups: u32, location: &'static Location<'static> },
     /// Its next turn, having tested these mbarriers in vain.
     Turn(Vec<u32>),
 }
@@ -145,6 +153,15 @@ impl WarpOfBlock<'_> {
         self.yielder.suspend(Waiting::Sync(site.location));
     }
 
+    /// Waits until so many threads of the block do, at the barrier of this number.
+    pub(crate) fn sync_named(self, site: Site, barrier: u32, threads: u32) {
+        if !std::thread::panicking() {
+            self.state.order.make_partial();
+            note_sync(site);
+            self.yielder.suspend(Waiting::Named { barrier, threads, location: site.location });
+        }
+    }
+
     /// Lets others go on, until what it waits for has happened.
     pub(in crate::sim) fn suspend(self, waiting: Waiting) {
         self.yielder.suspend(waiting);
@@ -159,13 +176,31 @@ enum Progress {
 
 impl Progress {
     /// Whether the warp can go on.
-    fn is_ready(&self, barriers: &Barriers) -> bool {
+    fn is_ready(&self, state: &BlockState) -> bool {
         match self {
             Progress::Waiting(Waiting::Turn(_)) => true,
-            Progress::Waiting(Waiting::Phases(waits)) => waits.iter().any(|wait| barriers.is_settled(wait)),
-            Progress::Waiting(Waiting::Sync(_)) | Progress::Ended => false,
+            Progress::Waiting(Waiting::Phases(waits)) => {
+                let barriers = state.barriers.borrow();
+                waits.iter().any(|wait| barriers.is_settled(wait))
+            }
+            Progress::Waiting(Waiting::WarpGroup { group, groups, .. }) => {
+                state.wgmma.borrow().have_committed(*group, *groups)
+            }
+            Progress::Waiting(Waiting::Sync(_) | Waiting::Named { .. }) | Progress::Ended => false,
         }
     }
+}
+
+/// The warps that wait at a barrier of which all have come that it is for, if there is one.
+fn met(progress: &[Progress]) -> Option<Vec<usize>> {
+    let named = |progress: &Progress| match progress {
+        Progress::Waiting(Waiting::Named { barrier, threads, .. }) => Some((*barrier, *threads)),
+        _ => None,
+    };
+    progress.iter().filter_map(named).find_map(|at| {
+        let warps: Vec<usize> = (0..progress.len()).filter(|&warp| named(&progress[warp]) == Some(at)).collect();
+        (warps.len() * LANES == at.1 as usize).then_some(warps)
+    })
 }
 
 /// What is known of a block that has run.
@@ -192,6 +227,8 @@ pub(in crate::sim) fn run(
         order,
         barriers: RefCell::default(),
         bulk: RefCell::default(),
+        wgmma: RefCell::default(),
+        is_multiplying: Cell::new(false),
         global: RefCell::default(),
         results: RefCell::default(),
         slices: RefCell::default(),
@@ -225,6 +262,7 @@ pub(in crate::sim) fn run(
     let ran = take_turns(&state, &mut warps, random, patience);
     if ran.is_ok() {
         bulk::end(&state);
+        wgmma::end(&state);
     }
     // Warps that have not ended are unwound, and what they hold is dropped, as part of the block.
     let ended_by = ran.as_ref().err().map(|stopped| {
@@ -268,7 +306,7 @@ fn take_turns(
 ) -> Result<(), Box<Stopped>> {
     let mut progress: Vec<_> = warps.iter().map(|_| Progress::Waiting(Waiting::Turn(Vec::new()))).collect();
     loop {
-        let is_ready = |&warp: &usize| progress[warp].is_ready(&state.barriers.borrow());
+        let is_ready = |&warp: &usize| progress[warp].is_ready(state);
         let ready: Vec<usize> = (0..warps.len()).filter(is_ready).collect();
         let goes_on =
             |&warp: &usize| !matches!(&progress[warp], Progress::Waiting(Waiting::Turn(tested)) if !tested.is_empty());
@@ -300,6 +338,13 @@ fn take_turns(
                     }));
                 }
             };
+            if let Some(warps) = met(&progress) {
+                state.order.sync_warps(&warps);
+                for warp in warps {
+                    state.warp_epochs.borrow_mut()[warp] += 1;
+                    progress[warp] = Progress::Waiting(Waiting::Turn(Vec::new()));
+                }
+            }
         } else {
             if progress.iter().all(|progress| matches!(progress, Progress::Ended)) {
                 return Ok(());
@@ -324,7 +369,8 @@ fn land_awaited(state: &BlockState, progress: &[Progress], random: &mut fastrand
         .flat_map(|progress| match progress {
             Progress::Waiting(Waiting::Phases(waits)) => waits.iter().map(|wait| wait.address).collect(),
             Progress::Waiting(Waiting::Turn(tested)) => tested.clone(),
-            Progress::Waiting(Waiting::Sync(_)) | Progress::Ended => Vec::new(),
+            Progress::Waiting(Waiting::Sync(_) | Waiting::Named { .. } | Waiting::WarpGroup { .. })
+            | Progress::Ended => Vec::new(),
         })
         .collect();
     bulk::land_one(state, &awaited, |count| random.usize(..count)).map_err(|wrong| {
@@ -341,6 +387,14 @@ fn deadlock(progress: &[Progress], barriers: &Barriers) -> Stopped {
         match progress {
             Progress::Waiting(Waiting::Sync(location)) => {
                 waiting.push(WaitingWarp { warp, place: (*location).into(), awaited: Awaited::Sync });
+            }
+            Progress::Waiting(Waiting::Named { barrier, threads, location }) => {
+                let awaited = Awaited::Named { barrier: *barrier, threads: *threads };
+                waiting.push(WaitingWarp { warp, place: (*location).into(), awaited });
+            }
+            Progress::Waiting(Waiting::WarpGroup { group, location, .. }) => {
+                let awaited = Awaited::WarpGroup { group: *group };
+                waiting.push(WaitingWarp { warp, place: (*location).into(), awaited });
             }
             Progress::Waiting(Waiting::Phases(waits)) => waiting.extend(waits.iter().map(|wait| {
                 let barrier = barriers.get(wait.address);

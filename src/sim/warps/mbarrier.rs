@@ -2,7 +2,7 @@
 
 use crate::sim::findings::{BarrierMisuse, Memory, Misuse};
 pub(crate) use crate::sim::memory::order::Space;
-use crate::sim::memory::order::{Known, asynchronous, executing};
+use crate::sim::memory::order::{Known, WARP_GROUPS, asynchronous, executing};
 use crate::sim::memory::race::Access;
 use crate::sim::record::note_lane;
 use crate::sim::warps::block::{BlockState, Waiting, WarpOfBlock};
@@ -196,7 +196,7 @@ pub(crate) fn init(site: Site, form: &'static str, address: u32, count: u32) {
         if barriers.live.contains_key(&address) {
             return misuse(BarrierMisuse::InitialisedAgain);
         }
-        let agent = asynchronous(barriers.made);
+        let agent = asynchronous(WARP_GROUPS + barriers.made);
         barriers.made += 1;
         let (told, over) = (Known::default(), Known::default());
         let barrier = Barrier { count, pending: count, bytes: 0, phase: 0, told, over, is_fenced: false, agent };

@@ -10,6 +10,7 @@ mod multiply_sparse;
 mod products;
 mod reductions;
 mod tensors;
+mod wgmma;
 
 use super::Buffers;
 use super::data::Rng;
@@ -60,6 +61,7 @@ pub fn all<D: Device + 'static>() -> Vec<Check<D>> {
         bulk::checks(),
         reductions::checks(),
         tensors::checks(),
+        wgmma::checks(),
         products::checks(),
     ];
     families.into_iter().flatten().collect()

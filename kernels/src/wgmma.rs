@@ -1,0 +1,67 @@
+//! `wgmma`: a kernel for each combination of elements, and for each N of bf16 and s8.
+
+use ptx_matrix::forms::ptx;
+use ptx_matrix::*;
+
+/// What a tile has of the elements, by their name in the table: bits are in words.
+macro_rules! stored {
+    (b1) => {
+        u32
+    };
+    ($element:ident) => {
+        ptx::$element
+    };
+}
+
+/// The element at (row, k) of a row-major matrix whose rows have 32 bytes.
+macro_rules! element {
+    (b1 $from:ident $row:expr, $k:expr) => {
+        b1::from($from.get($row * 8 + $k / 32) >> ($k % 32) & 1 == 1)
+    };
+    ($element:ident $from:ident $row:expr, $k:expr) => {
+        $from.get($row * (32 / size_of::<ptx::$element>()) + $k)
+    };
+}
+
+/// Kernels of the names of forms, that execute each with A in shared memory and in registers: D = A x B + A' x B. A, with A' below it, B and D are
+/// row-major; words of bits go along K.
+///
+/// There is one for each combination of elements, with N of 32, and for each N of bf16 and of s8. (For all 546 forms it would take minutes to build them.)
+macro_rules! kernels {
+    ($($d:ident [$(($a:ident $b:ident))*] $k:literal $option:ident $columns:ident $per:tt $behind:ident $version:literal;)*) => {$($(
+        wgmma_columns! { $columns $per => kernels ($d $a $b $k $option) }
+    )*)*};
+    (@form 32 $r:tt $form:tt) => { kernels! { @kernel 32 $form } };
+    (@form $n:tt $r:tt (f32 bf16 bf16 $k:literal plain)) => { kernels! { @kernel $n (f32 bf16 bf16 $k plain) } };
+    (@form $n:tt $r:tt (s32 s8 s8 $k:literal plain)) => { kernels! { @kernel $n (s32 s8 s8 $k plain) } };
+    (@form $n:tt $r:tt $form:tt) => {};
+    (@kernel $n:tt ($d:ident $a:ident $b:ident $k:literal $option:ident)) => {
+        wgmma_named! { $n $d $a $b $k $option => kernels ($n $d $a $b $option [32 / size_of::<stored!($a)>()]) }
+    };
+    (@named $name:ident ($n:literal $d:ident $a:ident $b:ident $option:ident [$cols:expr])) => {
+        #[kernel(threads = 128, target = "sm_90a")]
+        pub fn $name(
+            block: &Block,
+            #[shared] tile_a: SharedTile<stored!($a), 64, { $cols }, Swizzle32>,
+            #[shared] tile_b: SharedTile<stored!($b), { $cols }, $n, Swizzle32, ColMajor>,
+            a: Global<stored!($a)>,
+            b: Global<stored!($b)>,
+            d: GlobalMut<ptx::$d>,
+        ) {
+            let group = block.warp_group();
+            tile_a.fill(group, |row, k| a.get(row * $cols + k));
+            tile_b.fill(group, |k, col| b.get(k * $n + col));
+            group.warp().fence_for_bulk();
+            group.sync();
+            let first = 64 + 16 * group.warp_rank();
+            let rows = FragmentA::<wgmma_shape!($a), ptx::$a>::from_fn(group.warp(), |row, k| element!($a a first + row, k));
+            let mut sums = GroupAccumulator::<$n, ptx::$d>::zero().begin(group);
+            Wgmma::<$n, ptx::$a, ptx::$b, ptx::$d, ptx::$option>::issue(group, &mut sums, |issue| {
+                issue.multiply(tile_a.matrix_a(At::<0, 0>), tile_b.matrix_b(At::<0, 0>));
+                issue.accumulate_registers(&rows, tile_b.matrix_b(At::<0, 0>));
+            });
+            sums.finish(group).for_each(group, |row, col, value| d.set(row * $n + col, value));
+        }
+    };
+}
+wgmma_forms!(kernels);

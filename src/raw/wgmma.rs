@@ -1,0 +1,186 @@
+//! `wgmma` (PTX ISA 9.7.15): four warps multiply matrices, asynchronously. sm_90a, PTX 8.0.
+
+#[cfg(not(target_arch = "nvptx64"))]
+use crate::sim::wgmma as sim;
+#[cfg(not(target_arch = "nvptx64"))]
+use crate::site::Site;
+#[cfg(target_arch = "nvptx64")]
+use core::arch::asm;
+
+/// The functions of each form: with A in shared memory (`_ss`), and in registers (`_rs`).
+macro_rules! functions {
+    ($($d:ident [$(($a:ident $b:ident))*] $k:literal $option:ident $columns:ident $per:tt $behind:ident $version:literal;)*) => {$($(
+        crate::wgmma_columns! { $columns $per => functions ($d $a $b $k $option $per $behind) }
+    )*)*};
+    (@form $n:literal $r:tt ($d:ident $a:ident $b:ident $k:literal $option:ident $per:tt $behind:ident)) => {
+        crate::wgmma_named! { $n $d $a $b $k $option => functions ($behind $r $n $d $a $b $k $option $per) }
+    };
+
+    // What stands behind the operands.
+    (@named $name:ident (nothing $($form:tt)*)) => {
+        functions! { @function ${concat($name, _ss)} [] [] "" [(false false) false false] @ss $($form)* }
+        functions! { @function ${concat($name, _rs)} [] [] "" [(false false) false false] @rs $($form)* }
+    };
+    (@named $name:ident (negate $($form:tt)*)) => {
+        functions! { @function ${concat($name, _ss)}
+            [const NEGATE_A: bool, const NEGATE_B: bool]
+            [na = const sign(NEGATE_A), nb = const sign(NEGATE_B),]
+            ", {na}, {nb}" [(NEGATE_A NEGATE_B) false false] @ss $($form)* }
+        functions! { @function ${concat($name, _rs)}
+            [const NEGATE_A: bool, const NEGATE_B: bool]
+            [na = const sign(NEGATE_A), nb = const sign(NEGATE_B),]
+            ", {na}, {nb}" [(NEGATE_A NEGATE_B) false false] @rs $($form)* }
+    };
+    (@named $name:ident (transpose $($form:tt)*)) => {
+        functions! { @function ${concat($name, _ss)}
+            [const NEGATE_A: bool, const NEGATE_B: bool, const TRANS_A: bool, const TRANS_B: bool]
+            [na = const sign(NEGATE_A), nb = const sign(NEGATE_B), ta = const TRANS_A as i32, tb = const TRANS_B as i32,]
+            ", {na}, {nb}, {ta}, {tb}" [(NEGATE_A NEGATE_B) TRANS_A TRANS_B] @ss $($form)* }
+        functions! { @function ${concat($name, _rs)}
+            [const NEGATE_A: bool, const NEGATE_B: bool, const TRANS_B: bool]
+            [na = const sign(NEGATE_A), nb = const sign(NEGATE_B), tb = const TRANS_B as i32,]
+            ", {na}, {nb}, {tb}" [(NEGATE_A NEGATE_B) false TRANS_B] @rs $($form)* }
+    };
+
+    (@function $name:ident [$($generics:tt)*] [$($immediate:tt)*] $behind:literal $flags:tt @ss $($form:tt)*) => {
+        functions! { @one $name [$($generics)*] [a: u64] [a = in(reg64) a,] "{a}" [$($immediate)*] $behind $flags
+            [sim::A::Shared { descriptor: a, transposed: functions!(@trans_a $flags) }] "a-desc" $($form)* }
+    };
+    (@function $name:ident [$($generics:tt)*] [$($immediate:tt)*] $behind:literal $flags:tt @rs $($form:tt)*) => {
+        functions! { @one $name [$($generics)*] [[a0, a1, a2, a3]: [u32; 4]]
+            [a0 = in(reg32) a0, a1 = in(reg32) a1, a2 = in(reg32) a2, a3 = in(reg32) a3,] "{{{a0}, {a1}, {a2}, {a3}}}"
+            [$($immediate)*] $behind $flags [sim::A::Registers([a0, a1, a2, a3])] "{a..}" $($form)* }
+    };
+    (@trans_a [$negated:tt $trans_a:tt $trans_b:tt]) => { $trans_a };
+
+    (@one $name:ident [$($generics:tt)*] [$($a_parameter:tt)*] [$($a_operand:tt)*] $a_text:literal [$($immediate:tt)*] $behind:literal
+        [($negate_a:tt $negate_b:tt) $trans_a:tt $trans_b:tt] [$a_simulated:expr] $a_doc:literal
+        [$first:ident $($r:ident)*] $n:literal $d:ident $a:ident $b:ident $k:literal $option:ident $per:tt) => {
+        #[doc = concat!("`", crate::wgmma_ptx!($n $d $a $b $k $option), " {d..}, ", $a_doc, ", b-desc, scale-d ..;`: sm_90a.")]
+        ///
+        /// # Safety
+        /// All lanes of the four warps of a warpgroup execute it, converged, with the same operands but registers; the descriptors are of
+        /// matrices in the block's shared memory. What it returns, and the registers of an A, nobody reads or writes before a wait for its
+        /// group: let [`wgmma_registers`] take what it returned, behind the wait.
+        #[inline(always)]
+        #[track_caller]
+        pub unsafe fn $name<$($generics)*>(
+            d: [u32; $n / 8 * $per],
+            $($a_parameter)*,
+            b: u64,
+            scale_d: bool,
+        ) -> [u32; $n / 8 * $per] {
+            #[cfg(target_arch = "nvptx64")]
+            return {
+                let [mut $first, $(mut $r),*] = d;
+                // SAFETY: the caller's.
+                unsafe {
+                    asm!(
+                        concat!(
+                            "{{.reg .pred p; setp.ne.b32 p, {scale_d}, 0; ", crate::wgmma_ptx!($n $d $a $b $k $option), " {{{",
+                            stringify!($first), "}", $(", {", stringify!($r), "}",)* "}}, ", $a_text, ", {b}, p", $behind, ";}}"
+                        ),
+                        $first = inout(reg32) $first,
+                        $($r = inout(reg32) $r,)*
+                        $($a_operand)*
+                        b = in(reg64) b,
+                        scale_d = in(reg32) scale_d as u32,
+                        $($immediate)*
+                        options(nostack)
+                    );
+                }
+                [$first, $($r),*]
+            };
+            #[cfg(not(target_arch = "nvptx64"))]
+            return {
+                use crate::forms::ptx;
+                let operation = sim::Operation {
+                    form: crate::wgmma_ptx!($n $d $a $b $k $option),
+                    n: $n,
+                    b,
+                    transposes_b: $trans_b,
+                    accumulates: scale_d,
+                    negates: ($negate_a, $negate_b),
+                };
+                sim::multiply_in_lane::<crate::wgmma_shape!($a), ptx::$a, ptx::$b, ptx::$d, crate::wgmma_arithmetic!($a $option), _>(
+                    Site::here(), operation, d, $a_simulated)
+            };
+        }
+    };
+}
+
+crate::wgmma_forms!(functions);
+
+/// The immediate for an operand that is negated, or not.
+#[cfg(target_arch = "nvptx64")]
+const fn sign(negated: bool) -> i32 {
+    if negated { -1 } else { 1 }
+}
+
+/// `wgmma.fence.sync.aligned;`: what was done to registers before it, a `wgmma.mma_async` behind it sees (PTX ISA 9.7.15.7.1).
+///
+/// # Safety
+/// All lanes of the four warps of a warpgroup execute it, converged.
+#[inline(always)]
+#[track_caller]
+pub unsafe fn wgmma_fence_sync_aligned() {
+    #[cfg(target_arch = "nvptx64")]
+    // SAFETY: the caller's.
+    unsafe {
+        asm!("wgmma.fence.sync.aligned;", options(nostack));
+    }
+    #[cfg(not(target_arch = "nvptx64"))]
+    sim::fence_in_lane(Site::here());
+}
+
+/// `wgmma.commit_group.sync.aligned;`: what the warp started since the last one becomes a group (PTX ISA 9.7.15.7.2).
+///
+/// # Safety
+/// All lanes of the four warps of a warpgroup execute it, converged.
+#[inline(always)]
+#[track_caller]
+pub unsafe fn wgmma_commit_group_sync_aligned() {
+    #[cfg(target_arch = "nvptx64")]
+    // SAFETY: the caller's.
+    unsafe {
+        asm!("wgmma.commit_group.sync.aligned;", options(nostack));
+    }
+    #[cfg(not(target_arch = "nvptx64"))]
+    sim::commit_in_lane(Site::here());
+}
+
+/// `wgmma.wait_group.sync.aligned N;`: waits until at most the warp's `N` newest groups are going on (PTX ISA 9.7.15.7.3).
+///
+/// # Safety
+/// All lanes of the four warps of a warpgroup execute it, converged.
+#[inline(always)]
+#[track_caller]
+pub unsafe fn wgmma_wait_group_sync_aligned<const N: u32>() {
+    #[cfg(target_arch = "nvptx64")]
+    // SAFETY: the caller's.
+    unsafe {
+        asm!("wgmma.wait_group.sync.aligned {n};", n = const N, options(nostack));
+    }
+    #[cfg(not(target_arch = "nvptx64"))]
+    sim::wait_in_lane(Site::here(), N as usize);
+}
+
+/// The same registers, as they are here: the compiler, which takes what a `wgmma.mma_async` returns for there, computes nothing with it
+/// before this, nor does it put off until behind this what makes them. It is no instruction.
+///
+/// In the simulator it is also by this that results come into registers, once their wait is over.
+#[inline(always)]
+#[track_caller]
+pub fn wgmma_registers<const COUNT: usize>(registers: [u32; COUNT]) -> [u32; COUNT] {
+    #[cfg(target_arch = "nvptx64")]
+    return {
+        let mut registers = registers;
+        for register in &mut registers {
+            // SAFETY: it does nothing.
+            unsafe { asm!("/* {register} */", register = inout(reg32) * register, options(nostack)) };
+        }
+        registers
+    };
+    #[cfg(not(target_arch = "nvptx64"))]
+    sim::settle_in_lane(Site::here(), registers)
+}

@@ -1,0 +1,111 @@
+//! The scope of four warps: what executes `wgmma`.
+
+use crate::lane::{LANES, Lane, LaneCapture, PerLane};
+use crate::scope::{Block, Threads, Warp};
+use crate::sealed::Sealed;
+#[cfg(not(target_arch = "nvptx64"))]
+use crate::site::Site;
+
+/// Warpgroup scope: code that the 128 threads of four warps in a row run together, each warp converged (PTX ISA 9.7.15.1). Plain values
+/// in it are the same in all of them; what differs by warp is led to by [`warp`](Self::warp).
+///
+/// Collectives of a warpgroup take it as proof that a warp is converged. That all four warps come is, as of [`Block::sync`], the kernel's
+/// to see to: the simulator reports those that do not; on a GPU the others wait for ever, or are served as if they were there.
+///
+/// ```
+/// use ptx_matrix::*;
+///
+/// /// Each of two warpgroups turns its 128 numbers round, without waiting for the other.
+/// #[kernel(threads = 256)]
+/// fn turn(block: &Block, #[shared] tiles: SharedRing<SharedTile<u32, 1, 128>, 2>, d: GlobalMut<u32>) {
+///     let group = block.warp_group();
+///     let tile = tiles.part(group.index());
+///     tile.fill(group, |_, col| col as u32);
+///     group.sync();
+///     let first = group.index() * 128;
+///     group.each_thread(|lane, rank| d.set(first + rank, tile.get(lane, (0, 127 - rank))));
+/// }
+///
+/// let mut d = [0; 256];
+/// turn::simulate(1, &mut d).check();
+/// assert_eq!((d[0], d[130]), (127, 125));
+/// ```
+#[derive(Clone, Copy)]
+pub struct WarpGroup<'b> {
+    warp: Warp<'b>,
+}
+
+impl !LaneCapture for WarpGroup<'_> {}
+
+/// Threads of a warpgroup.
+const THREADS: usize = 4 * LANES;
+
+impl Block<'_> {
+    /// The four warps that the executing one is of.
+    ///
+    /// # Panics
+    /// If the block's threads are not a multiple of 128, as `#[kernel(threads = ..)]` says.
+    #[inline(always)]
+    #[track_caller]
+    pub fn warp_group(&self) -> WarpGroup<'_> {
+        assert!(self.threads().is_multiple_of(THREADS), "warpgroups need a block of a multiple of 128 threads");
+        WarpGroup { warp: self.warp() }
+    }
+}
+
+impl<'b> WarpGroup<'b> {
+    /// The warpgroup's index in its block.
+    #[inline(always)]
+    pub fn index(self) -> usize {
+        self.warp.index() / 4
+    }
+
+    /// The executing warp.
+    #[inline(always)]
+    pub fn warp(self) -> Warp<'b> {
+        self.warp
+    }
+
+    /// The executing warp's index in the warpgroup: it holds rows `16 * rank` to `16 * rank + 15` of a `wgmma`'s A and D.
+    #[inline(always)]
+    pub fn warp_rank(self) -> usize {
+        self.warp.index() % 4
+    }
+
+    /// The block that the warpgroup is of.
+    #[inline(always)]
+    pub fn block(self) -> &'b Block<'b> {
+        self.warp.block()
+    }
+
+    /// The four warps wait for each other; what each wrote to memory before, all see after (`bar.sync` of 128 threads, PTX ISA
+    /// 9.7.13.1). Each warpgroup of a block has a barrier of its own.
+    #[inline(always)]
+    #[track_caller]
+    pub fn sync(self) {
+        // Barrier 0 is the block's.
+        let barrier = 1 + self.index() as u32;
+        #[cfg(target_arch = "nvptx64")]
+        // SAFETY: warpgroup scope is not under lane-dependent control flow, and no others come to this barrier.
+        unsafe {
+            crate::raw::bar_sync_threads(barrier, THREADS as u32);
+        }
+        #[cfg(not(target_arch = "nvptx64"))]
+        self.block().simulated.sync_named(Site::here(), barrier, THREADS as u32);
+    }
+}
+
+impl Sealed for WarpGroup<'_> {}
+impl Threads for WarpGroup<'_> {
+    #[inline(always)]
+    fn count(self) -> usize {
+        THREADS
+    }
+
+    #[inline(always)]
+    #[track_caller]
+    fn each_thread<T>(self, value: impl Fn(Lane<'_>, usize) -> T + LaneCapture) -> PerLane<T> {
+        let first = self.warp_rank() * LANES;
+        self.warp.each(|lane| value(lane, first + lane.id()))
+    }
+}

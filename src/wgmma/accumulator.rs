@@ -1,0 +1,227 @@
+//! What a `wgmma` adds to: 64 rows, in the registers of four warps.
+
+use crate::element::{Bits16, Bits32, Rounded, Width};
+use crate::fragment::{FragmentShape, Registers, RoleC, put, take};
+use crate::lane::LANES;
+use crate::sealed::Sealed;
+use crate::target::BuiltFor;
+use crate::{Accumulator, Element, Fragment, LaneCapture, M16N8K16, PerLane, Threads, WarpGroup};
+
+/// The shape of the accumulator of a `wgmma`: 64 rows and `N` columns.
+#[derive(Debug, Clone, Copy)]
+pub struct M64<const N: usize>;
+impl<const N: usize> Sealed for M64<N> {}
+
+/// There is an accumulator of this shape, with elements of width `W`: `N` is a multiple of 8, at most 256.
+#[diagnostic::on_unimplemented(
+    message = "there is no accumulator `{Self}`",
+    note = "N is a multiple of 8, from 8 to 256"
+)]
+pub trait WgmmaColumns<W: Width>: Sealed {
+    /// The registers of one lane.
+    type Registers: Registers<Register = u32>;
+}
+
+macro_rules! accumulators {
+    ($(#[$doc:meta])* $($n:literal)*) => {$(
+        impl WgmmaColumns<Bits16> for M64<$n> {
+            type Registers = [u32; $n / 4];
+        }
+        impl WgmmaColumns<Bits32> for M64<$n> {
+            type Registers = [u32; $n / 2];
+        }
+    )*};
+}
+accumulators! {
+    8 16 24 32 40 48 56 64 72 80 88 96 104 112 120 128 136 144 152 160 168 176 184 192 200 208 216 224 232 240 248 256
+}
+
+/// The registers of an accumulator in one lane.
+pub(super) type RegistersOf<const N: usize, T> = <M64<N> as WgmmaColumns<<T as Element>::Width>>::Registers;
+
+/// A matrix of 64 x `N`, C or D of a [`Wgmma`](crate::Wgmma), spread over the registers of a warpgroup (PTX ISA 9.7.15.5.1, "Register
+/// fragments").
+///
+/// Warp `w` of the four holds rows `16 * w` on, as `N / 8` accumulators of `mma.m16n8` beside each other: see [`part`](Self::part).
+///
+/// ```
+/// use ptx_matrix::GroupAccumulator;
+/// type Sums = GroupAccumulator<24, f32>;
+/// assert_eq!(Sums::position(37, 6), (16 + 9, 8 + 2)); // warp 1, its lane 5
+/// assert_eq!(Sums::owner(25, 10), (37, 6));
+/// ```
+pub struct GroupAccumulator<const N: usize, T: Element>
+where
+    M64<N>: WgmmaColumns<T::Width>,
+{
+    pub(super) registers: PerLane<RegistersOf<N, T>>,
+}
+
+impl<const N: usize, T: Element> Clone for GroupAccumulator<N, T>
+where
+    M64<N>: WgmmaColumns<T::Width>,
+{
+    #[inline(always)]
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<const N: usize, T: Element> Copy for GroupAccumulator<N, T> where M64<N>: WgmmaColumns<T::Width> {}
+
+/// Elements of a lane in 8 columns.
+const IN_PART: usize = 4;
+
+impl<const N: usize, T: Element> GroupAccumulator<N, T>
+where
+    M64<N>: WgmmaColumns<T::Width>,
+    M16N8K16: FragmentShape<RoleC, T::Width>,
+{
+    /// Elements that each lane holds.
+    pub const ELEMENTS: usize = N / 2;
+
+    /// The (row, column) of element `index` of a thread of the warpgroup, from 0 to 127.
+    #[inline(always)]
+    pub const fn position(thread: usize, index: usize) -> (usize, usize) {
+        let (row, col) = Accumulator::<M16N8K16, T>::position(thread % LANES, index % IN_PART);
+        (16 * (thread / LANES) + row, 8 * (index / IN_PART) + col)
+    }
+
+    /// The (thread, index) that holds the element at (row, column).
+    #[inline(always)]
+    pub const fn owner(row: usize, col: usize) -> (usize, usize) {
+        let (lane, index) = Accumulator::<M16N8K16, T>::owner(row % 16, col % 8);
+        (LANES * (row / 16) + lane, IN_PART * (col / 8) + index)
+    }
+
+    /// The matrix of zeros.
+    #[inline(always)]
+    pub fn zero() -> Self {
+        bytemuck::Zeroable::zeroed()
+    }
+
+    /// The matrix of `value(row, col)`.
+    #[inline(always)]
+    #[track_caller]
+    pub fn from_fn(group: WarpGroup<'_>, value: impl Fn(usize, usize) -> T + LaneCapture) -> Self {
+        let registers = group.each_thread(|_, thread| {
+            let mut registers: RegistersOf<N, T> = bytemuck::Zeroable::zeroed();
+            for index in 0..Self::ELEMENTS {
+                let (row, col) = Self::position(thread, index);
+                put::<T>(cast_mut::<T>(registers.as_mut()), index, value(row, col));
+            }
+            registers
+        });
+        GroupAccumulator { registers }
+    }
+
+    /// Calls `read(row, col, value)` for every element, in the lane that holds it.
+    #[inline(always)]
+    #[track_caller]
+    pub fn for_each(&self, group: WarpGroup<'_>, read: impl Fn(usize, usize, T) + LaneCapture) {
+        let registers = &self.registers;
+        group.each_thread(|lane, thread| {
+            let registers = lane.get(registers);
+            for index in 0..Self::ELEMENTS {
+                let (row, col) = Self::position(thread, index);
+                read(row, col, take::<T>(cast::<T>(registers.as_ref()), index));
+            }
+        });
+    }
+
+    /// Columns `8 * index` to `8 * index + 7` of the 16 rows that the executing warp holds: a fragment as `mma` has it, to store by `stmatrix`,
+    /// say.
+    #[inline(always)]
+    #[track_caller]
+    pub fn part(&self, index: usize) -> Accumulator<M16N8K16, T> {
+        assert!(index < N / 8, "an accumulator has a part for each 8 columns");
+        Fragment::from_registers(self.registers.map(|registers| {
+            let mut part: <M16N8K16 as FragmentShape<RoleC, T::Width>>::Registers = bytemuck::Zeroable::zeroed();
+            let count = part.as_ref().len();
+            part.as_mut().copy_from_slice(&cast::<T>(registers.as_ref())[index * count..(index + 1) * count]);
+            part
+        }))
+    }
+
+    /// The registers, as the raw functions take them.
+    #[inline(always)]
+    pub fn registers(&self) -> PerLane<RegistersOf<N, T>> {
+        self.registers
+    }
+}
+
+impl<const N: usize> GroupAccumulator<N, f32>
+where
+    M64<N>: WgmmaColumns<Bits32> + WgmmaColumns<Bits16>,
+{
+    /// The sums, rounded to 16 bits.
+    #[inline(always)]
+    pub fn round<U: Rounded>(&self, _: WarpGroup<'_>) -> GroupAccumulator<N, U>
+    where
+        Self: BuiltFor<U::Needs>,
+    {
+        let registers = self.registers.map(|sums| {
+            let mut rounded: <M64<N> as WgmmaColumns<Bits16>>::Registers = bytemuck::Zeroable::zeroed();
+            for (pair, sums) in rounded.as_mut().iter_mut().zip(sums.as_ref().chunks_exact(2)) {
+                *pair = U::round_pair(f32::from_bits(sums[0]), f32::from_bits(sums[1]));
+            }
+            rounded
+        });
+        GroupAccumulator { registers }
+    }
+}
+
+// SAFETY: all-zero registers are all-zero elements.
+unsafe impl<const N: usize, T: Element> bytemuck::Zeroable for GroupAccumulator<N, T> where
+    M64<N>: WgmmaColumns<T::Width>
+{
+}
+
+/// Registers of 32 bits as those of the elements' width, which accumulators all have of 32 bits.
+#[inline(always)]
+fn cast<T: Element>(registers: &[u32]) -> &[<T::Width as Width>::Register] {
+    bytemuck::cast_slice(registers)
+}
+
+#[inline(always)]
+fn cast_mut<T: Element>(registers: &mut [u32]) -> &mut [<T::Width as Width>::Register] {
+    bytemuck::cast_slice_mut(registers)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use half::f16;
+
+    /// Every thread and index has an element of its own, and every element is one's.
+    #[test]
+    fn layouts_are_bijections() {
+        fn check<const N: usize, T: Element>()
+        where
+            M64<N>: WgmmaColumns<T::Width>,
+            M16N8K16: FragmentShape<RoleC, T::Width>,
+        {
+            let mut seen = std::vec![false; 64 * N];
+            for (thread, index) in (0..128).flat_map(|thread| (0..N / 2).map(move |index| (thread, index))) {
+                let (row, col) = GroupAccumulator::<N, T>::position(thread, index);
+                assert_eq!(GroupAccumulator::<N, T>::owner(row, col), (thread, index));
+                assert!(!std::mem::replace(&mut seen[row * N + col], true));
+            }
+            assert!(seen.iter().all(|&seen| seen));
+        }
+        check::<8, f32>();
+        check::<24, f32>();
+        check::<256, f32>();
+        check::<200, f16>();
+    }
+
+    /// As the PTX ISA writes it: row `16 * (thread / 32) + thread % 32 / 4`, 8 more in every second pair; column `8 * (i / 4)`, `2 * (thread % 4)`.
+    #[test]
+    fn the_layout_is_that_of_the_ptx_isa() {
+        for (thread, i) in (0..128).flat_map(|thread| (0..48).map(move |i| (thread, i))) {
+            let row = 16 * (thread / 32) + thread % 32 / 4 + i / 2 % 2 * 8;
+            let col = 8 * (i / 4) + thread % 4 * 2 + i % 2;
+            assert_eq!(GroupAccumulator::<96, f32>::position(thread, i), (row, col));
+            assert_eq!(GroupAccumulator::<96, f16>::position(thread, i), (row, col));
+        }
+    }
+}

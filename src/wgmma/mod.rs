@@ -1,0 +1,458 @@
+//! `wgmma`: products of matrices in shared memory, by four warps, asynchronously (PTX ISA 9.7.15).
+
+mod accumulator;
+mod operand;
+
+use crate::fragment::{FragmentA, FragmentShape, Registers, RoleA, Shape};
+use crate::sealed::Sealed;
+use crate::site::Site;
+use crate::target::{BuildTarget, BuiltFor, OnlyArch, Supports};
+use crate::{Element, PerLane, Plain, Transposition, WarpGroup};
+use accumulator::RegistersOf;
+pub use accumulator::{GroupAccumulator, M64, WgmmaColumns};
+use core::marker::PhantomData;
+pub use operand::{MatrixA, MatrixB, Multiplicand, PatternSwizzle};
+
+/// `wgmma.mma_async.sync.aligned.m64nNkK.D.A.B{.OPTION}`: D = A x B + D, of 64 rows and `N` columns, by a warpgroup.
+///
+/// | A, B | D | K | N | option |
+/// | --- | --- | --- | --- | --- |
+/// | f16 | f32, f16 | 16 | multiples of 8 up to 256 | |
+/// | bf16 | f32 | 16 | the same | |
+/// | [`tf32`](crate::tf32) | f32 | 8 | the same | |
+/// | [`F8E4M3`](crate::F8E4M3), [`F8E5M2`](crate::F8E5M2) | f32, f16 | 32 | the same | |
+/// | i8, u8 | i32 | 32 | 8, 16, 24, 32, and multiples of 16 up to 256 | [`SatFinite`](crate::SatFinite) |
+/// | [`b1`](crate::b1) | i32 | 256 | the same | [`AndPopc`](crate::AndPopc) |
+///
+/// Where two elements are named, A may be of one and B of the other. Needs sm_90a; no newer GPU has it.
+///
+/// A and B are in shared memory, in tiles with the swizzle of their lines ([`SharedTile::matrix_a`](crate::SharedTile::matrix_a)); A may be in
+/// registers instead. What ordinary stores wrote to a tile, they see behind a [`Warp::fence_for_bulk`](crate::Warp::fence_for_bulk) of the warps
+/// that wrote, and a `sync`; what copies of tensors brought, behind the wait for their barrier.
+///
+/// Sums that are in flight have a type from which nothing can be read, [`InFlight`]; [`InFlight::finish`] waits for them. It is not known
+/// yet how a GPU rounds in this instruction: see `docs/NUMERICS.md`.
+///
+/// ```
+/// use ptx_matrix::*;
+///
+/// /// D = A x B: 64 x 32, of bf16 into f32, with K of 64.
+/// #[kernel(threads = 128, target = "sm_90a")]
+/// fn multiply(
+///     block: &Block,
+///     #[shared] tile_a: SharedTile<bf16, 64, 64, Swizzle128>,
+///     #[shared] tile_b: SharedTile<bf16, 64, 32, Swizzle128, ColMajor>,
+///     a: Global<bf16>,
+///     b: Global<bf16>,
+///     d: GlobalMut<f32>,
+/// ) {
+///     let group = block.warp_group();
+///     tile_a.fill(group, |row, k| a.get(row * 64 + k));
+///     tile_b.fill(group, |k, col| b.get(k * 32 + col));
+///     group.warp().fence_for_bulk();
+///     group.sync();
+///     let mut sums = GroupAccumulator::<32, f32>::zero().begin(group);
+///     Wgmma::<32, bf16, bf16, f32>::issue(group, &mut sums, |issue| {
+///         for k in 0..4 {
+///             issue.accumulate(tile_a.matrix_a((0, k * 16)), tile_b.matrix_b((k * 16, 0)));
+///         }
+///     });
+///     sums.finish(group).for_each(group, |row, col, value| d.set(row * 32 + col, value));
+/// }
+///
+/// let a: Vec<bf16> = (0..64 * 64).map(|i| bf16::from_f32((i % 7) as f32)).collect();
+/// let b: Vec<bf16> = (0..64 * 32).map(|i| bf16::from_f32((i % 5) as f32)).collect();
+/// let mut d = vec![0.0; 64 * 32];
+/// multiply::simulate(1, &a, &b, &mut d).check();
+/// let expected: f32 = (0..64).map(|k| a[50 * 64 + k].to_f32() * b[k * 32 + 9].to_f32()).sum();
+/// assert_eq!(d[50 * 32 + 9], expected);
+/// ```
+pub struct Wgmma<const N: usize, A, B, D, O = Plain, Target = BuildTarget>(PhantomData<(A, B, D, O, Target)>);
+
+/// A form of `wgmma.mma_async` that exists: see the table at [`Wgmma`].
+#[diagnostic::on_unimplemented(
+    message = "there is no form `{Self}`",
+    note = "`Wgmma<N, A, B, D>` exists for f16 into f32 or f16, bf16 and tf32 into f32, F8E4M3 and F8E5M2 into f32 or f16, for N of each multiple of 8 up to 256, and for i8 and u8 into i32, and, with `AndPopc`, b1, for N of 8, 16, 24, 32 and each multiple of 16 up to 256"
+)]
+pub trait WgmmaForm: Sealed {
+    /// The registers of D in one lane.
+    type Registers: Registers<Register = u32>;
+    /// The shape of `mma` whose A a warp holds, where A is in registers: 16 of the 64 rows.
+    type Shape: Shape;
+    /// The instruction, as in PTX.
+    const PTX: &'static str;
+
+    /// # Safety
+    /// As the raw functions.
+    #[doc(hidden)]
+    unsafe fn shared<const NEGATE: bool, const TRANS_A: bool, const TRANS_B: bool>(
+        site: Site,
+        d: PerLane<Self::Registers>,
+        a: u64,
+        b: u64,
+        adds: bool,
+    ) -> PerLane<Self::Registers>;
+
+    /// # Safety
+    /// As the raw functions.
+    #[doc(hidden)]
+    unsafe fn registers<const NEGATE: bool, const TRANS_B: bool>(
+        site: Site,
+        d: PerLane<Self::Registers>,
+        a: PerLane<[u32; 4]>,
+        b: u64,
+        adds: bool,
+    ) -> PerLane<Self::Registers>;
+}
+
+/// A form of [`Wgmma`] whose products can be subtracted: of floating-point elements.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` does not subtract",
+    note = "`wgmma` negates floating-point factors only"
+)]
+pub trait Subtracts: WgmmaForm {}
+
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
+mod implementations {
+    use super::*;
+    use crate::forms::ptx;
+
+    /// The implementation of each form.
+    macro_rules! implementations {
+        ($($d:ident [$(($a:ident $b:ident))*] $k:literal $option:ident $columns:ident $per:tt $behind:ident $version:literal;)*) => {$($(
+            crate::wgmma_columns! { $columns $per => implementations ($d $a $b $k $option $per $behind) }
+        )*)*};
+        (@form $n:literal $r:tt ($d:ident $a:ident $b:ident $k:literal $option:ident $per:tt $behind:ident)) => {
+            crate::wgmma_named! {
+                $n $d $a $b $k $option => implementations ($behind [$n / 8 * $per] $n $d $a $b $k $option)
+            }
+        };
+        (@named $name:ident (nothing $($form:tt)*)) => {
+            implementations! { @one ${concat($name, _ss)} ${concat($name, _rs)} [] [] [false false false] $($form)* }
+        };
+        (@named $name:ident (negate $($form:tt)*)) => {
+            implementations! { @one ${concat($name, _ss)} ${concat($name, _rs)}
+                [::<NEGATE, false>] [::<NEGATE, false>] [NEGATE false false] $($form)* }
+            implementations! { @subtracts $($form)* }
+        };
+        (@named $name:ident (transpose $($form:tt)*)) => {
+            implementations! { @one ${concat($name, _ss)} ${concat($name, _rs)}
+                [::<NEGATE, false, TRANS_A, TRANS_B>] [::<NEGATE, false, TRANS_B>] [NEGATE TRANS_A TRANS_B] $($form)* }
+            implementations! { @subtracts $($form)* }
+        };
+        (@subtracts $registers:tt $n:literal $d:ident $a:ident $b:ident $k:literal $option:ident) => {
+            impl<Target> Subtracts for Wgmma<$n, ptx::$a, ptx::$b, ptx::$d, ptx::$option, Target> {}
+        };
+        (@one $ss:ident $rs:ident [$($shared:tt)*] [$($registers:tt)*] [$negate:tt $trans_a:tt $trans_b:tt] [$count:expr]
+            $n:literal $d:ident $a:ident $b:ident $k:literal $option:ident) => {
+            impl<Target> Sealed for Wgmma<$n, ptx::$a, ptx::$b, ptx::$d, ptx::$option, Target> {}
+            impl<Target> WgmmaForm for Wgmma<$n, ptx::$a, ptx::$b, ptx::$d, ptx::$option, Target> {
+                type Registers = [u32; $count];
+                type Shape = crate::wgmma_shape!($a);
+                const PTX: &'static str = crate::wgmma_ptx!($n $d $a $b $k $option);
+
+                #[inline(always)]
+                unsafe fn shared<const NEGATE: bool, const TRANS_A: bool, const TRANS_B: bool>(
+                    site: Site,
+                    d: PerLane<Self::Registers>,
+                    a: u64,
+                    b: u64,
+                    adds: bool,
+                ) -> PerLane<Self::Registers> {
+                    #[cfg(target_arch = "nvptx64")]
+                    return {
+                        let _ = site;
+                        // SAFETY: the caller's.
+                        PerLane::from_own(unsafe { crate::raw::$ss $($shared)* (d.own(), a, b, adds) })
+                    };
+                    #[cfg(not(target_arch = "nvptx64"))]
+                    return {
+                        let a = crate::sim::wgmma::A::Shared { descriptor: a, transposed: $trans_a };
+                        implementations!(@simulated site d a b adds [$negate $trans_b] $n $d $a $b $option)
+                    };
+                }
+
+                #[inline(always)]
+                unsafe fn registers<const NEGATE: bool, const TRANS_B: bool>(
+                    site: Site,
+                    d: PerLane<Self::Registers>,
+                    a: PerLane<[u32; 4]>,
+                    b: u64,
+                    adds: bool,
+                ) -> PerLane<Self::Registers> {
+                    #[cfg(target_arch = "nvptx64")]
+                    return {
+                        let _ = site;
+                        // SAFETY: the caller's.
+                        PerLane::from_own(unsafe { crate::raw::$rs $($registers)* (d.own(), a.own(), b, adds) })
+                    };
+                    #[cfg(not(target_arch = "nvptx64"))]
+                    return {
+                        let a = crate::sim::wgmma::A::Registers(a);
+                        implementations!(@simulated site d a b adds [$negate $trans_b] $n $d $a $b $option)
+                    };
+                }
+            }
+        };
+        (@simulated $site:ident $sums:ident $left:ident $right:ident $adds:ident [$negate:tt $trans_b:tt] $n:literal $d:ident $a:ident $b:ident $option:ident) => {{
+            let operation = crate::sim::wgmma::Operation {
+                form: Self::PTX,
+                n: $n,
+                b: $right,
+                transposes_b: $trans_b,
+                accumulates: $adds,
+                negates: ($negate, false),
+            };
+            crate::sim::wgmma::multiply::<
+                Self::Shape, ptx::$a, ptx::$b, ptx::$d, crate::wgmma_arithmetic!($a $option), _,
+            >($site, operation, $sums, $left)
+        }};
+    }
+    crate::wgmma_forms!(implementations);
+}
+
+/// Sums that multiplications are, or may be, adding to: registers that nobody may touch before [`finish`](Self::finish).
+///
+/// It is gone round a pipeline with: tiles are waited for, multiplied by [`Wgmma::issue`], and free again behind a
+/// [`wait`](Self::wait) for the group that read them.
+#[must_use = "what is in flight is to be waited for, by `finish`"]
+pub struct InFlight<const N: usize, T: Element>
+where
+    M64<N>: WgmmaColumns<T::Width>,
+{
+    registers: PerLane<RegistersOf<N, T>>,
+}
+
+impl<const N: usize, T: Element> GroupAccumulator<N, T>
+where
+    M64<N>: WgmmaColumns<T::Width>,
+{
+    /// Gives the sums to multiplications.
+    #[inline(always)]
+    pub fn begin(self, _: WarpGroup<'_>) -> InFlight<N, T>
+    where
+        Self: BuiltFor<OnlyArch<90>>,
+    {
+        InFlight { registers: settled(Site::here(), self.registers) }
+    }
+}
+
+impl<const N: usize, T: Element> InFlight<N, T>
+where
+    M64<N>: WgmmaColumns<T::Width>,
+{
+    /// Waits until at most the `NEWEST` newest groups are in flight, at least one (`wgmma.wait_group`): the tiles of the older ones have been
+    /// read, and may be filled again by whoever is told of it.
+    #[inline(always)]
+    #[track_caller]
+    pub fn wait<const NEWEST: u32>(&mut self, group: WarpGroup<'_>)
+    where
+        Self: BuiltFor<OnlyArch<90>>,
+    {
+        const { assert!(NEWEST > 0, "`finish` waits for all, and returns the sums") };
+        // SAFETY: warpgroup scope is converged.
+        unsafe { wait_for::<NEWEST>(Site::here(), group) };
+    }
+
+    /// Waits for all groups (`wgmma.wait_group 0`), and returns the sums.
+    #[inline(always)]
+    #[track_caller]
+    pub fn finish(self, group: WarpGroup<'_>) -> GroupAccumulator<N, T>
+    where
+        Self: BuiltFor<OnlyArch<90>>,
+    {
+        let site = Site::here();
+        // SAFETY: warpgroup scope is converged.
+        unsafe { wait_for::<0>(site, group) };
+        GroupAccumulator { registers: settled(site, self.registers) }
+    }
+}
+
+/// # Safety
+/// The warp is converged.
+#[inline(always)]
+unsafe fn wait_for<const NEWEST: u32>(site: Site, group: WarpGroup<'_>) {
+    #[cfg(all(target_arch = "nvptx64", target_feature = "sm_90a"))]
+    // SAFETY: the caller's.
+    unsafe {
+        crate::raw::wgmma_wait_group_sync_aligned::<NEWEST>();
+    }
+    #[cfg(not(target_arch = "nvptx64"))]
+    crate::sim::wgmma::wait(group.block().simulated, site, NEWEST as usize);
+    #[cfg(target_arch = "nvptx64")]
+    let _ = (site, group);
+}
+
+/// The registers as they are here: see `raw::wgmma_registers`.
+#[inline(always)]
+fn settled<R: Registers<Register = u32>>(site: Site, registers: PerLane<R>) -> PerLane<R> {
+    #[cfg(all(target_arch = "nvptx64", target_feature = "sm_90a"))]
+    let registers = {
+        let mut registers = registers;
+        registers
+            .own_mut()
+            .as_mut()
+            .iter_mut()
+            .for_each(|register| [*register] = crate::raw::wgmma_registers([*register]));
+        registers
+    };
+    #[cfg(not(target_arch = "nvptx64"))]
+    let registers = crate::sim::wgmma::settle(site, registers);
+    #[cfg(target_arch = "nvptx64")]
+    let _ = site;
+    registers
+}
+
+impl<const N: usize, A, B, D, O, Target> Wgmma<N, A, B, D, O, Target>
+where
+    A: Element,
+    D: Element,
+    M64<N>: WgmmaColumns<D::Width>,
+    Self: WgmmaForm<Registers = RegistersOf<N, D>>,
+    Target: Supports<OnlyArch<90>>,
+{
+    /// Starts the multiplications that `work` asks for, as one group (`wgmma.fence` before them, `wgmma.commit_group` behind).
+    ///
+    /// A group has come to its end behind [`InFlight::finish`], or behind a [`wait`](InFlight::wait) for as few as came later.
+    #[inline(always)]
+    #[track_caller]
+    pub fn issue(
+        group: WarpGroup<'_>,
+        sums: &mut InFlight<N, D>,
+        work: impl FnOnce(&mut Issue<'_, N, A, B, D, O, Target>),
+    ) {
+        let _ = group;
+        #[cfg(all(target_arch = "nvptx64", target_feature = "sm_90a"))]
+        // SAFETY: warpgroup scope is converged.
+        unsafe {
+            crate::raw::wgmma_fence_sync_aligned();
+        }
+        #[cfg(not(target_arch = "nvptx64"))]
+        crate::sim::wgmma::fence(Site::here());
+        work(&mut Issue { sums, _form: PhantomData });
+        #[cfg(all(target_arch = "nvptx64", target_feature = "sm_90a"))]
+        // SAFETY: as above.
+        unsafe {
+            crate::raw::wgmma_commit_group_sync_aligned();
+        }
+        #[cfg(not(target_arch = "nvptx64"))]
+        crate::sim::wgmma::commit(Site::here());
+    }
+}
+
+/// A group of multiplications that is being made, by [`Wgmma::issue`].
+pub struct Issue<'s, const N: usize, A, B, D: Element, O, Target>
+where
+    M64<N>: WgmmaColumns<D::Width>,
+{
+    sums: &'s mut InFlight<N, D>,
+    _form: PhantomData<Wgmma<N, A, B, D, O, Target>>,
+}
+
+impl<const N: usize, A, B, D, O, Target> Issue<'_, N, A, B, D, O, Target>
+where
+    A: Element,
+    D: Element,
+    M64<N>: WgmmaColumns<D::Width>,
+    Wgmma<N, A, B, D, O, Target>: WgmmaForm<Registers = RegistersOf<N, D>>,
+{
+    /// D = A x B + D.
+    #[inline(always)]
+    #[track_caller]
+    pub fn accumulate<X: Transposition, Y: Transposition>(&mut self, a: MatrixA<A, X>, b: MatrixB<N, B, Y>) {
+        self.shared::<X, Y, false>(Site::here(), a, b, true);
+    }
+
+    /// D = A x B, whatever D was.
+    #[inline(always)]
+    #[track_caller]
+    pub fn multiply<X: Transposition, Y: Transposition>(&mut self, a: MatrixA<A, X>, b: MatrixB<N, B, Y>) {
+        self.shared::<X, Y, false>(Site::here(), a, b, false);
+    }
+
+    /// D = D - A x B.
+    #[inline(always)]
+    #[track_caller]
+    pub fn subtract<X: Transposition, Y: Transposition>(&mut self, a: MatrixA<A, X>, b: MatrixB<N, B, Y>)
+    where
+        Wgmma<N, A, B, D, O, Target>: Subtracts,
+    {
+        self.shared::<X, Y, true>(Site::here(), a, b, true);
+    }
+
+    #[inline(always)]
+    fn shared<X: Transposition, Y: Transposition, const NEGATE: bool>(
+        &mut self,
+        site: Site,
+        a: MatrixA<A, X>,
+        b: MatrixB<N, B, Y>,
+        adds: bool,
+    ) {
+        let (d, a, b) = (self.sums.registers, a.descriptor(), b.descriptor());
+        // SAFETY: `issue` has a warpgroup; the descriptors are tiles'; nothing but `finish` leads to the registers.
+        self.sums.registers = unsafe {
+            match (X::TRANSPOSED, Y::TRANSPOSED) {
+                (false, false) => Wgmma::<N, A, B, D, O, Target>::shared::<NEGATE, false, false>(site, d, a, b, adds),
+                (false, true) => Wgmma::<N, A, B, D, O, Target>::shared::<NEGATE, false, true>(site, d, a, b, adds),
+                (true, false) => Wgmma::<N, A, B, D, O, Target>::shared::<NEGATE, true, false>(site, d, a, b, adds),
+                (true, true) => Wgmma::<N, A, B, D, O, Target>::shared::<NEGATE, true, true>(site, d, a, b, adds),
+            }
+        };
+    }
+}
+
+/// The fragment of a warp's 16 rows of A.
+type Left<const N: usize, A, B, D, O, Target> = FragmentA<<Wgmma<N, A, B, D, O, Target> as WgmmaForm>::Shape, A>;
+
+/// With A in registers: each warp's is the fragment that an `mma` of 16 rows has.
+impl<const N: usize, A, B, D, O, Target> Issue<'_, N, A, B, D, O, Target>
+where
+    A: Element,
+    D: Element,
+    M64<N>: WgmmaColumns<D::Width>,
+    Wgmma<N, A, B, D, O, Target>:
+        WgmmaForm<Registers = RegistersOf<N, D>, Shape: FragmentShape<RoleA, A::Width, Registers = [u32; 4]>>,
+{
+    /// D = A x B + D, each warp having its 16 rows of A in registers.
+    #[inline(always)]
+    #[track_caller]
+    pub fn accumulate_registers<Y: Transposition>(&mut self, a: &Left<N, A, B, D, O, Target>, b: MatrixB<N, B, Y>) {
+        self.registers::<Y, false>(Site::here(), a, b, true);
+    }
+
+    /// D = A x B, whatever D was.
+    #[inline(always)]
+    #[track_caller]
+    pub fn multiply_registers<Y: Transposition>(&mut self, a: &Left<N, A, B, D, O, Target>, b: MatrixB<N, B, Y>) {
+        self.registers::<Y, false>(Site::here(), a, b, false);
+    }
+
+    /// D = D - A x B.
+    #[inline(always)]
+    #[track_caller]
+    pub fn subtract_registers<Y: Transposition>(&mut self, a: &Left<N, A, B, D, O, Target>, b: MatrixB<N, B, Y>)
+    where
+        Wgmma<N, A, B, D, O, Target>: Subtracts,
+    {
+        self.registers::<Y, true>(Site::here(), a, b, true);
+    }
+
+    #[inline(always)]
+    fn registers<Y: Transposition, const NEGATE: bool>(
+        &mut self,
+        site: Site,
+        a: &Left<N, A, B, D, O, Target>,
+        b: MatrixB<N, B, Y>,
+        adds: bool,
+    ) {
+        let (d, a, b) = (self.sums.registers, a.registers(), b.descriptor());
+        // SAFETY: as above; A's registers are the compiler's to keep.
+        self.sums.registers = unsafe {
+            if Y::TRANSPOSED {
+                Wgmma::<N, A, B, D, O, Target>::registers::<NEGATE, true>(site, d, a, b, adds)
+            } else {
+                Wgmma::<N, A, B, D, O, Target>::registers::<NEGATE, false>(site, d, a, b, adds)
+            }
+        };
+    }
+}

@@ -1,0 +1,252 @@
+//! Matrices in shared memory, as `wgmma` takes them: descriptors, which tiles make (PTX ISA 9.7.15.5.1).
+
+use crate::element::Bits16;
+use crate::shared::{SharedLayout, SharedRing, SharedTile, Swizzle, TensorSwizzle, Window, check_known};
+use crate::site::Site;
+use crate::{
+    ColMajor, Coordinate, Element, NoTrans, RowMajor, Swizzle32, Swizzle64, Swizzle128, Trans, b1, bf16, f16, tf32,
+};
+use crate::{F8E4M3, F8E5M2};
+use core::marker::PhantomData;
+
+/// A matrix of 64 x K in shared memory, of elements `T`: the left factor of a [`Wgmma`](crate::Wgmma). `X` is [`NoTrans`] if elements along K
+/// are neighbours, and else [`Trans`].
+///
+/// A tile makes it: [`SharedTile::matrix_a`].
+pub struct MatrixA<T, X> {
+    descriptor: u64,
+    _type: PhantomData<fn() -> (T, X)>,
+}
+
+/// A matrix of K x `N` in shared memory, of elements `T`: the right factor of a [`Wgmma`](crate::Wgmma). `X` is [`NoTrans`] if elements along K
+/// are neighbours, and else [`Trans`].
+///
+/// A tile makes it: [`SharedTile::matrix_b`].
+pub struct MatrixB<const N: usize, T, X> {
+    descriptor: u64,
+    _type: PhantomData<fn() -> (T, X)>,
+}
+
+impl<T, X> Clone for MatrixA<T, X> {
+    #[inline(always)]
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<T, X> Copy for MatrixA<T, X> {}
+impl<const N: usize, T, X> Clone for MatrixB<N, T, X> {
+    #[inline(always)]
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<const N: usize, T, X> Copy for MatrixB<N, T, X> {}
+
+impl<T, X> MatrixA<T, X> {
+    /// The descriptor, as the raw functions take it.
+    #[inline(always)]
+    pub const fn descriptor(self) -> u64 {
+        self.descriptor
+    }
+
+    #[inline(always)]
+    const fn new(descriptor: u64) -> Self {
+        MatrixA { descriptor, _type: PhantomData }
+    }
+}
+
+impl<const N: usize, T, X> MatrixB<N, T, X> {
+    /// The descriptor, as the raw functions take it.
+    #[inline(always)]
+    pub const fn descriptor(self) -> u64 {
+        self.descriptor
+    }
+
+    #[inline(always)]
+    const fn new(descriptor: u64) -> Self {
+        MatrixB { descriptor, _type: PhantomData }
+    }
+}
+
+/// An element of a tile that `wgmma` multiplies, as what: itself, an f32 as [`tf32`], the bits of a `u32` as [`b1`].
+#[diagnostic::on_unimplemented(message = "`wgmma` multiplies no tiles of `{Self}`")]
+pub trait Multiplicand: Element {
+    /// What it is multiplied as.
+    type As: Element;
+}
+
+macro_rules! multiplicands {
+    ($($stored:ident as $multiplied:ident;)*) => {$(
+        impl Multiplicand for $stored {
+            type As = $multiplied;
+        }
+    )*};
+}
+multiplicands! {
+    f16 as f16;
+    bf16 as bf16;
+    tf32 as tf32;
+    f32 as tf32;
+    F8E4M3 as F8E4M3;
+    F8E5M2 as F8E5M2;
+    i8 as i8;
+    u8 as u8;
+    u32 as b1;
+}
+
+/// A swizzle that `wgmma` knows, of tiles whose lines are as long as it: [`Swizzle32`], [`Swizzle64`], [`Swizzle128`].
+#[diagnostic::on_unimplemented(
+    message = "`wgmma` takes no tiles with the swizzle `{Self}`",
+    note = "it takes `Swizzle32`, `Swizzle64` and `Swizzle128`, of lines of as many bytes"
+)]
+pub trait PatternSwizzle: TensorSwizzle {}
+impl PatternSwizzle for Swizzle32 {}
+impl PatternSwizzle for Swizzle64 {}
+impl PatternSwizzle for Swizzle128 {}
+
+/// Bytes along K that an instruction takes, of whatever elements.
+const STEP: usize = 32;
+
+/// Bytes of the lines of a pattern.
+const fn width<S: Swizzle>() -> usize {
+    16 << S::BITS
+}
+
+/// Lines of so many elements are the pattern's.
+const fn check_line<T, S: Swizzle>(elements: usize) {
+    assert!(
+        elements * size_of::<T>() == width::<S>(),
+        "the contiguous side of a tile that `wgmma` takes has as many bytes as the swizzle: 32, 64 or 128"
+    );
+}
+
+/// The descriptor of a matrix from `address` on, whose patterns of eight lines lie behind each other, and those beside each other along a
+/// line `leading` bytes apart.
+#[inline(always)]
+const fn descriptor<S: Swizzle>(address: u32, leading: usize) -> u64 {
+    let constant = ((leading as u64) >> 4) << 16 | ((8 * width::<S>() as u64) >> 4) << 32 | (4 - S::BITS as u64) << 62;
+    (address as u64 >> 4 & 0x3fff) | constant
+}
+
+/// Where lines go along K: so many lines from a multiple of eight on, and 32 bytes of them.
+struct AlongK<T, const LINES: usize, const LINE: usize, const TAKEN: usize, const ROW_MAJOR: bool>(PhantomData<T>);
+
+impl<T, const LINES: usize, const LINE: usize, const TAKEN: usize, const ROW_MAJOR: bool> Window
+    for AlongK<T, LINES, LINE, TAKEN, ROW_MAJOR>
+{
+    const TILE_ROWS: usize = if ROW_MAJOR { LINES } else { LINE };
+    const TILE_COLS: usize = if ROW_MAJOR { LINE } else { LINES };
+    const ROWS: usize = if ROW_MAJOR { TAKEN } else { STEP / size_of::<T>() };
+    const COLS: usize = if ROW_MAJOR { STEP / size_of::<T>() } else { TAKEN };
+    const ROW_STEP: usize = if ROW_MAJOR { 8 } else { STEP / size_of::<T>() };
+    const COL_STEP: usize = if ROW_MAJOR { STEP / size_of::<T>() } else { 8 };
+}
+
+/// Where lines go across K: 16 lines from a multiple of eight on, each from its start.
+struct AcrossK<T, const LINES: usize, const LINE: usize, const TAKEN: usize, const ROW_MAJOR: bool>(PhantomData<T>);
+
+impl<T, const LINES: usize, const LINE: usize, const TAKEN: usize, const ROW_MAJOR: bool> Window
+    for AcrossK<T, LINES, LINE, TAKEN, ROW_MAJOR>
+{
+    const TILE_ROWS: usize = if ROW_MAJOR { LINES } else { LINE };
+    const TILE_COLS: usize = if ROW_MAJOR { LINE } else { LINES };
+    const ROWS: usize = if ROW_MAJOR { 16 } else { TAKEN };
+    const COLS: usize = if ROW_MAJOR { TAKEN } else { 16 };
+    const ROW_STEP: usize = if ROW_MAJOR { 8 } else { LINE };
+    const COL_STEP: usize = if ROW_MAJOR { LINE } else { 8 };
+}
+
+/// Where (row, col) of a tile is, with its place in a line as if nothing were swizzled; at the start of a pattern nothing is.
+#[inline(always)]
+const fn place<T, S: Swizzle>(address: u32, line: usize, along: usize) -> u32 {
+    address + (line * width::<S>() + along * size_of::<T>()) as u32
+}
+
+impl<T: Multiplicand, const ROWS: usize, const COLS: usize, S: PatternSwizzle> SharedTile<T, ROWS, COLS, S, RowMajor> {
+    /// The 64 rows, and 32 bytes of each, from (row, k) on, as the left factor of a [`Wgmma`](crate::Wgmma): K is 16 elements of 16 bits, 32 of 8
+    /// bits, 8 of 32 bits (or words of bits). The row is a multiple of 8, k one of K; a row of the tile has as many bytes as its swizzle.
+    #[inline(always)]
+    #[track_caller]
+    pub fn matrix_a<C: Coordinate>(self, at: C) -> MatrixA<T::As, NoTrans> {
+        const { check_line::<T, S>(COLS) };
+        const { check_known::<C, AlongK<T, ROWS, COLS, 64, true>>() };
+        let (row, k) = at.resolve::<AlongK<T, ROWS, COLS, 64, true>>(Site::here());
+        MatrixA::new(descriptor::<S>(place::<T, S>(self.address(), row, k), 16))
+    }
+
+    /// The 16 rows, and `N` columns of each, from (k, 0) on, as the right factor of a [`Wgmma`](crate::Wgmma): elements of 16 bits. k is a
+    /// multiple of 8; a row of the tile has as many bytes as its swizzle. Where that is not enough for `N`: [`SharedRing::matrix_b`].
+    #[inline(always)]
+    #[track_caller]
+    pub fn matrix_b<const N: usize, C: Coordinate>(self, at: C) -> MatrixB<N, T::As, Trans>
+    where
+        T: Element<Width = Bits16>,
+    {
+        const { check_line::<T, S>(COLS) };
+        const { check_known::<C, AcrossK<T, ROWS, COLS, N, true>>() };
+        let (k, _) = at.resolve::<AcrossK<T, ROWS, COLS, N, true>>(Site::here());
+        MatrixB::new(descriptor::<S>(place::<T, S>(self.address(), k, 0), 16))
+    }
+}
+
+impl<T: Multiplicand, const ROWS: usize, const COLS: usize, S: PatternSwizzle> SharedTile<T, ROWS, COLS, S, ColMajor> {
+    /// The 64 rows of 16 columns from (0, k) on, as the left factor of a [`Wgmma`](crate::Wgmma): elements of 16 bits. k is a multiple of 8; a
+    /// column of the tile has as many bytes as its swizzle, which is [`Swizzle128`]; else [`SharedRing::matrix_a`] takes several tiles.
+    #[inline(always)]
+    #[track_caller]
+    pub fn matrix_a<C: Coordinate>(self, at: C) -> MatrixA<T::As, Trans>
+    where
+        T: Element<Width = Bits16>,
+    {
+        const { check_line::<T, S>(ROWS) };
+        const { check_known::<C, AcrossK<T, COLS, ROWS, 64, false>>() };
+        let (_, k) = at.resolve::<AcrossK<T, COLS, ROWS, 64, false>>(Site::here());
+        MatrixA::new(descriptor::<S>(place::<T, S>(self.address(), k, 0), 16))
+    }
+
+    /// The `N` columns, and 32 bytes of each, from (k, col) on, as the right factor of a [`Wgmma`](crate::Wgmma): K is 16 elements of 16 bits, 32 of
+    /// 8 bits, 8 of 32 bits (or words of bits). The column is a multiple of 8, k one of K; a column of the tile has as many bytes as its
+    /// swizzle.
+    #[inline(always)]
+    #[track_caller]
+    pub fn matrix_b<const N: usize, C: Coordinate>(self, at: C) -> MatrixB<N, T::As, NoTrans> {
+        const { check_line::<T, S>(ROWS) };
+        const { check_known::<C, AlongK<T, COLS, ROWS, N, false>>() };
+        let (k, col) = at.resolve::<AlongK<T, COLS, ROWS, N, false>>(Site::here());
+        MatrixB::new(descriptor::<S>(place::<T, S>(self.address(), col, k), 16))
+    }
+}
+
+/// Tiles beside each other: a matrix whose lines across K are longer than a swizzle.
+impl<T: Multiplicand<Width = Bits16>, const ROWS: usize, const COLS: usize, S: PatternSwizzle, const TILES: usize>
+    SharedRing<SharedTile<T, ROWS, COLS, S, RowMajor>, TILES>
+{
+    /// As [`SharedTile::matrix_b`] of a row-major tile, the columns of each tile behind those of the one before.
+    #[inline(always)]
+    #[track_caller]
+    pub fn matrix_b<const N: usize, C: Coordinate>(self, at: C) -> MatrixB<N, T::As, Trans> {
+        const { check_line::<T, S>(COLS) };
+        const { assert!(N <= TILES * COLS, "out of range: the last column lies beyond the tiles' columns") };
+        const { check_known::<C, AcrossK<T, ROWS, COLS, COLS, true>>() };
+        let (k, _) = at.resolve::<AcrossK<T, ROWS, COLS, COLS, true>>(Site::here());
+        let leading = SharedTile::<T, ROWS, COLS, S, RowMajor>::BYTES;
+        MatrixB::new(descriptor::<S>(place::<T, S>(self.address(), k, 0), leading))
+    }
+}
+
+/// Tiles below each other: a matrix whose lines across K are longer than a swizzle.
+impl<T: Multiplicand<Width = Bits16>, const ROWS: usize, const COLS: usize, S: PatternSwizzle, const TILES: usize>
+    SharedRing<SharedTile<T, ROWS, COLS, S, ColMajor>, TILES>
+{
+    /// As [`SharedTile::matrix_a`] of a column-major tile, the rows of each tile behind those of the one before.
+    #[inline(always)]
+    #[track_caller]
+    pub fn matrix_a<C: Coordinate>(self, at: C) -> MatrixA<T::As, Trans> {
+        const { check_line::<T, S>(ROWS) };
+        const { assert!(64 <= TILES * ROWS, "out of range: the last row lies beyond the tiles' rows") };
+        const { check_known::<C, AcrossK<T, COLS, ROWS, ROWS, false>>() };
+        let (_, k) = at.resolve::<AcrossK<T, COLS, ROWS, ROWS, false>>(Site::here());
+        let leading = SharedTile::<T, ROWS, COLS, S, ColMajor>::BYTES;
+        MatrixA::new(descriptor::<S>(place::<T, S>(self.address(), k, 0), leading))
+    }
+}

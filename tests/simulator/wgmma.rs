@@ -1,0 +1,290 @@
+//! `wgmma`, and the misuses of it: each as it is, and mended.
+
+use ptx_matrix::sim::{Agent, Awaited, Misuse};
+use ptx_matrix::*;
+
+type TileA = SharedTile<bf16, 64, 64, Swizzle128>;
+type TileB = SharedTile<bf16, 64, 32, Swizzle128, ColMajor>;
+type Product = Wgmma<32, bf16, bf16, f32>;
+
+/// The matrices that the tests multiply: 64 x 64 and 64 x 32, small numbers, so that sums are exact.
+fn matrices() -> (Vec<bf16>, Vec<bf16>, Vec<f32>) {
+    let number = |i: usize, m: usize| bf16::from_f32((i % m) as f32 - 3.0);
+    let a: Vec<bf16> = (0..64 * 64).map(|i| number(i, 7)).collect();
+    let b: Vec<bf16> = (0..64 * 32).map(|i| number(i, 11)).collect();
+    let sum = |row: usize, col: usize| (0..64).map(|k| a[row * 64 + k].to_f32() * b[k * 32 + col].to_f32()).sum();
+    let d = (0..64 * 32).map(|i| sum(i / 32, i % 32)).collect();
+    (a, b, d)
+}
+
+fn load(group: WarpGroup<'_>, tile_a: TileA, tile_b: TileB, a: Global<bf16>, b: Global<bf16>) {
+    tile_a.fill(group, |row, k| a.get(row * 64 + k));
+    tile_b.fill(group, |k, col| b.get(k * 32 + col));
+}
+
+/// One misuse each, by number; 0 is none.
+#[kernel(threads = 128, target = "sm_90a")]
+fn typed(
+    block: &Block,
+    #[shared] tile_a: TileA,
+    #[shared] tile_b: TileB,
+    misuse: u32,
+    a: Global<bf16>,
+    b: Global<bf16>,
+    d: GlobalMut<f32>,
+) {
+    let group = block.warp_group();
+    let own_row = 8 * group.warp_rank();
+    load(group, tile_a, tile_b, a, b);
+    if misuse != 1 {
+        group.warp().fence_for_bulk();
+    }
+    if misuse != 2 {
+        group.sync();
+    }
+    let mut sums = GroupAccumulator::<32, f32>::zero().begin(group);
+    if misuse != 3 || group.warp_rank() != 2 {
+        Product::issue(group, &mut sums, |issue| {
+            for k in 0..4 {
+                issue.accumulate(tile_a.matrix_a((0, k * 16)), tile_b.matrix_b((k * 16, 0)));
+            }
+        });
+    }
+    if misuse == 4 {
+        group.warp().each(|lane| tile_b.set((own_row, lane.id()), bf16::ZERO));
+    }
+    let sums = sums.finish(group);
+    if misuse == 0 {
+        // Behind the wait, and a `sync`, the tile is free.
+        group.sync();
+        group.warp().each(|lane| tile_b.set((own_row, lane.id()), bf16::ZERO));
+    }
+    sums.for_each(group, |row, col, value| d.set(row * 32 + col, value));
+}
+
+fn run_typed(misuse: u32) -> Result<(), Misuse> {
+    let (a, b, expected) = matrices();
+    let mut d = vec![0.0; 64 * 32];
+    typed::simulate(1, misuse, &a, &b, &mut d).map_err(|error| error.findings()[0].misuse.clone())?;
+    assert_eq!(d, expected);
+    Ok(())
+}
+
+#[test]
+fn a_product_is_right_and_its_tiles_are_free_behind_the_wait() {
+    run_typed(0).unwrap();
+}
+
+#[test]
+fn stores_to_a_tile_need_a_proxy_fence() {
+    assert!(matches!(run_typed(1), Err(Misuse::ProxyFence { .. })));
+}
+
+#[test]
+fn warps_that_fill_a_tile_are_waited_for() {
+    let (a, b, _) = matrices();
+    let error = typed::simulate(1, 2, &a, &b, &mut [0.0; 64 * 32]).unwrap_err();
+    assert!(error.findings().iter().any(|finding| matches!(finding.misuse, Misuse::Race { .. })), "{error}");
+}
+
+#[test]
+fn all_four_warps_come() {
+    let Err(Misuse::Deadlock { waiting, ended }) = run_typed(3) else { panic!("a warp does not come") };
+    assert!(waiting.iter().all(|waiting| waiting.awaited == Awaited::WarpGroup { group: 0 }));
+    assert_eq!((waiting.len(), ended), (3, vec![2]));
+}
+
+#[test]
+fn a_tile_is_not_written_before_the_wait() {
+    let Err(Misuse::Race { access: "write", other_access: "read", other, .. }) = run_typed(4) else { panic!("a race") };
+    assert_eq!(other, Agent::WarpGroup);
+}
+
+/// The same in functions of `raw`, 16 columns of K.
+#[kernel(threads = 128, target = "sm_90a")]
+fn raw_product(
+    block: &Block,
+    #[shared] tile_a: TileA,
+    #[shared] tile_b: TileB,
+    misuse: u32,
+    a: Global<bf16>,
+    b: Global<bf16>,
+    d: GlobalMut<f32>,
+) {
+    use raw::wgmma_mma_async_sync_aligned_m64n32k16_f32_bf16_bf16_ss as multiply;
+    let group = block.warp_group();
+    load(group, tile_a, tile_b, a, b);
+    group.warp().fence_for_bulk();
+    group.sync();
+    let (left, right) = (tile_a.matrix_a((0, 0)).descriptor(), tile_b.matrix_b::<32, _>((0, 0)).descriptor());
+    let first = group.warp_rank() * 32;
+    group.warp().each(|lane| {
+        // SAFETY: all lanes of the four warps come here; the descriptors are tiles'. The misuses are what is tested.
+        unsafe {
+            let mut sums = [0; 16];
+            if misuse != 1 {
+                raw::wgmma_fence_sync_aligned();
+            }
+            let right = if misuse == 4 { right | 1 << 49 } else { right };
+            let right = if misuse == 5 && lane.id() == 7 { right + 2 } else { right };
+            sums = multiply::<false, false, false, false>(sums, left, right, true);
+            if misuse == 2 {
+                d.set(first + lane.id(), f32::from_bits(sums[3]));
+            }
+            if misuse == 3 {
+                sums[3] = 0;
+            }
+            raw::wgmma_commit_group_sync_aligned();
+            if misuse != 6 {
+                raw::wgmma_wait_group_sync_aligned::<0>();
+                sums = raw::wgmma_registers(sums);
+                for (index, register) in sums.into_iter().enumerate() {
+                    let (row, col) = GroupAccumulator::<32, f32>::position(first + lane.id(), index);
+                    d.set(row * 32 + col, f32::from_bits(register));
+                }
+            }
+        }
+    });
+}
+
+fn run_raw(misuse: u32) -> Result<(), Misuse> {
+    let (a, b, _) = matrices();
+    let mut d = vec![0.0; 64 * 32];
+    raw_product::simulate(1, misuse, &a, &b, &mut d).map_err(|error| error.findings()[0].misuse.clone())?;
+    let sum = |row: usize, col: usize| (0..16).map(|k| a[row * 64 + k].to_f32() * b[k * 32 + col].to_f32()).sum();
+    assert_eq!(d, (0..64 * 32).map(|i| sum(i / 32, i % 32)).collect::<Vec<f32>>());
+    Ok(())
+}
+
+#[test]
+fn the_raw_functions_do_the_same() {
+    run_raw(0).unwrap();
+}
+
+#[test]
+fn registers_need_a_fence() {
+    assert!(matches!(run_raw(1), Err(Misuse::WgmmaUnfenced { form }) if form.ends_with("m64n32k16.f32.bf16.bf16")));
+}
+
+#[test]
+fn an_accumulator_in_flight_is_not_read() {
+    assert!(matches!(run_raw(2), Err(Misuse::AccumulatorInFlight { access: "read", .. })));
+}
+
+#[test]
+fn an_accumulator_in_flight_is_not_written() {
+    assert!(matches!(run_raw(3), Err(Misuse::AccumulatorInFlight { access: "write", .. })));
+}
+
+#[test]
+fn a_descriptor_made_by_hand_is_checked() {
+    assert!(matches!(run_raw(4), Err(Misuse::MatrixDescriptor { operand: 'B', .. })));
+}
+
+#[test]
+fn lanes_take_the_same_matrices() {
+    assert!(matches!(run_raw(5), Err(Misuse::OperandsDiffer { .. })));
+}
+
+#[test]
+fn a_block_waits_before_it_ends() {
+    assert_eq!(run_raw(6), Err(Misuse::WgmmaUnfinished));
+}
+
+/// Warps that come to different matrices.
+#[kernel(threads = 128, target = "sm_90a")]
+fn different(block: &Block, #[shared] tile_a: TileA, #[shared] tile_b: TileB, different: u32) {
+    let group = block.warp_group();
+    tile_a.fill(group, |_, _| bf16::ONE);
+    tile_b.fill(group, |_, _| bf16::ONE);
+    group.warp().fence_for_bulk();
+    group.sync();
+    let mut sums = GroupAccumulator::<32, f32>::zero().begin(group);
+    let k = if group.warp_rank() == 3 { 16 * different as usize } else { 0 };
+    Product::issue(group, &mut sums, |issue| issue.accumulate(tile_a.matrix_a((0, k)), tile_b.matrix_b((k, 0))));
+    let _ = sums.finish(group);
+}
+
+#[test]
+fn all_four_warps_multiply_the_same_matrices() {
+    different::simulate(1, 0).unwrap();
+    let error = different::simulate(1, 1).unwrap_err();
+    assert!(matches!(error.findings()[0].misuse, Misuse::WarpGroupDiverges { warp: 3, .. }), "{error}");
+}
+
+/// Both ways that A and B can lie, from tiles beside each other where one is not enough, subtracted, and overwritten; A in registers.
+#[kernel(threads = 128, target = "sm_90a")]
+fn other_ways(
+    block: &Block,
+    #[shared] tiles_a: SharedRing<SharedTile<f16, 32, 32, Swizzle64, ColMajor>, 2>,
+    #[shared] tiles_b: SharedRing<SharedTile<f16, 32, 64, Swizzle128>, 2>,
+    a: Global<f16>,
+    b: Global<f16>,
+    d: GlobalMut<f32>,
+) {
+    let group = block.warp_group();
+    for part in 0..2 {
+        tiles_a.part(part).fill(group, |row, k| a.get((part * 32 + row) * 32 + k));
+        tiles_b.part(part).fill(group, |k, col| b.get(k * 128 + part * 64 + col));
+    }
+    group.warp().fence_for_bulk();
+    group.sync();
+    let first = 16 * group.warp_rank();
+    let rows = FragmentA::<M16N8K16, f16>::from_fn(group.warp(), |row, k| a.get((first + row) * 32 + k));
+    let mut sums = GroupAccumulator::<104, f32>::from_fn(group, |_, _| f32::NAN).begin(group);
+    Wgmma::<104, f16, f16, f32>::issue(group, &mut sums, |issue| {
+        issue.multiply(tiles_a.matrix_a(At::<0, 0>), tiles_b.matrix_b(At::<0, 0>));
+        issue.subtract(tiles_a.matrix_a(At::<0, 16>), tiles_b.matrix_b(At::<16, 0>));
+    });
+    sums.wait::<1>(group);
+    Wgmma::<104, f16, f16, f32>::issue(group, &mut sums, |issue| {
+        issue.accumulate_registers(&rows, tiles_b.matrix_b(At::<8, 0>));
+    });
+    sums.finish(group).for_each(group, |row, col, value| d.set(row * 104 + col, value));
+}
+
+#[test]
+fn matrices_lie_either_way() {
+    let a: Vec<f16> = (0..64 * 32).map(|i| f16::from_f32((i * 5 % 13) as f32 - 6.0)).collect();
+    let b: Vec<f16> = (0..32 * 128).map(|i| f16::from_f32((i * 3 % 17) as f32 - 8.0)).collect();
+    let mut d = vec![0.0; 64 * 104];
+    other_ways::simulate(1, &a, &b, &mut d).check();
+    for (row, col) in (0..64).flat_map(|row| (0..104).map(move |col| (row, col))) {
+        let product = |k: usize, with: usize| a[row * 32 + k].to_f32() * b[with * 128 + col].to_f32();
+        let sum = |from: usize, with: usize| (0..16).map(|k| product(from + k, with + k)).sum::<f32>();
+        assert_eq!(d[row * 104 + col], sum(0, 0) - sum(16, 16) + sum(0, 8), "{row}, {col}");
+    }
+}
+
+/// Five warps.
+#[kernel(threads = 160, target = "sm_90a")]
+fn not_of_warpgroups(block: &Block) {
+    block.warp_group();
+}
+
+#[test]
+fn warpgroups_are_of_128_threads() {
+    assert!(matches!(not_of_warpgroups::simulate(1).unwrap_err().findings()[0].misuse, Misuse::Panic { .. }));
+}
+
+/// Warps that wait for each other, or do not.
+#[kernel(threads = 256)]
+fn neighbours(block: &Block, #[shared] tiles: SharedRing<SharedTile<u32, 1, 128>, 2>, wait: u32, d: GlobalMut<u32>) {
+    let group = block.warp_group();
+    let (tile, first) = (tiles.part(group.index()), group.index() * 128);
+    group.each_thread(|_, rank| tile.set((0, rank), rank as u32));
+    if wait == 1 || wait == 2 && group.warp_rank() != 1 {
+        group.sync();
+    }
+    group.each_thread(|lane, rank| d.set(first + rank, tile.get(lane, (0, (rank + 40) % 128))));
+}
+
+#[test]
+fn a_warpgroup_waits_for_itself() {
+    let mut d = [0; 256];
+    neighbours::simulate(1, 1, &mut d).check();
+    assert_eq!((d[0], d[255]), (40, 39));
+    let findings = |wait| neighbours::simulate(1, wait, &mut [0; 256]).unwrap_err();
+    assert!(findings(0).findings().iter().any(|finding| matches!(finding.misuse, Misuse::Race { .. })));
+    assert!(findings(2).findings().iter().any(|finding| matches!(finding.misuse, Misuse::Deadlock { .. })));
+}

@@ -1,0 +1,72 @@
+//! The table of `wgmma.mma_async` against what ptxas accepts.
+
+use ptx_matrix::forms::{self, WgmmaForm};
+use ptx_matrix_build::Toolchain;
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+const ROOT: &str = env!("CARGO_MANIFEST_DIR");
+
+fn toolchain() -> Toolchain {
+    let project = Path::new(ROOT).join("kernels");
+    Toolchain::find_or_fetch(&project, &Toolchain::store(&project).unwrap(), &|_| {}).unwrap()
+}
+
+/// Has ptxas assemble kernels of sm_90a.
+fn assemble(toolchain: &Toolchain, version: &str, name: &str, kernels: &str) -> Result<(), String> {
+    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("wgmma-{name}.ptx"));
+    fs::write(&file, format!(".version {version}\n.target sm_90a\n.address_size 64\n{kernels}")).unwrap();
+    toolchain.assemble("sm_90a", &file, &file.with_extension("cubin"))
+}
+
+#[test]
+fn ptxas_assembles_every_form_from_its_version_on_and_for_no_other_gpu() {
+    let toolchain = toolchain();
+    let forms: Vec<WgmmaForm> = forms::all_wgmma().collect();
+    assert_eq!(forms.len(), 12 * 32 + 9 * 18);
+    for version in ["8.0", "8.4"] {
+        for in_registers in [false, true] {
+            let of_version = forms.iter().filter(|form| form.ptx_version == version).enumerate();
+            let kernels: String =
+                of_version.map(|(i, form)| form.kernel(&format!("kernel_{i}"), in_registers)).collect();
+            assemble(&toolchain, version, &format!("{version}-{in_registers}"), &kernels).unwrap();
+        }
+    }
+    let late = forms.iter().find(|form| form.ptx_version == "8.4").unwrap();
+    assert!(assemble(&toolchain, "8.3", "early", &late.kernel("kernel", false)).unwrap_err().contains("8.4"));
+    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("wgmma-elsewhere.ptx");
+    for target in ["sm_90", "sm_100a", "sm_120a"] {
+        let kernel = forms[0].kernel("kernel", false);
+        fs::write(&file, format!(".version 9.0\n.target {target}\n.address_size 64\n{kernel}")).unwrap();
+        assert!(toolchain.assemble(target, &file, &file.with_extension("cubin")).is_err(), "{target}");
+    }
+}
+
+/// Of each combination of elements, ptxas refuses the N that the table lacks, and bits by xor.
+#[test]
+fn ptxas_refuses_what_the_table_lacks() {
+    let toolchain = toolchain();
+    let forms: Vec<WgmmaForm> = forms::all_wgmma().collect();
+    let with_n = |form: &WgmmaForm, n: usize| form.ptx.replacen(&format!("m64n{}k", form.n), &format!("m64n{n}k"), 1);
+    let known: BTreeSet<String> = forms.iter().map(|form| form.ptx.to_owned()).collect();
+    let mut lacking = Vec::new();
+    for form in forms.iter().filter(|form| form.n == 32) {
+        let per_column = form.d / 4;
+        let others = (8..=264).step_by(8).map(|n| (n, with_n(form, n))).filter(|(_, ptx)| !known.contains(ptx));
+        lacking.extend(others.map(|(n, ptx)| WgmmaForm { ptx: ptx.leak(), n, d: n / 8 * per_column, ..*form }));
+    }
+    let xor = forms.iter().filter(|form| form.ptx.ends_with(".and.popc"));
+    lacking.extend(xor.map(|form| WgmmaForm { ptx: form.ptx.replace(".and.", ".xor.").leak(), ..*form }));
+    assert_eq!(lacking.len(), 12 + 9 * 15 + 18);
+    let kernels: String =
+        lacking.iter().enumerate().map(|(i, form)| form.kernel(&format!("kernel_{i}"), false)).collect();
+    let refused = assemble(&toolchain, "9.0", "lacking", &kernels).unwrap_err();
+    // One error, at least, for the line of each.
+    let lines: BTreeSet<&str> = refused
+        .lines()
+        .filter(|line| line.contains("error"))
+        .filter_map(|line| line.split(", line ").nth(1)?.split(';').next())
+        .collect();
+    assert!(lines.len() >= lacking.len(), "{} of {} are refused:\n{refused}", lines.len(), lacking.len());
+}
