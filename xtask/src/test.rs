@@ -68,8 +68,9 @@ fn simulate(options: &[&str]) -> Result<()> {
 }
 
 fn run_cargo(arguments: &[&str], environment: &[(&str, &str)]) -> Result<()> {
-    // What is built once needs no record of how to build it again, which doubles what it takes on the disk.
-    let done = status(cargo().args(arguments).env("CARGO_INCREMENTAL", "0").envs(environment.iter().copied()))?;
+    // What is built to be run once needs nothing for debuggers, nor a record of how to build it again: half the disk, and less time.
+    let once = [("CARGO_INCREMENTAL", "0"), ("CARGO_PROFILE_DEV_DEBUG", "0")];
+    let done = status(cargo().args(arguments).envs(once).envs(environment.iter().copied()))?;
     ensure!(done.success(), "`cargo {}` failed", arguments.join(" "));
     Ok(())
 }
