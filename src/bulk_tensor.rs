@@ -1,7 +1,7 @@
 //! Copies of boxes of tensors: a lane has a tile filled, or brought back, from where a tensor map and coordinates say
 //! (`cp.async.bulk.tensor`, PTX ISA 9.7.9.27).
 
-use crate::reduction::{self, Reduction};
+use crate::reduction::{self, Operation, Reduction};
 use crate::sealed::Sealed;
 use crate::shared::{Order, SharedTile, TensorSwizzle};
 use crate::target::{AtLeast, BuiltFor};
@@ -27,20 +27,6 @@ pub trait BoxAt: Sealed + Copy {
     /// As the raw function.
     #[doc(hidden)]
     unsafe fn reduce(self, map: *const u8, from: u32, operation: Operation);
-}
-
-/// What a reduction does, for whom the instruction is chosen by it.
-#[doc(hidden)]
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Operation {
-    Add,
-    Min,
-    Max,
-    Inc,
-    Dec,
-    And,
-    Or,
-    Xor,
 }
 
 macro_rules! ranks {

@@ -1,6 +1,5 @@
 //! What a bulk copy can do to the elements that it comes to, instead of replacing them (`cp.reduce.async.bulk`).
 
-use crate::bulk_tensor::Operation;
 use crate::sealed::Sealed;
 use crate::{Element, bf16, f16, raw};
 
@@ -21,6 +20,20 @@ pub trait Reduction<T: Element>: Sealed + Copy {
     /// As the raw function.
     #[doc(hidden)]
     unsafe fn reduce(to: *mut u8, from: u32, bytes: u32);
+}
+
+/// What is done, as a value: by it the simulator computes, and tensor copies choose the instruction.
+#[doc(hidden)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Operation {
+    Add,
+    Min,
+    Max,
+    Inc,
+    Dec,
+    And,
+    Or,
+    Xor,
 }
 
 /// What a reduction does, whatever it is of.

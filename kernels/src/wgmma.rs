@@ -3,14 +3,21 @@
 use ptx_matrix::forms::ptx;
 use ptx_matrix::*;
 
-/// What a tile has of the elements, by their name in the table: bits are in words.
-macro_rules! stored {
-    (b1) => {
-        u32
+/// Calls a macro with a form, if there is a kernel of it: for each combination of elements that with N of 32, and for bf16 and s8 that of
+/// each N. (To build all 546 would take minutes.)
+#[doc(hidden)]
+#[macro_export]
+macro_rules! wgmma_with_kernel {
+    (32 $form:tt => $with:ident) => {
+        $with! { @kernel 32 $form }
     };
-    ($element:ident) => {
-        ptx::$element
+    ($n:literal (f32 bf16 bf16 $k:literal plain) => $with:ident) => {
+        $with! { @kernel $n (f32 bf16 bf16 $k plain) }
     };
+    ($n:literal (s32 s8 s8 $k:literal plain) => $with:ident) => {
+        $with! { @kernel $n (s32 s8 s8 $k plain) }
+    };
+    ($n:literal $form:tt => $with:ident) => {};
 }
 
 /// The element at (row, k) of a row-major matrix whose rows have 32 bytes.
@@ -25,27 +32,22 @@ macro_rules! element {
 
 /// Kernels of the names of forms, that execute each with A in shared memory and in registers: D = A x B + A' x B. A, with A' below it, B and D are
 /// row-major; words of bits go along K.
-///
-/// There is one for each combination of elements, with N of 32, and for each N of bf16 and of s8. (For all 546 forms it would take minutes to build them.)
 macro_rules! kernels {
     ($($d:ident [$(($a:ident $b:ident))*] $k:literal $option:ident $columns:ident $per:tt $behind:ident $version:literal;)*) => {$($(
         wgmma_columns! { $columns $per => kernels ($d $a $b $k $option) }
     )*)*};
-    (@form 32 $r:tt $form:tt) => { kernels! { @kernel 32 $form } };
-    (@form $n:tt $r:tt (f32 bf16 bf16 $k:literal plain)) => { kernels! { @kernel $n (f32 bf16 bf16 $k plain) } };
-    (@form $n:tt $r:tt (s32 s8 s8 $k:literal plain)) => { kernels! { @kernel $n (s32 s8 s8 $k plain) } };
-    (@form $n:tt $r:tt $form:tt) => {};
+    (@form $n:tt $r:tt $form:tt) => { wgmma_with_kernel! { $n $form => kernels } };
     (@kernel $n:tt ($d:ident $a:ident $b:ident $k:literal $option:ident)) => {
-        wgmma_named! { $n $d $a $b $k $option => kernels ($n $d $a $b $option [32 / size_of::<stored!($a)>()]) }
+        wgmma_named! { $n $d $a $b $k $option => kernels ($n $d $a $b $option [32 / size_of::<wgmma_stored!($a)>()]) }
     };
     (@named $name:ident ($n:literal $d:ident $a:ident $b:ident $option:ident [$cols:expr])) => {
         #[kernel(threads = 128, target = "sm_90a")]
         pub fn $name(
             block: &Block,
-            #[shared] tile_a: SharedTile<stored!($a), 64, { $cols }, Swizzle32>,
-            #[shared] tile_b: SharedTile<stored!($b), { $cols }, $n, Swizzle32, ColMajor>,
-            a: Global<stored!($a)>,
-            b: Global<stored!($b)>,
+            #[shared] tile_a: SharedTile<wgmma_stored!($a), 64, { $cols }, Swizzle32>,
+            #[shared] tile_b: SharedTile<wgmma_stored!($b), { $cols }, $n, Swizzle32, ColMajor>,
+            a: Global<wgmma_stored!($a)>,
+            b: Global<wgmma_stored!($b)>,
             d: GlobalMut<ptx::$d>,
         ) {
             let group = block.warp_group();

@@ -137,3 +137,15 @@ macro_rules! wgmma_named {
         $with! { @named ${concat(wgmma_mma_async_sync_aligned_m64n, $n, k, $k, _, $d, _, $a, _, $b, _, $option)} $arguments }
     };
 }
+
+/// What a tile has of the elements of a form, by their name in the table: bits are in words.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! wgmma_stored {
+    (b1) => {
+        u32
+    };
+    ($element:ident) => {
+        $crate::forms::ptx::$element
+    };
+}

@@ -54,3 +54,9 @@ fn a_hundred_schedules() {
     check_kernels!(f64 f64, |kernel| kernel.row_major.is_none(), anyhow);
     check_kernels!(F8E4M3 bf16, |kernel| kernel.row_major.is_none(), anyhow);
 }
+
+#[test]
+#[ignore = "takes minutes: cargo test --release -p ptx-matrix-kernels --test gemm -- --ignored"]
+fn every_kernel_in_a_hundred_schedules() {
+    each_product!(check_kernels, |_| true, Case { size: (20, 30, 260), bias: true, schedules: 100, ..PLAIN });
+}

@@ -1,20 +1,8 @@
 //! What a reduction makes of an element of memory and a value.
 
+pub(crate) use crate::reduction::Operation;
 use core::cmp::Ordering;
 use half::{bf16, f16};
-
-/// What is done.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Operation {
-    Add,
-    Min,
-    Max,
-    Inc,
-    Dec,
-    And,
-    Or,
-    Xor,
-}
 
 /// As what the bits are taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

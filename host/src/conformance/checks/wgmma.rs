@@ -7,8 +7,8 @@ use bytemuck::Pod;
 use ptx_matrix::forms::ptx;
 use ptx_matrix::launch::Device;
 use ptx_matrix::target::Requirement;
-use ptx_matrix::{b1, wgmma_columns, wgmma_forms, wgmma_named, wgmma_ptx};
-use ptx_matrix_kernels::wgmma as kernels;
+use ptx_matrix::{b1, wgmma_columns, wgmma_forms, wgmma_named, wgmma_ptx, wgmma_stored};
+use ptx_matrix_kernels::{wgmma as kernels, wgmma_with_kernel};
 use std::borrow::Borrow;
 
 type Launch<D, A, B, R> = fn(
@@ -18,16 +18,6 @@ type Launch<D, A, B, R> = fn(
     &mut <D as Device>::Buffer<R>,
 ) -> Result<<D as Device>::Report, <D as Device>::Error>;
 
-/// What a tile has of the elements, by their name in the table: bits are in words.
-macro_rules! stored {
-    (b1) => {
-        u32
-    };
-    ($element:ident) => {
-        ptx::$element
-    };
-}
-
 /// A check for each kernel.
 pub fn checks<D: Device + 'static>() -> Vec<Check<D>> {
     let mut checks = Vec::new();
@@ -35,15 +25,12 @@ pub fn checks<D: Device + 'static>() -> Vec<Check<D>> {
         ($($d:ident [$(($a:ident $b:ident))*] $k:literal $option:ident $columns:ident $per:tt $behind:ident $version:literal;)*) => {$($(
             wgmma_columns! { $columns $per => of_each_kernel ($d $a $b $k $option) }
         )*)*};
-        (@form 32 $r:tt $form:tt) => { of_each_kernel! { @check 32 $form } };
-        (@form $n:tt $r:tt (f32 bf16 bf16 $k:literal plain)) => { of_each_kernel! { @check $n (f32 bf16 bf16 $k plain) } };
-        (@form $n:tt $r:tt (s32 s8 s8 $k:literal plain)) => { of_each_kernel! { @check $n (s32 s8 s8 $k plain) } };
-        (@form $n:tt $r:tt $form:tt) => {};
-        (@check $n:tt ($d:ident $a:ident $b:ident $k:literal $option:ident)) => {
+        (@form $n:tt $r:tt $form:tt) => { wgmma_with_kernel! { $n $form => of_each_kernel } };
+        (@kernel $n:tt ($d:ident $a:ident $b:ident $k:literal $option:ident)) => {
             wgmma_named! { $n $d $a $b $k $option => of_each_kernel ($n $d $a $b $k $option) }
         };
         (@named $kernel:ident ($n:literal $d:ident $a:ident $b:ident $k:literal $option:ident)) => {
-            checks.push(multiply::<D, ptx::$a, ptx::$b, ptx::$d, stored!($a), stored!($b)>(
+            checks.push(multiply::<D, ptx::$a, ptx::$b, ptx::$d, wgmma_stored!($a), wgmma_stored!($b)>(
                 wgmma_ptx!($n $d $a $b $k $option),
                 ($n, $k),
                 |device, a, b, d| kernels::$kernel::launch(device, 1, a, b, d),
