@@ -96,8 +96,8 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: TensorSwizzle, O: Orde
     pub const BOX_BYTES: u32 = <Self as BoxTile>::BYTES;
 
     /// Starts to copy the box at these coordinates to the tile (`cp.async.bulk.tensor.shared::cluster.global.tile`, or, which is the
-    /// same here, `.shared::cta`). What of it is beyond the
-    /// tensor, becomes zero.
+    /// same here, `.shared::cta`). What of it is beyond the tensor, also before its start, becomes zero. Along dimension 0 it starts at a
+    /// multiple of 16 bytes: what PTX does not say, an H200 does; of others it makes an illegal instruction.
     ///
     /// See [`TensorMap`] for an example.
     #[inline(always)]
@@ -119,7 +119,8 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: TensorSwizzle, O: Orde
     }
 
     /// Starts to copy the tile to the box at these coordinates (`cp.async.bulk.tensor.global.shared::cta.tile`). What of it is beyond the
-    /// tensor, goes nowhere. It is in flight until the lane has waited for its group: see [`BulkGroup`](crate::BulkGroup).
+    /// tensor, goes nowhere. It starts at a multiple of 16 bytes, likewise, and at no negative coordinate, of which an H200 makes an illegal
+    /// instruction too. It is in flight until the lane has waited for its group: see [`BulkGroup`](crate::BulkGroup).
     #[inline(always)]
     #[track_caller]
     pub fn store_box<const RANK: usize>(self, lane: Lane<'_>, map: TensorMapMut<'_, Self, RANK>, at: [i32; RANK])

@@ -31,7 +31,7 @@ macro_rules! element {
 }
 
 /// Kernels of the names of forms, that execute each with A in shared memory and in registers: D = A x B + A' x B. A, with A' below it, B and D are
-/// row-major; words of bits go along K.
+/// row-major; words of bits go along K. Each block has matrices of its own.
 macro_rules! kernels {
     ($($d:ident [$(($a:ident $b:ident))*] $k:literal $option:ident $columns:ident $per:tt $behind:ident $version:literal;)*) => {$($(
         wgmma_columns! { $columns $per => kernels ($d $a $b $k $option) }
@@ -51,6 +51,8 @@ macro_rules! kernels {
             d: GlobalMut<ptx::$d>,
         ) {
             let group = block.warp_group();
+            let index = block.index().x as usize;
+            let (a, b, d) = (a.skip(index * 128 * $cols), b.skip(index * $cols * $n), d.skip(index * 64 * $n));
             tile_a.fill(group, |row, k| a.get(row * $cols + k));
             tile_b.fill(group, |k, col| b.get(k * $n + col));
             group.warp().fence_for_bulk();

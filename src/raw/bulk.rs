@@ -8,6 +8,20 @@ use crate::site::Site;
 #[cfg(target_arch = "nvptx64")]
 use core::arch::asm;
 
+/// The same address. Of one that is a sum of what is the same in all threads, ptxas 13.0 (which is also in the drivers of CUDA 13.0)
+/// keeps only the lower half for a bulk copy; of one that was turned over and back, all. Neither costs an instruction.
+#[cfg(target_arch = "nvptx64")]
+#[inline(always)]
+fn whole<T>(address: *const T) -> *const T {
+    let whole;
+    // SAFETY: it touches no memory.
+    unsafe {
+        asm!("{{ .reg .b64 t; not.b64 t, {address}; not.b64 {whole}, t; }}",
+            address = in(reg64) address, whole = lateout(reg64) whole, options(pure, nomem, nostack));
+    }
+    whole
+}
+
 /// `cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [to], [from], bytes, [barrier];`: when the bytes are there, the
 /// barrier's phase lacks as many fewer.
 ///
@@ -26,7 +40,7 @@ pub unsafe fn cp_async_bulk_shared_cluster_global_mbarrier_complete_tx_bytes(
     // SAFETY: the caller's.
     unsafe {
         asm!("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [{to}], [{from}], {bytes}, [{barrier}];",
-            to = in(reg32) to, from = in(reg64) from, bytes = in(reg32) bytes, barrier = in(reg32) barrier,
+            to = in(reg32) to, from = in(reg64) whole(from), bytes = in(reg32) bytes, barrier = in(reg32) barrier,
             options(nostack));
     }
     #[cfg(not(target_arch = "nvptx64"))]
@@ -49,7 +63,7 @@ pub unsafe fn cp_async_bulk_global_shared_cta_bulk_group(to: *mut u8, from: u32,
     // SAFETY: the caller's.
     unsafe {
         asm!("cp.async.bulk.global.shared::cta.bulk_group [{to}], [{from}], {bytes};",
-            to = in(reg64) to, from = in(reg32) from, bytes = in(reg32) bytes, options(nostack));
+            to = in(reg64) whole(to), from = in(reg32) from, bytes = in(reg32) bytes, options(nostack));
     }
     #[cfg(not(target_arch = "nvptx64"))]
     // SAFETY: the caller's.
@@ -77,7 +91,7 @@ macro_rules! reductions {
             // SAFETY: the caller's.
             unsafe {
                 asm!(concat!($ptx, " [{to}], [{from}], {bytes};"),
-                    to = in(reg64) to, from = in(reg32) from, bytes = in(reg32) bytes, options(nostack));
+                    to = in(reg64) whole(to), from = in(reg32) from, bytes = in(reg32) bytes, options(nostack));
             }
             #[cfg(not(target_arch = "nvptx64"))]
             // SAFETY: the caller's.
@@ -112,7 +126,7 @@ pub unsafe fn cp_async_bulk_prefetch_L2_global(from: *const u8, bytes: u32) {
     // SAFETY: the caller's.
     unsafe {
         asm!("cp.async.bulk.prefetch.L2.global [{from}], {bytes};",
-            from = in(reg64) from, bytes = in(reg32) bytes, options(nostack));
+            from = in(reg64) whole(from), bytes = in(reg32) bytes, options(nostack));
     }
     #[cfg(not(target_arch = "nvptx64"))]
     // SAFETY: the caller's.

@@ -93,7 +93,7 @@ fn store(block: &Block, #[shared] tile: Tile, d: TensorMapMut<Tile, 2>, e: Globa
     }
     warp.sync();
     warp.elect(|lane| {
-        tile.store_box(lane, d, [4, -2]); // <- box stored
+        tile.store_box(lane, d, [4, 2]); // <- box stored
         BulkGroup::commit(lane);
         if wait == 1 {
             BulkGroup::wait_read::<0>(lane);
@@ -113,10 +113,10 @@ fn run_store(fence: u32, wait: u32) -> Result<[u32; 256], SimError> {
 
 #[test]
 fn what_of_a_box_is_beyond_the_tensor_goes_nowhere() {
-    let inside = |row: usize, col: usize| row < 6 && col >= 4;
+    let inside = |row: usize, col: usize| row >= 2 && col >= 4;
     let expected = core::array::from_fn(|i| {
         let (row, col) = (i / 32, i % 32);
-        if inside(row, col) { ((row + 2) * 32 + col - 4) as u32 } else { 7 }
+        if inside(row, col) { ((row - 2) * 32 + col - 4) as u32 } else { 7 }
     });
     assert_eq!(run_store(1, 1).unwrap(), expected);
 }
@@ -169,7 +169,9 @@ fn raw_box(
                     barrier,
                 ),
                 4 => raw::prefetch_tensormap(e.as_ptr().cast_const().cast()),
-                _ => raw::cp_async_bulk_tensor_2d_global_shared_cta_tile_bulk_group(map, [0; 2], to),
+                5 => raw::cp_async_bulk_tensor_2d_global_shared_cta_tile_bulk_group(map, [0; 2], to),
+                6 => raw::cp_async_bulk_prefetch_tensor_2d_L2_global_tile(map, [-3, 0]),
+                _ => raw::cp_async_bulk_tensor_2d_global_shared_cta_tile_bulk_group(map, [4, -1], to),
             }
         }
     });
@@ -189,6 +191,8 @@ fn raw_copies_of_boxes() {
     assert_eq!(misuse(2), Misuse::TensorRank { map: 2, instruction: 3 });
     assert_eq!(misuse(3), Misuse::SharedMisaligned { access: "copy", address: SHARED_BASE + 512, bytes: 1024 });
     assert_eq!(misuse(4), Misuse::NoTensorMap);
+    assert_eq!(misuse(6), Misuse::BoxStart { bytes: -12 });
+    assert_eq!(misuse(7), Misuse::BoxBefore { dimension: 1, coordinate: -1 });
     let error = run(5).unwrap_err();
     assert_eq!(error.findings()[0].misuse, Misuse::SharedUnwritten { address: SHARED_BASE, bytes: 1024 });
     assert_eq!(error.findings()[1].misuse, Misuse::CopyFromNowhere { bytes: 128 });

@@ -45,6 +45,8 @@ pub enum Kind {
     Vanishing,
     /// So large that sums overflow, or nearly.
     Huge,
+    /// Few powers of two, and C around them: sums that lie between two numbers of D, exactly or but for a bit far below.
+    Ties,
 }
 
 impl Kind {
@@ -60,6 +62,7 @@ impl Kind {
             Kind::Tiny => "tiny",
             Kind::Vanishing => "vanishing",
             Kind::Huge => "huge",
+            Kind::Ties => "ties",
         }
     }
 }
@@ -128,7 +131,7 @@ macro_rules! floats {
 
         impl Element for $float {
             const KINDS: &[Kind] =
-                &[Kind::Integers, Kind::Normal, Kind::Wide, Kind::Special, Kind::Zeros, Kind::Tiny, Kind::Vanishing, Kind::Huge];
+                &[Kind::Integers, Kind::Normal, Kind::Wide, Kind::Special, Kind::Zeros, Kind::Tiny, Kind::Vanishing, Kind::Huge, Kind::Ties];
             fn draw(rng: &mut Rng, kind: Kind, place: Place) -> Self {
                 float(rng, kind, place)
             }
@@ -327,6 +330,14 @@ fn float<T: Float>(rng: &mut Rng, kind: Kind, place: Place) -> T {
         Kind::Huge if place == Place::Sum => with_exponent(rng, largest - 4..=largest - 1),
         Kind::Huge if full_range => with_exponent(rng, bias + bias / 2 - 2..=bias + bias / 2 + 1),
         Kind::Huge => with_exponent(rng, bias + 4..=bias + 7),
+        Kind::Ties if rng.random_range(0..if place == Place::Sum { 4 } else { 2 }) == 0 => zero(rng),
+        // From one down to the least there is, or as far as the bits of a sum go.
+        Kind::Ties if place == Place::Factor => {
+            let least = (bias - 1 + u64::from(T::FRACTION)).min(u64::from(T::FRACTION).max(25)) as i32;
+            let sign = if rng.random() { 1.0 } else { -1.0 };
+            T::from_f64(sign * f64::from(rng.random_range(-least..=0)).exp2())
+        }
+        Kind::Ties => with_exponent(rng, bias.saturating_sub(25)..=bias),
     }
 }
 

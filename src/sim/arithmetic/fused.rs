@@ -1,7 +1,7 @@
 //! The sum of the tensor cores, bit for bit, as found on an H200 (`docs/NUMERICS.md`).
 //!
 //! An element of D is one sum over all products and C. Products are exact. Every term is written with the largest exponent
-//! among them, at least [`Alignment::least_exponent`], and [`Alignment::fraction_bits`] bits behind the point, cut toward zero; the sum of those is
+//! among them, which is at least [`Alignment::below`] the least normal one of D, and [`Alignment::fraction_bits`] bits behind the point, cut toward zero; the sum of those is
 //! exact; it is cut toward zero to f32, or rounded to the nearest f16.
 
 use super::format::{AccumulatorFloat, Float, Number};
@@ -16,15 +16,16 @@ use std::vec::Vec;
 pub(super) struct Alignment {
     /// Bits behind the point that a term keeps, next to the largest one.
     pub(super) fraction_bits: i32,
-    /// The largest exponent is taken for this where it is less: only products have such exponents, where C is zero.
-    pub(super) least_exponent: i32,
+    /// How far below the least normal exponent of D the largest exponent may be; where it is less, it is taken for that. (Only products have
+    /// such exponents, where C is zero.)
+    pub(super) below: i32,
 }
 
 /// As found on an H200.
-pub(super) const HOPPER: Alignment = Alignment { fraction_bits: 25, least_exponent: -133 };
+pub(super) const HOPPER: Alignment = Alignment { fraction_bits: 25, below: 7 };
 
 /// As published of sm_120 (MMA-Sim, arXiv 2511.10909), and not verified here.
-pub(super) const BLACKWELL: Alignment = Alignment { fraction_bits: 25, least_exponent: -1000 };
+pub(super) const BLACKWELL: Alignment = Alignment { fraction_bits: 25, below: 1000 };
 
 fn numbers<T: Float>(matrix: &[T]) -> Vec<Number> {
     matrix.iter().map(|element| element.number()).collect()
@@ -68,7 +69,7 @@ fused! { BLACKWELL
 pub struct WarpGroupFp8;
 
 /// As published of fp8 in Hopper's `wgmma` (MMA-Sim, arXiv 2511.10909), and not verified here.
-const HOPPER_FP8: Alignment = Alignment { fraction_bits: 13, least_exponent: -1000 };
+const HOPPER_FP8: Alignment = Alignment { fraction_bits: 13, below: 1000 };
 
 /// One fused sum over all of K and C, of which so few bits are kept that an f32 has ten at its end that are zero.
 macro_rules! fp8 {
@@ -132,12 +133,12 @@ pub(super) fn fused_sum<C: AccumulatorFloat>(
 pub(super) fn fused_terms<C: AccumulatorFloat>(
     products: impl Iterator<Item = (Number, i32)> + Clone,
     c: C,
-    Alignment { fraction_bits, least_exponent }: Alignment,
+    Alignment { fraction_bits, below }: Alignment,
 ) -> C {
     let terms = products.chain([(c.number(), C::FRACTION)]);
 
     let mut infinity = None;
-    let mut largest = least_exponent;
+    let mut largest = C::MIN_EXPONENT - below;
     for (term, _) in terms.clone() {
         match term {
             Number::Nan => return C::nan(),

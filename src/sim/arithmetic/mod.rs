@@ -46,6 +46,7 @@ fn each_element<A: Copy, B: Copy, C: Copy, D>(
 mod tests {
     use super::*;
     use crate::{F8E4M3, F8E5M2, Plain, tf32};
+    use half::f16;
 
     fn element<A: Product<B, C, Plain>, B, C>(a: &[A], b: &[B], c: C) -> A::D {
         A::multiply(a, b, &[c], 1, a.len()).remove(0)
@@ -56,6 +57,11 @@ mod tests {
         let a = [0x9a96_4000, 0x1a00_0000, 0x9bac_0000, 0x9e1f_6000].map(tf32::from_bits);
         let b = [0x9a00_0000, 0x198f_a000, 0x9fba_c000, 0x1dec_e000].map(tf32::from_bits);
         assert_eq!(element(&a, &b, -0.0f32).to_bits(), 0x8000_54ba);
+
+        // The exact sum is 2^-25 + 2^-48, which would be rounded up.
+        let a = [0x0617, 0x8037, 0x828f, 0x82e0, 0x0269, 0x8822, 0x825a, 0x84ec].map(f16::from_bits);
+        let b = [0x08ed, 0x09f7, 0x0723, 0x816f, 0x036a, 0x017b, 0x8bcb, 0x894a].map(f16::from_bits);
+        assert_eq!(element(&a, &b, f16::NEG_ZERO).to_bits(), 0);
     }
 
     #[test]

@@ -80,6 +80,12 @@ impl fmt::Display for Misuse {
             Misuse::TensorRank { map, instruction } => {
                 write!(f, "an instruction for tensors of {instruction} dimensions, and a tensor map of {map}")
             }
+            Misuse::BoxStart { bytes } => {
+                write!(f, "a copy of a box that starts {bytes} bytes along dimension 0 of its tensor")
+            }
+            Misuse::BoxBefore { dimension, coordinate } => {
+                write!(f, "a copy to a box that starts at coordinate {coordinate} along dimension {dimension}")
+            }
             Misuse::TensorReduction => f.write_str("a reduction of a tensor whose elements have none"),
             Misuse::BulkUnfinished => {
                 f.write_str("the block ends while a copy to or from its shared memory is in flight")
@@ -231,6 +237,8 @@ impl Misuse {
                 "put `fence_for_bulk` of the warp behind the store, before the `sync` or the barrier that the copy is behind".into()
             }
             Misuse::BulkSize { .. } => "a multiple of 16".into(),
+            Misuse::BoxStart { .. } => "a multiple of 16 bytes: an H200 takes others for illegal instructions".into(),
+            Misuse::BoxBefore { .. } => "not below zero: an H200 takes others for illegal instructions, of copies from shared memory".into(),
             Misuse::BulkUnfinished => {
                 "wait for the barrier that a copy tells, and by `BulkGroup::wait_read` for a copy to global memory".into()
             }

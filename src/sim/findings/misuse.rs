@@ -355,6 +355,18 @@ pub enum Misuse {
         /// Dimensions of the instruction.
         instruction: usize,
     },
+    /// A box that starts so many bytes along dimension 0 of its tensor: it must be a multiple of 16.
+    BoxStart {
+        /// The bytes.
+        bytes: i64,
+    },
+    /// A tensor copy from shared memory to a box that starts at a negative coordinate.
+    BoxBefore {
+        /// The dimension.
+        dimension: usize,
+        /// The coordinate.
+        coordinate: i64,
+    },
     /// A reduction of a tensor whose elements have none.
     TensorReduction,
     /// The block ends while a bulk copy goes to or from its shared memory.

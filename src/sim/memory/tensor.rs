@@ -48,6 +48,10 @@ impl TensorBox {
             fail(site, Misuse::TensorRank { map: map.rank, instruction: at.len() });
         }
         let at = core::array::from_fn(|dimension| at.get(dimension).map_or(0, |&coordinate| i64::from(coordinate)));
+        let first = at[0] * map.element_bytes as i64;
+        if first % 16 != 0 {
+            fail(site, Misuse::BoxStart { bytes: first });
+        }
         TensorBox { map, at, sizes: map.copied() }
     }
 
@@ -136,6 +140,9 @@ pub(crate) unsafe fn store(
     }
     // SAFETY: the caller's.
     let target = unsafe { TensorBox::new(site, map, at) };
+    if let Some(dimension) = target.at.iter().position(|&coordinate| coordinate < 0) {
+        fail(site, Misuse::BoxBefore { dimension, coordinate: target.at[dimension] });
+    }
     target.check_aligned(site, from);
     let reduction = operation.map(|operation| Reduction { operation, kind: kind(site, target.map.data_type) });
     let swizzled = bulk::read_shared(site, form, from, target.bytes());

@@ -35,8 +35,9 @@ impl<const RANK: usize> Boxes<RANK> {
         std::array::from_fn(|d| self.sizes[d].div_ceil(self.steps[d]))
     }
 
-    /// A tensor not much larger than a box, or smaller, with room between its lines, of which `count` boxes are copied, mostly some of it.
-    fn draw(&self, rng: &mut Rng, element_bytes: usize, count: usize) -> Place<RANK> {
+    /// A tensor not much larger than a box, or smaller, with room between its lines, and where boxes start that are copied, mostly some of
+    /// them in it: of each, whether it is copied from there.
+    fn draw(&self, rng: &mut Rng, element_bytes: usize, is_loaded: &[bool]) -> Place<RANK> {
         let unit = 16 / element_bytes;
         let sizes: [usize; RANK] =
             std::array::from_fn(|d| rng.random_range(1..=self.sizes[d] * if d < 2 { 2 } else { 1 } + 2));
@@ -45,8 +46,14 @@ impl<const RANK: usize> Boxes<RANK> {
             let least = strides[d - 1] * sizes[d - 1];
             strides[d] = (least.div_ceil(unit) + rng.random_range(0..2)) * unit;
         }
-        let mut corner = || std::array::from_fn(|d| rng.random_range(-(self.sizes[d] as i32) / 2..=sizes[d] as i32));
-        let at = (0..count).map(|_| corner()).collect();
+        let mut corner = |is_loaded: bool| {
+            std::array::from_fn(|d| {
+                let first = if is_loaded { -(self.sizes[d] as i32) / 2 } else { 0 };
+                let unit = if d == 0 { unit as i32 } else { 1 };
+                rng.random_range(first..=sizes[d] as i32) / unit * unit
+            })
+        };
+        let at = is_loaded.iter().map(|&is_loaded| corner(is_loaded)).collect();
         Place { start: rng.random_range(0..3) * unit, sizes, strides, at }
     }
 
@@ -127,7 +134,7 @@ fn copy<D: Device + 'static, Tile: BoxTile<Element: Pod>, const RANK: usize>(
         rounds: 16,
         element,
         inputs: Box::new(move |rng| {
-            let place = boxes.draw(rng, element, 2);
+            let place = boxes.draw(rng, element, &[true, false]);
             let source = (0..place.len() * element).map(|_| rng.random()).collect();
             [place.bytes(), vec![source]].concat()
         }),
@@ -187,7 +194,7 @@ fn reduction<D: Device + 'static, Tile: BoxTile<Element: Pod>, const RANK: usize
         rounds: 8,
         element,
         inputs: Box::new(move |rng| {
-            let place = boxes.draw(rng, element, 1);
+            let place = boxes.draw(rng, element, &[false]);
             let mut draw = |count| bytes(&(0..count).map(|_| draw(rng)).collect::<Vec<_>>());
             let buffers = vec![draw(place.len()), draw(Tile::BYTES as usize / element)];
             [place.bytes(), buffers].concat()

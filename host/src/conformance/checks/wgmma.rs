@@ -2,23 +2,26 @@
 
 use super::{Check, upload, with_output};
 use crate::conformance::data::{Element, Kind, factors};
-use crate::conformance::{bytes, elements};
+use crate::conformance::reference::Factor;
+use crate::conformance::{Buffers, bytes, elements};
 use bytemuck::Pod;
 use ptx_matrix::forms::ptx;
 use ptx_matrix::launch::Device;
+use ptx_matrix::sim::Product;
 use ptx_matrix::target::Requirement;
-use ptx_matrix::{b1, wgmma_columns, wgmma_forms, wgmma_named, wgmma_ptx, wgmma_stored};
+use ptx_matrix::{b1, wgmma_arithmetic, wgmma_columns, wgmma_forms, wgmma_named, wgmma_ptx, wgmma_stored};
 use ptx_matrix_kernels::{wgmma as kernels, wgmma_with_kernel};
 use std::borrow::Borrow;
 
 type Launch<D, A, B, R> = fn(
     &D,
+    u32,
     &<D as Device>::Buffer<A>,
     &<D as Device>::Buffer<B>,
     &mut <D as Device>::Buffer<R>,
 ) -> Result<<D as Device>::Report, <D as Device>::Error>;
 
-/// A check for each kernel.
+/// Checks of each kernel, by kinds of data: all of them of those with 32 columns, small integers of the others, which differ in nothing else.
 pub fn checks<D: Device + 'static>() -> Vec<Check<D>> {
     let mut checks = Vec::new();
     macro_rules! of_each_kernel {
@@ -30,11 +33,15 @@ pub fn checks<D: Device + 'static>() -> Vec<Check<D>> {
             wgmma_named! { $n $d $a $b $k $option => of_each_kernel ($n $d $a $b $k $option) }
         };
         (@named $kernel:ident ($n:literal $d:ident $a:ident $b:ident $k:literal $option:ident)) => {
-            checks.push(multiply::<D, ptx::$a, ptx::$b, ptx::$d, wgmma_stored!($a), wgmma_stored!($b)>(
-                wgmma_ptx!($n $d $a $b $k $option),
-                ($n, $k),
-                |device, a, b, d| kernels::$kernel::launch(device, 1, a, b, d),
-            ));
+            let kinds = if $n == 32 { <ptx::$a as Element>::KINDS } else { &[Kind::Integers] };
+            checks.extend(kinds.iter().map(|&kind| {
+                multiply::<D, ptx::$a, ptx::$b, ptx::$d, wgmma_stored!($a), wgmma_stored!($b), wgmma_arithmetic!($a $option)>(
+                    wgmma_ptx!($n $d $a $b $k $option),
+                    kind,
+                    ($n, $k),
+                    |device, blocks, a, b, d| kernels::$kernel::launch(device, blocks, a, b, d),
+                )
+            }));
         };
     }
     wgmma_forms!(of_each_kernel);
@@ -71,42 +78,61 @@ impl Memory for b1 {
     }
 }
 
-/// Input: A, whose rows are twice 64, and the columns of B; small integers, whose sums are exact, however they are rounded. D is the sum of the products of B
-/// with each half of A.
-fn multiply<D, A, B, R, InA, InB>(ptx: &str, (n, k): (usize, usize), launch: Launch<D, InA, InB, R>) -> Check<D>
+/// Input, of each multiplication: A, whose rows are twice 64, and the columns of B. D is the product of B with the first half of A, and, on top
+/// of that, with the second.
+fn multiply<D, A, B, R, InA, InB, O>(
+    ptx: &str,
+    kind: Kind,
+    (n, k): (usize, usize),
+    launch: Launch<D, InA, InB, R>,
+) -> Check<D>
 where
     D: Device + 'static,
-    A: Memory,
+    A: Memory + Factor<B, R, O, D = R> + Product<B, R, O, D = R>,
     B: Memory,
     R: Element,
     InA: Pod,
     InB: Pod,
 {
     Check {
-        name: ptx.into(),
+        name: format!("{ptx}, {}", kind.name()),
         needs: <ptx::sm_90a as Requirement>::NEEDS,
-        arithmetic: None,
         rounds: 8,
         element: size_of::<R>(),
         inputs: Box::new(move |rng| {
-            let (a, b) = (factors::<A>(rng, 128 * k, Kind::Integers), factors::<B>(rng, n * k, Kind::Integers));
+            let (a, b) = (factors::<A>(rng, 128 * k, kind), factors::<B>(rng, n * k, kind));
             vec![A::to_memory(&a), B::to_memory(&b)]
         }),
         run: Box::new(move |device, inputs| {
             // The kernel takes B row by row: units of memory, which are elements or words, change places.
             let columns: Vec<InB> = elements(&inputs[1]);
-            let along = columns.len() / n;
-            let rows: Vec<InB> = (0..columns.len()).map(|i| columns[i % n * along + i / n]).collect();
+            let blocks = inputs[1].len() / (32 * n);
+            let along = columns.len() / (blocks * n);
+            let rows = columns.chunks(along * n).flat_map(|of| (0..of.len()).map(move |i| of[i % n * along + i / n]));
+            let rows: Vec<InB> = rows.collect();
             let (a, b) = (upload::<D, InA>(device, &inputs[0])?, upload::<D, InB>(device, &bytes(&rows))?);
-            with_output::<D, R>(device, 64 * n, |d| launch(device, a.borrow(), b.borrow(), d))
+            with_output::<D, R>(device, blocks * 64 * n, |d| launch(device, blocks as u32, a.borrow(), b.borrow(), d))
         }),
-        reference: Box::new(move |inputs| {
-            let (a, b) = (A::from_memory(&inputs[0]), B::from_memory(&inputs[1]));
-            let a: Vec<i64> = a.into_iter().map(A::to_integer).collect();
-            let b: Vec<i64> = b.into_iter().map(B::to_integer).collect();
-            let dot = |row: usize, col: usize| (0..k).map(|i| a[row * k + i] * b[col * k + i]).sum::<i64>();
-            let sum = |i: usize| R::from_integer(dot(i / n, i % n) + dot(64 + i / n, i % n));
-            bytes(&(0..64 * n).map(sum).collect::<Vec<R>>())
-        }),
+        reference: Box::new(move |inputs| of_both_halves::<A, B, R>((n, k), inputs, <A as Factor<B, R, O>>::dot)),
+        arithmetic: Some(Box::new(move |inputs| {
+            of_both_halves::<A, B, R>((n, k), inputs, |a, b, c| {
+                <A as Product<B, R, O>>::multiply(a, b, &[c], 1, k).remove(0)
+            })
+        })),
     }
+}
+
+/// An element of D, by what one multiplication makes of a row of A, a column of B and an element of D.
+fn of_both_halves<A: Memory, B: Memory, R: Element>(
+    (n, k): (usize, usize),
+    inputs: &Buffers,
+    dot: impl Fn(&[A], &[B], R) -> R,
+) -> Vec<u8> {
+    let (a, b) = (A::from_memory(&inputs[0]), B::from_memory(&inputs[1]));
+    let element = |i: usize| {
+        let column = &b[i % n * k..][..k];
+        let half = |first: usize, sum: R| dot(&a[(first + i / n) * k..][..k], column, sum);
+        half(64, half(0, R::from_integer(0)))
+    };
+    bytes(&(0..64 * n).map(element).collect::<Vec<R>>())
 }

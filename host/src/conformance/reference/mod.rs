@@ -17,12 +17,12 @@ use super::data::Element;
 use chain::{additions, fused_chain};
 use half::{bf16, f16};
 use number::Rounding;
-use ptx_matrix::sim::Quad;
+use ptx_matrix::sim::{Quad, WarpGroupFp8};
 use ptx_matrix::{
     AndPopc, F8E4M3, F8E5M2, F8F6F4, InByte, Plain, Rm, Rn, Rp, Rz, SatFinite, Widen, XorPopc, b1, e2m1, e2m3, e3m2,
     s4, tf32, u4,
 };
-use tensor_core::{BLACKWELL, HOPPER, sum_of, two_tensor_cores};
+use tensor_core::{BLACKWELL, HOPPER, sum_of, sum_of_fp8, two_tensor_cores};
 
 /// D = A x B + C for row-major matrices, each element by `dot(row of A, column of B, element of C)`.
 pub fn multiply<A, B: Copy, C: Copy, D>(
@@ -66,6 +66,9 @@ macro_rules! dots {
 dots! {
     Plain true |a, b, c| sum_of(a, b, c, HOPPER) => f16, [f16] f16 f16, f16, [f16] f32 f32, bf16, [bf16] f32 f32, tf32, [tf32] f32 f32;
     Plain true |a, b, c| two_tensor_cores(a, b, c) =>
+        F8E4M3, [F8E4M3, F8E5M2] f16 f16, F8E5M2, [F8E4M3, F8E5M2] f16 f16,
+        F8E4M3, [F8E4M3, F8E5M2] f32 f32, F8E5M2, [F8E4M3, F8E5M2] f32 f32;
+    WarpGroupFp8 true |a, b, c| sum_of_fp8(a, b, c) =>
         F8E4M3, [F8E4M3, F8E5M2] f16 f16, F8E5M2, [F8E4M3, F8E5M2] f16 f16,
         F8E4M3, [F8E4M3, F8E5M2] f32 f32, F8E5M2, [F8E4M3, F8E5M2] f32 f32;
     F8F6F4 true |a, b, c| sum_of(a, b, c, BLACKWELL) =>

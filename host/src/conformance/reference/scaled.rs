@@ -119,7 +119,7 @@ fn sum(terms: &[f64], mut exponents: Vec<i64>, c: f32, bits: i64) -> f32 {
     if c != 0.0 {
         exponents.push(exponent(c));
     }
-    let place = exponents.into_iter().chain([BLACKWELL]).max().expect("one at least") - bits + SCALE;
+    let place = exponents.into_iter().chain([BLACKWELL.least::<f32>()]).max().expect("one at least") - bits + SCALE;
     let sum: BigInt = terms.iter().chain([&f64::from(c)]).map(|&term| cut(&fixed(term), place.max(0))).sum();
     round(&sum, Rounding::Cut)
 }

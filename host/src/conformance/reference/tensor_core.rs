@@ -5,10 +5,28 @@ use crate::conformance::data::Float;
 use half::f16;
 use num_bigint::BigInt;
 
-/// The least exponent that terms are put below on sm_90.
-pub const HOPPER: i64 = -133;
-/// As published of sm_120: there is none.
-pub const BLACKWELL: i64 = -2000;
+/// How a GPU puts the terms of a sum below each other.
+#[derive(Debug, Clone, Copy)]
+pub struct Alignment {
+    /// Bits that are kept behind the point of a term with the largest exponent.
+    bits: i64,
+    /// The largest exponent is at least so much less than the least normal one of D.
+    below: i64,
+}
+
+/// sm_90.
+pub const HOPPER: Alignment = Alignment { bits: 25, below: 7 };
+/// As published of sm_120: there is no least exponent.
+pub const BLACKWELL: Alignment = Alignment { bits: 25, below: 2000 };
+/// As published of `wgmma` of fp8 on sm_90.
+const HOPPER_FP8: Alignment = Alignment { bits: 13, below: 2000 };
+
+impl Alignment {
+    /// The least exponent of sums in a format.
+    pub fn least<C: Float>(self) -> i64 {
+        2 - (1 << (C::EXPONENT - 1)) - self.below
+    }
+}
 
 /// A format that products are summed in.
 pub trait Sum: Float {
@@ -28,14 +46,14 @@ impl Sum for f32 {
     const NAN_CODE: u64 = 0x7fff_ffff;
 }
 
-/// One sum of the tensor cores: every term cut toward zero 25 bits below the largest exponent of all terms, which is at
-/// least -133, then summed, then rounded. (The products of the formats that it takes are exact in f64.)
+/// One sum of the tensor cores: every term cut toward zero some bits below the largest exponent of all terms, which is not less
+/// than some least one, then summed, then rounded. (The products of the formats that it takes are exact in f64.)
 pub fn tensor_core<A: Float, B: Float, C: Sum>(a: &[A], b: &[B], c: C) -> C {
     sum_of(a, b, c, HOPPER)
 }
 
-/// The same with another least exponent.
-pub fn sum_of<A: Float, B: Float, C: Sum>(a: &[A], b: &[B], c: C, least: i64) -> C {
+/// The same of some GPU.
+pub fn sum_of<A: Float, B: Float, C: Sum>(a: &[A], b: &[B], c: C, alignment: Alignment) -> C {
     let pairs = || a.iter().zip(b).map(|(&a, &b)| (a, b));
     let products: Vec<f64> = pairs().map(|(a, b)| a.to_f64() * b.to_f64()).collect();
     let special: f64 = products.iter().filter(|product| !product.is_finite()).sum::<f64>()
@@ -51,10 +69,17 @@ pub fn sum_of<A: Float, B: Float, C: Sum>(a: &[A], b: &[B], c: C, least: i64) ->
         .filter(|(_, product)| **product != 0.0)
         .map(|((a, b), _)| exponent(a) + exponent(b))
         .chain((c.to_f64() != 0.0).then(|| exponent(c)));
-    let largest = exponents.chain([least]).max().expect("one at least");
-    let last_place = largest - 25 + SCALE;
+    let largest = exponents.chain([alignment.least::<C>()]).max().expect("one at least");
+    let last_place = largest - alignment.bits + SCALE;
     let sum: BigInt = products.iter().map(|&product| cut(&fixed(product), last_place)).sum();
     round(&(sum + cut(&fixed(c.to_f64()), last_place)), C::ROUNDING)
+}
+
+/// fp8 in `wgmma`: a sum of which an f32 keeps 13 bits behind the point.
+pub fn sum_of_fp8<A: Float, B: Float, C: Sum>(a: &[A], b: &[B], c: C) -> C {
+    let sum = sum_of(a, b, c, HOPPER_FP8);
+    let unused = C::FRACTION.saturating_sub(13);
+    if sum.to_f64().is_finite() { C::from_code(sum.code() >> unused << unused) } else { sum }
 }
 
 /// fp8 on sm_90: two sums of the tensor cores, in f16, and an addition. The first sum is of every other pair of products; the
