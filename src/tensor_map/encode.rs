@@ -96,7 +96,8 @@ impl<Tile: BoxTile, const RANK: usize> Tensor<Tile, RANK> {
         Ok(EncodedMap { words: self.encode(device, start, len)?, buffer, _tile: PhantomData })
     }
 
-    /// The map, for a kernel to write through.
+    /// The map, for a kernel to write through. Lines along dimension 0 have multiples of 16 bytes: of others, an H200 writes what lies behind
+    /// them in the last 16 bytes, too.
     ///
     /// # Errors
     /// As [`map`](Self::map).
@@ -105,6 +106,10 @@ impl<Tile: BoxTile, const RANK: usize> Tensor<Tile, RANK> {
         device: &D,
         buffer: &'b mut D::Buffer<Tile::Element>,
     ) -> Result<EncodedMapMut<'b, D, Tile, RANK>, TensorMapError> {
+        let bytes = (self.sizes[0] as u64).saturating_mul(size_of::<Tile::Element>() as u64);
+        if !bytes.is_multiple_of(16) {
+            return Err(TensorMapError::WrittenLine { bytes });
+        }
         let (start, len) = device.slice_mut(buffer);
         Ok(EncodedMapMut { words: self.encode(device, start, len)?, buffer, _tile: PhantomData })
     }

@@ -79,6 +79,11 @@ pub enum TensorMapError {
         /// The bytes of the swizzle, or 0 without one.
         swizzle: u64,
     },
+    /// A line of a tensor that is written has so many bytes.
+    WrittenLine {
+        /// The bytes.
+        bytes: u64,
+    },
     /// The tensor starts so many bytes behind the buffer's start, or at this address.
     Start {
         /// The bytes.
@@ -130,6 +135,10 @@ impl fmt::Display for TensorMapError {
             TensorMapError::Line { bytes, swizzle } => {
                 write!(f, "a line of a box has {bytes} bytes: swizzled, it must have {swizzle}")
             }
+            TensorMapError::WrittenLine { bytes } => write!(
+                f,
+                "a line of a tensor that is written has {bytes} bytes: it must be a multiple of 16, as what is behind it in the last 16 would be written too"
+            ),
             TensorMapError::Start { bytes } => {
                 write!(f, "a tensor starts at byte {bytes}: it must be a multiple of 16")
             }

@@ -2,7 +2,7 @@
 
 use super::{Check, upload};
 use crate::conformance::data::Rng;
-use crate::conformance::{Buffers, bytes, elements};
+use crate::conformance::{bytes, elements};
 use bytemuck::Pod;
 use ptx_matrix::forms::Needs;
 use ptx_matrix::launch::Device;
@@ -85,9 +85,10 @@ impl<const RANK: usize> Place<RANK> {
         self.start + (0..RANK).map(|d| (self.sizes[d] - 1) * self.strides[d]).sum::<usize>() + 1
     }
 
-    fn bytes(&self) -> Buffers {
+    /// Where it is, and where the boxes start.
+    fn bytes(&self) -> [Vec<u8>; 2] {
         let layout = [self.start].into_iter().chain(self.sizes).chain(self.strides).map(|value| value as u32);
-        vec![bytes(&layout.collect::<Vec<u32>>()), bytes(self.at.as_flattened())]
+        [bytes(&layout.collect::<Vec<u32>>()), bytes(self.at.as_flattened())]
     }
 
     fn of(layout: &[u8], at: &[u8]) -> Self {
@@ -98,6 +99,12 @@ impl<const RANK: usize> Place<RANK> {
             strides: std::array::from_fn(|d| layout[1 + RANK + d]),
             at: elements::<i32>(at).as_chunks().0.to_vec(),
         }
+    }
+
+    /// The tensor that boxes are copied to: its lines have multiples of 16 bytes.
+    fn written(mut self, element_bytes: usize) -> Self {
+        self.sizes[0] = self.sizes[0].next_multiple_of(16 / element_bytes);
+        self
     }
 
     fn tensor<Tile: BoxTile>(&self, boxes: &Boxes<RANK>) -> Tensor<Tile, RANK> {
@@ -135,8 +142,9 @@ fn copy<D: Device + 'static, Tile: BoxTile<Element: Pod>, const RANK: usize>(
         element,
         inputs: Box::new(move |rng| {
             let place = boxes.draw(rng, element, &[true, false]);
-            let source = (0..place.len() * element).map(|_| rng.random()).collect();
-            [place.bytes(), vec![source]].concat()
+            let [layout, at] = place.bytes();
+            let source = (0..place.written(element).len() * element).map(|_| rng.random()).collect();
+            vec![layout, at, source]
         }),
         run: Box::new(move |device, inputs| {
             let place = Place::<RANK>::of(&inputs[0], &inputs[1]);
@@ -144,8 +152,8 @@ fn copy<D: Device + 'static, Tile: BoxTile<Element: Pod>, const RANK: usize>(
             let mut to = upload::<D, Tile::Element>(device, &vec![0xff; inputs[2].len()])?;
             let mut out = upload::<D, Tile::Element>(device, &vec![0xff; tile_bytes])?;
             let at = upload::<D, i32>(device, &inputs[1])?;
-            let tensor = place.tensor::<Tile>(&boxes);
-            let from = right(tensor.map(device, source.borrow()));
+            let from = right(place.tensor::<Tile>(&boxes).map(device, source.borrow()));
+            let tensor = place.written(element).tensor::<Tile>(&boxes);
             launch(device, &from, right(tensor.map_mut(device, to.borrow_mut())), at.borrow(), out.borrow_mut())?;
             let (out, to) = (device.download(out.borrow())?, device.download(to.borrow())?);
             Ok([bytes(&out), bytes(&to)].concat())
@@ -160,7 +168,7 @@ fn copy<D: Device + 'static, Tile: BoxTile<Element: Pod>, const RANK: usize>(
                 }
             }
             let mut to = vec![0xff; source.len()];
-            for (index, place) in boxes.indices(&place, 1).into_iter().enumerate() {
+            for (index, place) in boxes.indices(&place.written(element), 1).into_iter().enumerate() {
                 if let Some(place) = place {
                     to[place * element..][..element].copy_from_slice(&tile[index * element..][..element]);
                 }
@@ -194,10 +202,10 @@ fn reduction<D: Device + 'static, Tile: BoxTile<Element: Pod>, const RANK: usize
         rounds: 8,
         element,
         inputs: Box::new(move |rng| {
-            let place = boxes.draw(rng, element, &[false]);
+            let place = boxes.draw(rng, element, &[false]).written(element);
             let mut draw = |count| bytes(&(0..count).map(|_| draw(rng)).collect::<Vec<_>>());
-            let buffers = vec![draw(place.len()), draw(Tile::BYTES as usize / element)];
-            [place.bytes(), buffers].concat()
+            let [layout, at] = place.bytes();
+            vec![layout, at, draw(place.len()), draw(Tile::BYTES as usize / element)]
         }),
         run: Box::new(move |device, inputs| {
             let place = Place::<RANK>::of(&inputs[0], &inputs[1]);
