@@ -3,7 +3,6 @@
 use super::checks::{Check, all};
 use super::compare::difference;
 use super::data::Rng;
-use super::not_recorded::NOT_RECORDED;
 use super::record::Record;
 use indicatif::{ProgressBar, ProgressStyle};
 use ptx_matrix::launch::Device;
@@ -61,8 +60,6 @@ pub struct Outcome {
     pub seed: u64,
     /// Bytes of an element of its output.
     pub element: usize,
-    /// Whether it is one of the checks that were not yet run on hardware.
-    pub awaits_hardware: bool,
 }
 
 /// The whole run.
@@ -106,11 +103,6 @@ impl fmt::Display for Summary {
                 Status::Skipped(why) => writeln!(f, "skipped: {}: {why}", outcome.name)?,
             }
         }
-        let awaiting: Vec<_> = self.outcomes.iter().filter(|outcome| outcome.awaits_hardware).collect();
-        if !awaiting.is_empty() {
-            writeln!(f, "not yet run on hardware, and so without records of it: {} checks", awaiting.len())?;
-            awaiting.iter().try_for_each(|outcome| writeln!(f, "  {}", outcome.name))?;
-        }
         write!(f, "conformance: {} passed, {} failed, {} skipped", self.passed(), self.failed(), self.skipped())
     }
 }
@@ -153,8 +145,7 @@ fn run_check<D: Device + 'static>(
     records: &mut Vec<Record>,
 ) -> Outcome {
     let (name, seed, element) = (&check.name, options.seed, check.element);
-    let awaits_hardware = NOT_RECORDED.contains(&name.as_str());
-    let outcome = |status, rounds| Outcome { name: name.clone(), status, rounds, seed, element, awaits_hardware };
+    let outcome = |status, rounds| Outcome { name: name.clone(), status, rounds, seed, element };
     if let Some(target) = options.target.as_deref().filter(|target| !check.needs.are_met_by(target)) {
         return outcome(Status::Skipped(format!("it needs {}, and this is {target}", check.needs)), 0);
     }

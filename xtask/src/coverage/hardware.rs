@@ -93,7 +93,7 @@ mod tests {
     use super::*;
     use crate::coverage::legal;
 
-    /// Of each check of a form that the GPU has, something is recorded, and of dense floating-point forms at least ten million cases.
+    /// Of each check of a form that the GPU has, something is recorded, and of floating-point forms at least ten million cases.
     #[test]
     fn every_form_that_the_gpu_has_was_run_on_it() {
         let simulated = elements_of_one_byte();
@@ -101,7 +101,7 @@ mod tests {
         for row in legal::list().unwrap() {
             let count = cases.of(&row.form);
             assert_eq!(count.is_some(), row.targets.contains(TARGET), "{}", row.form);
-            let is_float = row.form.starts_with("mma.sync") && !row.form.contains(".s32.");
+            let is_float = row.form.starts_with("mma") && !row.form.contains(".s32.");
             assert!(!is_float || count.is_none_or(|count| count >= 10_000_000), "{}: {count:?}", row.form);
         }
     }
@@ -110,9 +110,8 @@ mod tests {
     fn elements_of_one_byte() -> Simulated {
         let recordings = read_all::<Recording>("tests/recorded").unwrap();
         let checks = recordings.iter().flat_map(|(_, recording)| &recording.records).map(|record| &record.check);
-        let outcomes: Vec<_> = checks
-            .map(|check| serde_json::json!({"name": check, "status": "passed", "element": 1, "awaits_hardware": false}))
-            .collect();
+        let outcomes: Vec<_> =
+            checks.map(|check| serde_json::json!({"name": check, "status": "passed", "element": 1})).collect();
         serde_json::from_value(serde_json::json!({ "outcomes": outcomes })).unwrap()
     }
 
@@ -126,17 +125,15 @@ mod tests {
                 digits.as_bytes().rchunks(3).rev().map(|group| std::str::from_utf8(group).unwrap()).collect();
             groups.join(",")
         };
-        let [(_, trials)] = &read_all::<Trials>("tests/trials").unwrap()[..] else { panic!("one file of trials") };
-        assert!(trials.mismatches.is_empty());
-        let total: u64 = trials.cases.values().sum();
+        let mut cases = BTreeMap::<String, u64>::new();
+        for (file, trials) in read_all::<Trials>("tests/trials").unwrap() {
+            assert!(trials.mismatches.is_empty(), "{file}");
+            trials.cases.into_iter().for_each(|(check, count)| *cases.entry(check).or_default() += count);
+        }
+        let total: u64 = cases.values().sum();
         assert!(docs.contains(&format!("{} elements of D in all", in_words(total))), "{total}");
-        let with_each_kind: BTreeMap<u64, usize> = trials.cases.values().fold(BTreeMap::new(), |mut counts, &count| {
-            *counts.entry(count).or_default() += 1;
-            counts
-        });
-        let (&each, _) = with_each_kind.first_key_value().unwrap();
-        assert_eq!(with_each_kind.len(), 1, "{with_each_kind:?}");
-        assert!(docs.contains(&format!("{} of each form with each kind of data", in_words(each))), "{each}");
+        let each = *cases.values().min().unwrap();
+        assert!(docs.contains(&format!("at least {} of each form with each kind of data", in_words(each))), "{each}");
         // The forms of the table are those of the list.
         let rows = docs.lines().skip_while(|line| !line.starts_with("| A, B | C, D | shapes | forms |")).skip(2);
         let forms: usize = rows

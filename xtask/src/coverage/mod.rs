@@ -60,9 +60,6 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         rows.retain(|row| !row.holes().is_empty());
     }
     table::print(&rows, arguments.format)?;
-    for check in simulated.awaiting_hardware() {
-        eprintln!("simulated, and not yet run on hardware: {check}");
-    }
     if arguments.format == Format::Csv {
         eprintln!("{summary}")
     } else {

@@ -19,7 +19,6 @@ struct Outcome {
     status: serde_json::Value,
     /// Bytes of an element of its output.
     element: usize,
-    awaits_hardware: bool,
 }
 
 impl Simulated {
@@ -40,11 +39,6 @@ impl Simulated {
     pub fn passed(&self, form: &str) -> bool {
         let mut checks = self.outcomes.iter().filter(|outcome| is_of(&outcome.name, form)).peekable();
         checks.peek().is_some() && checks.all(|outcome| outcome.status == "passed")
-    }
-
-    /// The checks that were not yet run on hardware, which has what they check.
-    pub fn awaiting_hardware(&self) -> impl Iterator<Item = &str> {
-        self.outcomes.iter().filter(|outcome| outcome.awaits_hardware).map(|outcome| outcome.name.as_str())
     }
 
     /// Bytes of an element of a check's output.
