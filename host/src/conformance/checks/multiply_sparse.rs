@@ -1,6 +1,6 @@
 //! `mma.sp`.
 
-use super::{Check, upload, with_output};
+use super::{Check, Inputs, Reference, RunOn, upload, with_output};
 use crate::conformance::data::{self, Element, Kind, Rng, Scale};
 use crate::conformance::reference::{self, Factor, Granularity, ScaledFactor};
 use crate::conformance::{Buffers, bytes, elements};
@@ -91,6 +91,16 @@ struct Sparse {
     ordered: bool,
 }
 
+/// The sizes of a multiplication, and by which selectors it is done.
+#[derive(Clone, Copy)]
+struct Size {
+    m: usize,
+    n: usize,
+    k: usize,
+    granularity: Granularity,
+    selectors: usize,
+}
+
 /// Input: of each multiplication, what is kept of A, the metadata, B and C, row by row.
 fn multiply<D, S, A, B, C, O>(form: Sparse, kind: Kind, launch: Launch<D, A, B, C>) -> Check<D>
 where
@@ -100,57 +110,77 @@ where
     B: Element,
     C: Element,
 {
-    let (m, n, k) = (S::M, S::N, S::K);
     let granularity = Granularity::of(A::Width::BITS);
+    let size = Size { m: S::M, n: S::N, k: S::K, granularity, selectors: form.selectors };
     Check {
         name: format!("{}, {}", form.ptx, kind.name()),
         needs: form.needs,
         rounds: 8,
         element: size_of::<C>(),
-        inputs: Box::new(move |rng| {
-            let a = data::factors::<A>(rng, m * k / 2, kind);
-            let metadata: Vec<u32> = (0..32).map(|_| word(rng, granularity.codes(form.ordered))).collect();
-            let b = data::factors::<B>(rng, k * n, kind);
-            let mut c = data::sums::<C>(rng, m * n, kind);
-            // Some have no C.
-            if rng.random_range(0..8) == 0 {
-                c.fill(C::from_integer(0));
-            }
-            vec![bytes(&a), bytes(&metadata), bytes(&b), bytes(&c)]
-        }),
-        run: Box::new(move |device, inputs| {
-            let a = upload::<D, A>(device, &inputs[0])?;
-            let metadata = upload::<D, u32>(device, &inputs[1])?;
-            let (b, c) = (upload::<D, B>(device, &inputs[2])?, upload::<D, C>(device, &inputs[3])?);
-            let blocks = inputs[1].len() / size_of::<[u32; 32]>();
-            with_output(device, blocks * form.selectors * m * n, |out| {
-                launch(device, blocks as u32, a.borrow(), metadata.borrow(), b.borrow(), c.borrow(), out)
-            })
-        }),
-        reference: Box::new(move |inputs| {
-            let dot =
-                if kind == Kind::Integers && A::MULTIPLIES { reference::exact } else { <A as Factor<B, C, O>>::dot };
-            each_selector::<S, A, B, C>(form.selectors, inputs, dot)
-        }),
-        arithmetic: Some(Box::new(move |inputs| {
-            each_selector::<S, A, B, C>(form.selectors, inputs, |a, b, c| {
-                <A as Product<B, C, O>>::multiply(a, b, &[c], 1, a.len()).remove(0)
-            })
-        })),
+        inputs: inputs::<A, B, C>(size, kind, form.ordered),
+        run: run::<D, A, B, C>(size, launch),
+        reference: reference::<A, B, C, O>(size, kind),
+        arithmetic: Some(arithmetic::<A, B, C, O>(size)),
     }
 }
 
+// Functions of their own, each generic over no more than it needs: there are dozens of forms.
+
+fn inputs<A: Element, B: Element, C: Element>(size: Size, kind: Kind, ordered: bool) -> Inputs {
+    let Size { m, n, k, granularity, .. } = size;
+    Box::new(move |rng| {
+        let a = data::factors::<A>(rng, m * k / 2, kind);
+        let metadata: Vec<u32> = (0..32).map(|_| word(rng, granularity.codes(ordered))).collect();
+        let b = data::factors::<B>(rng, k * n, kind);
+        let mut c = data::sums::<C>(rng, m * n, kind);
+        // Some have no C.
+        if rng.random_range(0..8) == 0 {
+            c.fill(C::from_integer(0));
+        }
+        vec![bytes(&a), bytes(&metadata), bytes(&b), bytes(&c)]
+    })
+}
+
+fn run<D: Device + 'static, A: Element, B: Element, C: Element>(size: Size, launch: Launch<D, A, B, C>) -> RunOn<D> {
+    Box::new(move |device, inputs| {
+        let a = upload::<D, A>(device, &inputs[0])?;
+        let metadata = upload::<D, u32>(device, &inputs[1])?;
+        let (b, c) = (upload::<D, B>(device, &inputs[2])?, upload::<D, C>(device, &inputs[3])?);
+        let blocks = inputs[1].len() / size_of::<[u32; 32]>();
+        with_output(device, blocks * size.selectors * size.m * size.n, |out| {
+            launch(device, blocks as u32, a.borrow(), metadata.borrow(), b.borrow(), c.borrow(), out)
+        })
+    })
+}
+
+fn reference<A: Factor<B, C, O, D = C>, B: Element, C: Element, O>(size: Size, kind: Kind) -> Reference {
+    Box::new(move |inputs| {
+        let dot = if kind == Kind::Integers && A::MULTIPLIES { reference::exact } else { A::dot };
+        each_selector::<A, B, C>(size, inputs, dot)
+    })
+}
+
+fn arithmetic<A, B, C, O>(size: Size) -> Reference
+where
+    A: Element + Product<B, C, O, D = C>,
+    B: Element,
+    C: Element,
+{
+    Box::new(move |inputs| {
+        each_selector::<A, B, C>(size, inputs, |a, b, c| A::multiply(a, b, &[c], 1, a.len()).remove(0))
+    })
+}
+
 /// D for each selector, each element by `dot(row of A, column of B, element of C)`.
-fn each_selector<S: Shape, A: Element + ptx_matrix::Element, B: Element, C: Element>(
-    selectors: usize,
+fn each_selector<A: Element, B: Element, C: Element>(
+    Size { m, n, k, granularity, selectors }: Size,
     inputs: &Buffers,
     dot: impl Fn(&[A], &[B], C) -> C,
 ) -> Vec<u8> {
     let (a, words) = (elements::<A>(&inputs[0]), elements::<u32>(&inputs[1]));
     let (b, c) = (elements::<B>(&inputs[2]), elements::<C>(&inputs[3]));
-    let (size, granularity) = ((S::M, S::N, S::K), Granularity::of(A::Width::BITS));
-    let element = |a: &[A], b: &[B], (row, col): (usize, usize)| dot(a, b, c[row * S::N + col]);
-    let product = |selector| reference::multiply_sparse(size, (&a, &b), granularity, (&words, selector), element);
+    let element = |a: &[A], b: &[B], (row, col): (usize, usize)| dot(a, b, c[row * n + col]);
+    let product = |selector| reference::multiply_sparse((m, n, k), (&a, &b), granularity, (&words, selector), element);
     bytes(&(0..selectors).flat_map(product).collect::<Vec<C>>())
 }
 

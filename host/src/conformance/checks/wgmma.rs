@@ -1,9 +1,9 @@
 //! `wgmma.mma_async`.
 
-use super::{Check, upload, with_output};
+use super::{Check, Inputs, Reference, RunOn, upload, with_output};
 use crate::conformance::data::{Element, Kind, factors};
 use crate::conformance::reference::Factor;
-use crate::conformance::{Buffers, bytes, elements};
+use crate::conformance::{bytes, elements};
 use bytemuck::Pod;
 use ptx_matrix::forms::ptx;
 use ptx_matrix::launch::Device;
@@ -99,40 +99,52 @@ where
         needs: <ptx::sm_90a as Requirement>::NEEDS,
         rounds: 8,
         element: size_of::<R>(),
-        inputs: Box::new(move |rng| {
-            let (a, b) = (factors::<A>(rng, 128 * k, kind), factors::<B>(rng, n * k, kind));
-            vec![A::to_memory(&a), B::to_memory(&b)]
-        }),
-        run: Box::new(move |device, inputs| {
-            // The kernel takes B row by row: units of memory, which are elements or words, change places.
-            let columns: Vec<InB> = elements(&inputs[1]);
-            let blocks = inputs[1].len() / (32 * n);
-            let along = columns.len() / (blocks * n);
-            let rows = columns.chunks(along * n).flat_map(|of| (0..of.len()).map(move |i| of[i % n * along + i / n]));
-            let rows: Vec<InB> = rows.collect();
-            let (a, b) = (upload::<D, InA>(device, &inputs[0])?, upload::<D, InB>(device, &bytes(&rows))?);
-            with_output::<D, R>(device, blocks * 64 * n, |d| launch(device, blocks as u32, a.borrow(), b.borrow(), d))
-        }),
-        reference: Box::new(move |inputs| of_both_halves::<A, B, R>((n, k), inputs, <A as Factor<B, R, O>>::dot)),
-        arithmetic: Some(Box::new(move |inputs| {
-            of_both_halves::<A, B, R>((n, k), inputs, |a, b, c| {
-                <A as Product<B, R, O>>::multiply(a, b, &[c], 1, k).remove(0)
-            })
+        inputs: inputs::<A, B>((n, k), kind),
+        run: run::<D, InA, InB, R>(n, launch),
+        reference: of_both_halves::<A, B, R>((n, k), <A as Factor<B, R, O>>::dot),
+        arithmetic: Some(of_both_halves::<A, B, R>((n, k), |a, b, c| {
+            <A as Product<B, R, O>>::multiply(a, b, &[c], 1, a.len()).remove(0)
         })),
     }
 }
 
-/// An element of D, by what one multiplication makes of a row of A, a column of B and an element of D.
-fn of_both_halves<A: Memory, B: Memory, R: Element>(
-    (n, k): (usize, usize),
-    inputs: &Buffers,
-    dot: impl Fn(&[A], &[B], R) -> R,
-) -> Vec<u8> {
-    let (a, b) = (A::from_memory(&inputs[0]), B::from_memory(&inputs[1]));
-    let element = |i: usize| {
-        let column = &b[i % n * k..][..k];
-        let half = |first: usize, sum: R| dot(&a[(first + i / n) * k..][..k], column, sum);
-        half(64, half(0, R::from_integer(0)))
-    };
-    bytes(&(0..64 * n).map(element).collect::<Vec<R>>())
+// Functions of their own, each generic over no more than it needs, as for `mma`.
+
+fn inputs<A: Memory, B: Memory>((n, k): (usize, usize), kind: Kind) -> Inputs {
+    Box::new(move |rng| {
+        let (a, b) = (factors::<A>(rng, 128 * k, kind), factors::<B>(rng, n * k, kind));
+        vec![A::to_memory(&a), B::to_memory(&b)]
+    })
+}
+
+fn run<D, InA, InB, R>(n: usize, launch: Launch<D, InA, InB, R>) -> RunOn<D>
+where
+    D: Device + 'static,
+    InA: Pod,
+    InB: Pod,
+    R: Element,
+{
+    Box::new(move |device, inputs| {
+        // The kernel takes B row by row: units of memory, which are elements or words, change places.
+        let columns: Vec<InB> = elements(&inputs[1]);
+        let blocks = inputs[1].len() / (32 * n);
+        let along = columns.len() / (blocks * n);
+        let rows = columns.chunks(along * n).flat_map(|of| (0..of.len()).map(move |i| of[i % n * along + i / n]));
+        let rows: Vec<InB> = rows.collect();
+        let (a, b) = (upload::<D, InA>(device, &inputs[0])?, upload::<D, InB>(device, &bytes(&rows))?);
+        with_output::<D, R>(device, blocks * 64 * n, |d| launch(device, blocks as u32, a.borrow(), b.borrow(), d))
+    })
+}
+
+/// D, each element by what one multiplication makes of a row of A, a column of B and an element of D.
+fn of_both_halves<A: Memory, B: Memory, R: Element>((n, k): (usize, usize), dot: fn(&[A], &[B], R) -> R) -> Reference {
+    Box::new(move |inputs| {
+        let (a, b) = (A::from_memory(&inputs[0]), B::from_memory(&inputs[1]));
+        let element = |i: usize| {
+            let column = &b[i % n * k..][..k];
+            let half = |first: usize, sum: R| dot(&a[(first + i / n) * k..][..k], column, sum);
+            half(64, half(0, R::from_integer(0)))
+        };
+        bytes(&(0..64 * n).map(element).collect::<Vec<R>>())
+    })
 }
