@@ -110,7 +110,8 @@ pub struct TensorMap<'k, Tile, const RANK: usize> {
     _tile: PhantomData<fn() -> Tile>,
 }
 
-/// A tensor that tensor copies write: as [`TensorMap`], for [`SharedTile::store_box`] and [`SharedTile::reduce_box`]. The host makes it with
+/// A tensor that tensor copies write, in pieces of 16 bytes: where the tensor's lines are no multiple of that, a copy on an H200 wrote the tile's
+/// elements behind their ends too, up to the next (the simulator leaves those alone). As [`TensorMap`], for [`SharedTile::store_box`] and [`SharedTile::reduce_box`]. The host makes it with
 /// [`Tensor::map_mut`].
 pub struct TensorMapMut<'k, Tile, const RANK: usize> {
     descriptor: Descriptor,
