@@ -193,7 +193,7 @@ impl Lane<'_> {
 }
 
 /// The same number, of which the compiler knows nothing: a loop from it on is not unrolled to the end, which for a tile would be
-/// hundreds of times.
+/// hundreds of times; nor is what follows from it computed before a loop around that, to be kept in registers.
 #[inline(always)]
 pub(crate) fn opaque(number: usize) -> usize {
     #[cfg(target_arch = "nvptx64")]
@@ -201,12 +201,31 @@ pub(crate) fn opaque(number: usize) -> usize {
         let same: u64;
         // SAFETY: it moves a number.
         unsafe {
-            core::arch::asm!("mov.b64 {same}, {number};", same = lateout(reg64) same, number = in(reg64) number as u64, options(pure, nomem, nostack))
+            core::arch::asm!("mov.b64 {same}, {number};", same = lateout(reg64) same, number = in(reg64) number as u64, options(nomem, nostack))
         };
         same as usize
     };
     #[cfg(not(target_arch = "nvptx64"))]
     number
+}
+
+/// The same number, which all lanes of the warp have: of that the assembler, to which a thread's index differs by lane, learns by a
+/// `shfl.sync` (PTX ISA 9.7.9.6), and keeps what follows from it in uniform registers, and branches on it whole.
+///
+/// # Safety
+/// All lanes of the warp are there, converged, with the same number.
+#[cfg(target_arch = "nvptx64")]
+#[inline(always)]
+pub(crate) unsafe fn uniform(number: u32) -> u32 {
+    let same;
+    // SAFETY: the caller's.
+    unsafe {
+        core::arch::asm!(
+            "shfl.sync.idx.b32 {same}, {number}, 0, 31, 0xffffffff;",
+            same = lateout(reg32) same, number = in(reg32) number, options(nomem, nostack)
+        );
+    }
+    same
 }
 
 /// The same number, which the compiler neither computes before a loop, to keep it in a register, nor takes apart.

@@ -94,6 +94,13 @@ impl<'k> Block<'k> {
         Warp { block: self }
     }
 
+    /// The same number, from which the compiler computes nothing before here: for what is rarely needed in a loop that has no register to
+    /// spare. It is no instruction.
+    #[inline(always)]
+    pub fn late(&self, number: u32) -> u32 {
+        crate::lane::fixed(number)
+    }
+
     /// All warps wait for each other; what each wrote to memory before, all see after (`bar.sync 0`, PTX ISA
     /// 9.7.13.1).
     ///

@@ -1,10 +1,11 @@
 //! The scope of four warps: what executes `wgmma`.
 
-use crate::lane::{LANES, Lane, LaneCapture, PerLane};
+use crate::lane::{LANES, Lane, LaneCapture, PerLane, fixed};
 use crate::scope::{Block, Threads, Warp};
 use crate::sealed::Sealed;
 #[cfg(not(target_arch = "nvptx64"))]
 use crate::site::Site;
+use crate::target::{BuiltFor, OnlyArch};
 
 /// Warpgroup scope: code that the 128 threads of four warps in a row run together, each warp converged (PTX ISA 9.7.15.1). Plain values
 /// in it are the same in all of them; what differs by warp is led to by [`warp`](Self::warp).
@@ -33,6 +34,8 @@ use crate::site::Site;
 #[derive(Clone, Copy)]
 pub struct WarpGroup<'b> {
     warp: Warp<'b>,
+    /// Its index.
+    warp_index: u32,
 }
 
 impl !LaneCapture for WarpGroup<'_> {}
@@ -49,7 +52,17 @@ impl Block<'_> {
     #[track_caller]
     pub fn warp_group(&self) -> WarpGroup<'_> {
         assert!(self.threads().is_multiple_of(THREADS), "warpgroups need a block of a multiple of 128 threads");
-        WarpGroup { warp: self.warp() }
+        let warp = self.warp();
+        #[cfg(target_arch = "nvptx64")]
+        // SAFETY: block scope is not under lane-dependent control flow; a warp has one index, of its block's.
+        let warp_index = unsafe {
+            let warp_index = crate::lane::uniform(warp.index() as u32);
+            core::hint::assert_unchecked((warp_index as usize) < self.warps());
+            warp_index
+        };
+        #[cfg(not(target_arch = "nvptx64"))]
+        let warp_index = warp.index() as u32;
+        WarpGroup { warp, warp_index }
     }
 }
 
@@ -57,7 +70,7 @@ impl<'b> WarpGroup<'b> {
     /// The warpgroup's index in its block.
     #[inline(always)]
     pub fn index(self) -> usize {
-        self.warp.index() / 4
+        (self.warp_index / 4) as usize
     }
 
     /// The executing warp.
@@ -69,13 +82,73 @@ impl<'b> WarpGroup<'b> {
     /// The executing warp's index in the warpgroup: it holds rows `16 * rank` to `16 * rank + 15` of a `wgmma`'s A and D.
     #[inline(always)]
     pub fn warp_rank(self) -> usize {
-        self.warp.index() % 4
+        (self.warp_index % 4) as usize
     }
 
     /// The block that the warpgroup is of.
     #[inline(always)]
     pub fn block(self) -> &'b Block<'b> {
         self.warp.block()
+    }
+
+    /// Each thread keeps `COUNT` registers, and the block has the others back, for other warpgroups to take (`setmaxnreg.dec`, PTX ISA
+    /// 9.7.20.5). `COUNT` is a multiple of 8, from 24 to 256. Needs sm_90a.
+    ///
+    /// A block begins with as many for each thread as fit a multiprocessor, if the kernel's `threads` and `min_blocks` say how many
+    /// threads that is; what a warpgroup does from here on, the assembler makes fit. It is done once in a warpgroup.
+    ///
+    /// ```
+    /// use ptx_matrix::*;
+    ///
+    /// /// One warpgroup needs few registers; so the other two have more than 168.
+    /// #[kernel(threads = 384, min_blocks = 1, target = "sm_90a")]
+    /// fn share(block: &Block) {
+    ///     let group = block.warp_group();
+    ///     if group.index() == 0 {
+    ///         group.give_registers::<40>();
+    ///     } else {
+    ///         group.take_registers::<232>();
+    ///     }
+    /// }
+    ///
+    /// share::simulate(1).check();
+    /// ```
+    #[inline(always)]
+    #[track_caller]
+    pub fn give_registers<const COUNT: u32>(self)
+    where
+        Self: BuiltFor<OnlyArch<90>>,
+    {
+        #[cfg(all(target_arch = "nvptx64", target_feature = "sm_90a"))]
+        // SAFETY: warpgroup scope is converged. How many registers there are concerns the assembler, which knows and refuses, or ignores it.
+        unsafe {
+            crate::raw::setmaxnreg_dec_sync_aligned_u32::<COUNT>();
+        }
+        #[cfg(not(target_arch = "nvptx64"))]
+        {
+            let form = "setmaxnreg.dec.sync.aligned.u32";
+            crate::sim::registers::set(self.block().simulated, Site::here(), form, COUNT);
+        }
+    }
+
+    /// Waits until the block has as many registers free, then each thread has `COUNT` (`setmaxnreg.inc`): as
+    /// [`give_registers`](Self::give_registers).
+    #[inline(always)]
+    #[track_caller]
+    pub fn take_registers<const COUNT: u32>(self)
+    where
+        Self: BuiltFor<OnlyArch<90>>,
+    {
+        #[cfg(all(target_arch = "nvptx64", target_feature = "sm_90a"))]
+        // SAFETY: as above.
+        unsafe {
+            crate::raw::setmaxnreg_inc_sync_aligned_u32::<COUNT>();
+        }
+        #[cfg(not(target_arch = "nvptx64"))]
+        {
+            let form = "setmaxnreg.inc.sync.aligned.u32";
+            crate::sim::registers::set(self.block().simulated, Site::here(), form, COUNT);
+        }
     }
 
     /// The four warps wait for each other; what each wrote to memory before, all see after (`bar.sync` of 128 threads, PTX ISA
@@ -106,6 +179,7 @@ impl Threads for WarpGroup<'_> {
     #[track_caller]
     fn each_thread<T>(self, value: impl Fn(Lane<'_>, usize) -> T + LaneCapture) -> PerLane<T> {
         let first = self.warp_rank() * LANES;
-        self.warp.each(|lane| value(lane, first + lane.id()))
+        // Computed here, and not before a loop around it, where it would take a register.
+        self.warp.each(|lane| value(lane, first + fixed(lane.id() as u32) as usize))
     }
 }

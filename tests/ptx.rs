@@ -82,6 +82,32 @@ fn a_product_of_any_size_keeps_its_sums_in_registers() {
     }
 }
 
+#[test]
+fn a_product_by_warpgroups_has_its_stages_multiplied_in_one_group() {
+    let (artifact, text) = build(Arch::SM_90A);
+    let kernels = ["bf16_nn", "bf16_nt", "bf16_tn", "bf16_tt", "f16_nn", "f16_nt"].map(|name| format!("hopper_{name}"));
+    for kernel in &kernels {
+        let body = &text[text.find(&format!(".entry {kernel}(")).unwrap()..];
+        let body = &body[..body.find("\n}").unwrap()];
+        let count = |name: &str| body.matches(name).count();
+        // Four slices of a stage; behind the loop the last group is waited for.
+        assert_eq!(count("wgmma.mma_async.sync.aligned.m64n256k16.f32."), 4, "{kernel}");
+        assert_eq!(count("wgmma.commit_group.sync.aligned"), 1, "{kernel}");
+        assert_eq!(
+            (count("wgmma.wait_group.sync.aligned 1"), count("wgmma.wait_group.sync.aligned 0")),
+            (1, 1),
+            "{kernel}"
+        );
+        assert_eq!((count("setmaxnreg.dec.sync.aligned.u32 40"), count("setmaxnreg.inc.sync.aligned.u32 232")), (1, 1));
+        // Four strips of 64 columns, four times 16 each.
+        assert_eq!(count("stmatrix.sync.aligned.m8n8.x4.shared.b16"), 16, "{kernel}");
+        let usage = artifact.manifest.kernel(kernel).unwrap();
+        assert_eq!((usage.registers, usage.stack, usage.spill_loads), (168, 0, 0), "{kernel}");
+    }
+    // Nor is `setmaxnreg` ignored, which ptxas would remark.
+    assert!(artifact.manifest.remarks.iter().all(|remark| !remark.contains("setmaxnreg")));
+}
+
 /// The selector of an `mma.sp`, which stands behind the metadata: the fourth matrix, a register, and the number.
 fn selector_of(line: &str) -> Option<usize> {
     let behind = line.splitn(5, '}').nth(4)?;

@@ -52,7 +52,7 @@ impl GemmDevice for Idle {
 
     /// As PTX for sm_80.
     fn has(&self, kernel: &KernelInfo) -> bool {
-        kernel.name != "gemm_bf16_nn"
+        kernel.name != "gemm_bf16_nn" && !kernel.name.starts_with("hopper_")
     }
 
     fn empty<T: Pod>(&self) -> Result<Vec<T>, Infallible> {
@@ -133,6 +133,31 @@ fn buffers_are_refused_with_what_they_need() {
     let mut of_rows = elements(41 * 8);
     let refused = by_rows.run(Operands::new(&Idle, &a, &b, &mut of_rows).bias(&short[..40])).unwrap_err();
     assert_eq!(refused.to_string(), "the bias has 40 elements, and the product needs 41");
+}
+
+/// The simulator stands in for an H200.
+#[test]
+fn products_go_by_wgmma_where_tensor_maps_do() {
+    let device = ptx_matrix::sim::Simulator::default();
+    let kernel = |gemm: &Gemm<bf16>| gemm.plan(&device).unwrap().choice().unwrap().kernel;
+    let gemm = Gemm::<bf16>::new(2048, 2048, 2048);
+    assert_eq!(kernel(&gemm), "hopper_bf16_nn");
+    assert_eq!(kernel(&gemm.clone().b(Layout::col_major(2056))), "hopper_bf16_nt");
+    assert_eq!(kernel(&gemm.clone().d(Layout::col_major(2048))), "hopper_bf16_tt");
+    let of = |layout: Layout| layout.batch_stride(2048 * 2048);
+    let (a, b, d) = (of(Layout::row_major(2048)), of(Layout::row_major(2048)), of(Layout::row_major(2048)));
+    assert_eq!(kernel(&gemm.clone().batches(2).a(a).b(b).d(d)), "hopper_bf16_nn");
+    let others = [
+        gemm.clone().d(Layout::row_major(2049)),
+        gemm.clone().d(Layout::row_major(2048).starting_at(4)),
+        // Lines of D that end within 16 bytes.
+        Gemm::new(2048, 2047, 2048).b(Layout::row_major(2048)).d(Layout::row_major(2048)),
+        // One B for all products of a batch.
+        gemm.batches(2).a(a).d(d),
+    ];
+    for other in others {
+        assert_eq!(kernel(&other), "gemm_bf16_nn");
+    }
 }
 
 #[test]

@@ -45,6 +45,8 @@ mod mma_scaled;
 mod mma_sparse;
 mod mma_sparse_scaled;
 mod movmatrix;
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
+mod setmaxnreg;
 mod stmatrix;
 mod sync;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
@@ -62,6 +64,8 @@ pub use mma_scaled::*;
 pub use mma_sparse::*;
 pub use mma_sparse_scaled::*;
 pub use movmatrix::*;
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
+pub use setmaxnreg::*;
 pub use stmatrix::*;
 pub use sync::*;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]

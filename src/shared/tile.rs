@@ -364,10 +364,13 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order> Sha
     fn share_out(threads: impl Threads, visit: impl Fn(Lane<'_>, usize, usize) + LaneCapture) {
         let count = threads.count();
         threads.each_thread(|lane, rank| {
-            for index in (crate::lane::opaque(rank)..ROWS * COLS).step_by(count) {
-                let (major, minor) = (index / Self::PITCH, index % Self::PITCH);
+            // In 32 bits, which are half the registers of a `usize`.
+            let (mut index, elements) = (crate::lane::opaque(rank) as u32, (ROWS * COLS) as u32);
+            while index < elements {
+                let (major, minor) = ((index / Self::PITCH as u32) as usize, (index % Self::PITCH as u32) as usize);
                 let (row, col) = if O::ROW_MAJOR { (major, minor) } else { (minor, major) };
                 visit(lane, row, col);
+                index += count as u32;
             }
         });
     }

@@ -47,4 +47,4 @@ pub(crate) use memory::{
     start_copy, store_matrices, store_shared, tensor, transpose_matrix, wait_for_copies, write_global,
 };
 pub(crate) use record::{Traffic, note_collective, note_element};
-pub(crate) use warps::{fail, mbarrier, note_access, run_lanes};
+pub(crate) use warps::{fail, mbarrier, note_access, registers, run_lanes};

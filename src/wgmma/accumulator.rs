@@ -2,10 +2,14 @@
 
 use crate::element::{Bits16, Bits32, Rounded, Width};
 use crate::fragment::{FragmentShape, Registers, RoleC, put, take};
-use crate::lane::LANES;
+use crate::lane::{LANES, fixed};
 use crate::sealed::Sealed;
-use crate::target::BuiltFor;
-use crate::{Accumulator, Element, Fragment, LaneCapture, M16N8K16, PerLane, Threads, WarpGroup};
+use crate::shared::{SharedTile, Swizzle};
+use crate::site::Site;
+use crate::target::{AtLeast, BuiltFor};
+use crate::{
+    Accumulator, B16, Element, Fragment, LaneCapture, M16N8K16, NoTrans, PerLane, StMatrix, Threads, WarpGroup, X4,
+};
 
 /// The shape of the accumulator of a `wgmma`: 64 rows and `N` columns.
 #[derive(Debug, Clone, Copy)]
@@ -126,6 +130,91 @@ where
                 read(row, col, take::<T>(cast::<T>(registers.as_ref()), index));
             }
         });
+    }
+
+    /// The same with each element replaced by `value(row, col, element)`.
+    #[inline(always)]
+    #[track_caller]
+    pub fn map(&self, group: WarpGroup<'_>, value: impl Fn(usize, usize, T) -> T + LaneCapture) -> Self {
+        let mut registers = self.registers;
+        let first = group.warp_rank() * LANES;
+        group.warp().update(&mut registers, |lane, registers| {
+            for index in 0..Self::ELEMENTS {
+                let (row, col) = Self::position(first + lane.id(), index);
+                let element = take::<T>(cast::<T>(registers.as_ref()), index);
+                put::<T>(cast_mut::<T>(registers.as_mut()), index, value(row, col, element));
+            }
+        });
+        GroupAccumulator { registers }
+    }
+
+    /// Stores columns `first` on to a tile, as many as it has: each warp its 16 rows. Elements of 16 bits go by `stmatrix.x4`, of 16 columns
+    /// each; others by ordinary stores. `first` is a multiple of 16, and the columns are in the matrix. Needs sm_90.
+    ///
+    /// ```
+    /// use ptx_matrix::*;
+    ///
+    /// #[kernel(threads = 128, target = "sm_90")]
+    /// fn store(block: &Block, #[shared] tile: SharedTile<f16, 64, 32, Swizzle64>, d: GlobalMut<f16>) {
+    ///     let group = block.warp_group();
+    ///     let numbers = GroupAccumulator::<64, f32>::from_fn(group, |row, col| (row * 64 + col) as f32).round::<f16>(group);
+    ///     numbers.store(group, &tile, 16);
+    ///     group.sync();
+    ///     tile.for_each(group, |row, col, value| d.set(row * 32 + col, value));
+    /// }
+    ///
+    /// let mut d = [f16::ZERO; 64 * 32];
+    /// store::simulate(1, &mut d).check();
+    /// assert_eq!(d[17 * 32 + 5].to_f32(), (17 * 64 + 21) as f32);
+    /// ```
+    ///
+    /// # Panics
+    /// If the columns are not in the matrix, or `first` is no multiple of 16.
+    #[inline(always)]
+    #[track_caller]
+    pub fn store<const COLS: usize, S: Swizzle>(
+        &self,
+        group: WarpGroup<'_>,
+        tile: &SharedTile<T, 64, COLS, S>,
+        first: usize,
+    ) where
+        Self: BuiltFor<AtLeast<90>>,
+    {
+        const { assert!(COLS.is_multiple_of(16) && COLS <= N, "multiples of 16 columns are stored") };
+        assert!(first.is_multiple_of(16) && first <= N - COLS, "columns of the matrix from a multiple of 16 on");
+        let (warp, top, site) = (group.warp(), 16 * group.warp_rank(), Site::here());
+        // In a loop, addresses of stores are not to take registers while the next sums are computed.
+        // SAFETY: the tile's own address.
+        let tile = &unsafe { SharedTile::<T, 64, COLS, S>::from_address(fixed(tile.address())) };
+        if size_of::<T>() != 2 {
+            let registers = &self.registers;
+            warp.each(|lane| {
+                let registers = lane.get(registers);
+                for part in 0..COLS / 8 {
+                    let id = fixed(lane.id() as u32) as usize;
+                    for index in part * IN_PART..(part + 1) * IN_PART {
+                        let (row, col) = Self::position(id, index);
+                        let element = take::<T>(cast::<T>(registers.as_ref()), first / 2 + index);
+                        // SAFETY: the warp's rows of the tile, and of those all columns.
+                        unsafe { tile.store(top + row, col, element, site) };
+                    }
+                }
+            });
+            return;
+        }
+        for right in (0..COLS).step_by(16) {
+            let rows = warp.each(|lane| {
+                let id = fixed(lane.id() as u32) as usize;
+                // SAFETY: 16 rows of the tile, and of each the chunks at `right` and behind it.
+                unsafe { tile.row_unchecked(top + id % 16, right + id / 16 * 8) }
+            });
+            // Of 16 columns a lane has four registers: of the rows 0 to 7 and 8 to 15 of the first eight columns, then of the others.
+            let four = self.registers.map(|registers| {
+                let at = (first + right) / 4;
+                core::array::from_fn(|index| registers.as_ref()[at + index])
+            });
+            StMatrix::<X4, NoTrans, B16>::store_at(warp, rows, four, site);
+        }
     }
 
     /// Columns `8 * index` to `8 * index + 7` of the 16 rows that the executing warp holds: a fragment as `mma` has it, to store by `stmatrix`,

@@ -120,12 +120,13 @@ const fn check_line<T, S: Swizzle>(elements: usize) {
     );
 }
 
-/// The descriptor of a matrix from `address` on, whose patterns of eight lines lie behind each other, and those beside each other along a
+/// The descriptor of a matrix `offset` bytes behind `address`, whose patterns of eight lines lie behind each other, and those beside each other along a
 /// line `leading` bytes apart.
 #[inline(always)]
-const fn descriptor<S: Swizzle>(address: u32, leading: usize) -> u64 {
-    let constant = ((leading as u64) >> 4) << 16 | ((8 * width::<S>() as u64) >> 4) << 32 | (4 - S::BITS as u64) << 62;
-    (address as u64 >> 4 & 0x3fff) | constant
+const fn descriptor<S: Swizzle>(address: u32, offset: u32, leading: usize) -> u64 {
+    let pattern = ((8 * width::<S>() as u64) >> 4) << 32 | (4 - S::BITS as u64) << 62;
+    // An address in shared memory is less than its 14 bits: what is constant of it is an addition, of 32 bits.
+    pattern | (((address >> 4) | ((leading as u32) >> 4) << 16) + (offset >> 4)) as u64
 }
 
 /// Where lines go along K: so many lines from a multiple of eight on, and 32 bytes of them.
@@ -156,10 +157,10 @@ impl<T, const LINES: usize, const LINE: usize, const TAKEN: usize, const ROW_MAJ
     const COL_STEP: usize = if ROW_MAJOR { LINE } else { 8 };
 }
 
-/// Where (row, col) of a tile is, with its place in a line as if nothing were swizzled; at the start of a pattern nothing is.
+/// Where (row, col) is in a tile, in bytes, with its place in a line as if nothing were swizzled; at the start of a pattern nothing is.
 #[inline(always)]
-const fn place<T, S: Swizzle>(address: u32, line: usize, along: usize) -> u32 {
-    address + (line * width::<S>() + along * size_of::<T>()) as u32
+const fn place<T, S: Swizzle>(line: usize, along: usize) -> u32 {
+    (line * width::<S>() + along * size_of::<T>()) as u32
 }
 
 impl<T: Multiplicand, const ROWS: usize, const COLS: usize, S: PatternSwizzle> SharedTile<T, ROWS, COLS, S, RowMajor> {
@@ -171,7 +172,7 @@ impl<T: Multiplicand, const ROWS: usize, const COLS: usize, S: PatternSwizzle> S
         const { check_line::<T, S>(COLS) };
         const { check_known::<C, AlongK<T, ROWS, COLS, 64, true>>() };
         let (row, k) = at.resolve::<AlongK<T, ROWS, COLS, 64, true>>(Site::here());
-        MatrixA::new(descriptor::<S>(place::<T, S>(self.address(), row, k), 16))
+        MatrixA::new(descriptor::<S>(self.address(), place::<T, S>(row, k), 16))
     }
 
     /// The 16 rows, and `N` columns of each, from (k, 0) on, as the right factor of a [`Wgmma`](crate::Wgmma): elements of 16 bits. k is a
@@ -185,7 +186,7 @@ impl<T: Multiplicand, const ROWS: usize, const COLS: usize, S: PatternSwizzle> S
         const { check_line::<T, S>(COLS) };
         const { check_known::<C, AcrossK<T, ROWS, COLS, N, true>>() };
         let (k, _) = at.resolve::<AcrossK<T, ROWS, COLS, N, true>>(Site::here());
-        MatrixB::new(descriptor::<S>(place::<T, S>(self.address(), k, 0), 16))
+        MatrixB::new(descriptor::<S>(self.address(), place::<T, S>(k, 0), 16))
     }
 }
 
@@ -201,7 +202,7 @@ impl<T: Multiplicand, const ROWS: usize, const COLS: usize, S: PatternSwizzle> S
         const { check_line::<T, S>(ROWS) };
         const { check_known::<C, AcrossK<T, COLS, ROWS, 64, false>>() };
         let (_, k) = at.resolve::<AcrossK<T, COLS, ROWS, 64, false>>(Site::here());
-        MatrixA::new(descriptor::<S>(place::<T, S>(self.address(), k, 0), 16))
+        MatrixA::new(descriptor::<S>(self.address(), place::<T, S>(k, 0), 16))
     }
 
     /// The `N` columns, and 32 bytes of each, from (k, col) on, as the right factor of a [`Wgmma`](crate::Wgmma): K is 16 elements of 16 bits, 32 of
@@ -213,7 +214,7 @@ impl<T: Multiplicand, const ROWS: usize, const COLS: usize, S: PatternSwizzle> S
         const { check_line::<T, S>(ROWS) };
         const { check_known::<C, AlongK<T, COLS, ROWS, N, false>>() };
         let (k, col) = at.resolve::<AlongK<T, COLS, ROWS, N, false>>(Site::here());
-        MatrixB::new(descriptor::<S>(place::<T, S>(self.address(), col, k), 16))
+        MatrixB::new(descriptor::<S>(self.address(), place::<T, S>(col, k), 16))
     }
 }
 
@@ -230,7 +231,7 @@ impl<T: Multiplicand<Width = Bits16>, const ROWS: usize, const COLS: usize, S: P
         const { check_known::<C, AcrossK<T, ROWS, COLS, COLS, true>>() };
         let (k, _) = at.resolve::<AcrossK<T, ROWS, COLS, COLS, true>>(Site::here());
         let leading = SharedTile::<T, ROWS, COLS, S, RowMajor>::BYTES;
-        MatrixB::new(descriptor::<S>(place::<T, S>(self.address(), k, 0), leading))
+        MatrixB::new(descriptor::<S>(self.address(), place::<T, S>(k, 0), leading))
     }
 }
 
@@ -247,6 +248,6 @@ impl<T: Multiplicand<Width = Bits16>, const ROWS: usize, const COLS: usize, S: P
         const { check_known::<C, AcrossK<T, COLS, ROWS, ROWS, false>>() };
         let (_, k) = at.resolve::<AcrossK<T, COLS, ROWS, ROWS, false>>(Site::here());
         let leading = SharedTile::<T, ROWS, COLS, S, ColMajor>::BYTES;
-        MatrixA::new(descriptor::<S>(place::<T, S>(self.address(), k, 0), leading))
+        MatrixA::new(descriptor::<S>(self.address(), place::<T, S>(k, 0), leading))
     }
 }

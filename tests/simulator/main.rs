@@ -27,6 +27,7 @@ mod raw_forms;
 mod raw_memory;
 mod raw_mma;
 mod raw_rows;
+mod registers;
 mod same_value;
 mod sparse;
 mod tensor;

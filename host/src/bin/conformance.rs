@@ -32,7 +32,7 @@ struct Arguments {
     /// So many rounds of each check, each with data of its own. Without it: what the check needs.
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(1..))]
     rounds: Option<u64>,
-    /// Run each block in so many orders of its warps; only on the simulator.
+    /// Run each block in so many orders of its warps, and of checks that differ only in their data the first; only on the simulator.
     #[arg(long, value_name = "COUNT", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
     schedules: u64,
     /// Write the outcome of each check to this file, as JSON.
@@ -116,6 +116,8 @@ fn conformance(arguments: &Arguments) -> Result<bool> {
         seed: arguments.seed,
         rounds: arguments.rounds,
         target: None,
+        // Another order of warps does other things to a kernel, not to its data.
+        one_kind: arguments.schedules > 1,
         keep: arguments.record.as_ref().map(|_| arguments.record_bytes),
     };
     if arguments.validate {

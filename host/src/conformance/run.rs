@@ -9,6 +9,7 @@ use ptx_matrix::launch::Device;
 use rand::SeedableRng;
 use rayon::prelude::*;
 use serde::Serialize;
+use std::collections::HashSet;
 use std::fmt;
 use std::iter::zip;
 
@@ -23,6 +24,8 @@ pub struct Options {
     pub rounds: Option<u64>,
     /// The target of the PTX that runs (`sm_90a`): checks that need another are skipped. Without it, none is.
     pub target: Option<String>,
+    /// Of checks that differ only in their data, run the first.
+    pub one_kind: bool,
     /// Keep what the device returned, of each check launches up to so many bytes, and at least one.
     pub keep: Option<usize>,
 }
@@ -116,6 +119,13 @@ pub fn select<D: Device + 'static>(options: &Options) -> Result<Vec<Check<D>>, U
         if checks.is_empty() {
             return Err(UnknownFilter { filter: filter.clone(), names });
         }
+    }
+    if options.one_kind {
+        // What is told apart by its data is the form, and then that.
+        let form =
+            |check: &Check<D>| check.arithmetic.as_ref().and_then(|_| Some(check.name.split_once(", ")?.0.to_owned()));
+        let mut seen = HashSet::new();
+        checks.retain(|check| form(check).is_none_or(|form| seen.insert(form)));
     }
     Ok(checks)
 }

@@ -143,7 +143,7 @@ mod tests {
     #[test]
     fn large_products_take_large_tiles() {
         for side in [2048, 4096, 8192] {
-            assert_eq!(chosen(side, side, side, usize::MAX), "gemm_bf16_nn");
+            assert_eq!(chosen(side, side, side, usize::MAX), "hopper_bf16_nn");
         }
     }
 

@@ -2,6 +2,8 @@
 
 use thiserror::Error;
 
+use ptx_matrix_kernels::gemm::LaunchError;
+
 use super::{Activation, Order};
 
 /// Why a product was not computed.
@@ -13,6 +15,18 @@ pub enum GemmError<E> {
     /// The device failed.
     #[error(transparent)]
     Device(E),
+    /// The driver makes no tensor map of a matrix.
+    #[error("no tensor map of a matrix: {0}")]
+    TensorMap(String),
+}
+
+impl<E> From<LaunchError<E>> for GemmError<E> {
+    fn from(error: LaunchError<E>) -> Self {
+        match error {
+            LaunchError::Device(error) => GemmError::Device(error),
+            LaunchError::TensorMap(error) => GemmError::TensorMap(error.to_string()),
+        }
+    }
 }
 
 /// What is wrong with a product.

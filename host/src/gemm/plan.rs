@@ -87,11 +87,11 @@ impl<T: Multiply<O>, O: Output> Plan<T, O> {
             Some(workspace) if self.workspace_len() > 0 => workspace,
             _ => no_sums.borrow_mut(),
         };
-        let mut numbers = self.numbers();
+        let mut numbers = self.numbers(device.multiprocessors());
         let mut reports = Vec::new();
         if let Some((kernel, _)) = self.kernel {
             let buffers = Buffers { a, b, c, bias, d: &mut *d, sums: &mut *sums };
-            reports.push(T::launch(device, kernel, buffers, &numbers).map_err(GemmError::Device)?);
+            reports.push(T::launch(device, kernel, buffers, &numbers)?);
         } else {
             numbers.parts = 0;
         }
@@ -128,7 +128,7 @@ impl<T: Multiply<O>, O: Output> Plan<T, O> {
         at_least("the workspace", workspace, self.workspace_len())
     }
 
-    fn numbers(&self) -> Numbers<O::Sum> {
+    fn numbers(&self, multiprocessors: u32) -> Numbers<O::Sum> {
         let Gemm { m, n, k, batches, a, b, alpha, beta, bias_of_rows, activation, .. } = self.gemm;
         let parts = self.kernel.map_or(1, |(_, parts)| parts);
         let step = self.kernel.map_or(1, |(kernel, _)| kernel.tile[2]);
@@ -146,6 +146,7 @@ impl<T: Multiply<O>, O: Output> Plan<T, O> {
             row_major: [a, b].map(Layout::is_row_major),
             bias_of_rows,
             activation,
+            multiprocessors,
         }
     }
 }

@@ -29,6 +29,9 @@ const LARGEST_BATCH: usize = 65_535;
 /// | `i8` | `i32` | s8 | `i32`, which wraps around; the factors are integers too | sm_80 |
 /// | `F8E4M3` | `bf16`, `f16`, `f32` | e4m3 | `f32` | sm_89 |
 ///
+/// On sm_90a, products of bf16, and of f16, go by `wgmma` where tiles of 128 x 256 fill the GPU, the lines of A, B and D start at multiples
+/// of 16 bytes (the matrices of a batch too), and those of D are as long.
+///
 /// Without a word, the matrices are row-major and dense, alpha is 1, beta is 0, and f changes nothing. As in BLAS,
 /// - C is not read if beta is 0, and neither A nor B if alpha is 0: what is not a number there goes nowhere;
 /// - otherwise infinities, and what is not a number, are carried on, through activations too.
@@ -200,10 +203,19 @@ impl<T: Multiply<O>, O: Output> Gemm<T, O> {
     fn kernels<D: GemmDevice>(&self, device: &D) -> impl Iterator<Item = &'static Kernel> {
         let row_major = self.row_major();
         T::KERNELS.iter().filter(move |kernel| {
-            let [a, b, _] = row_major.matrices();
-            let elements = kernel.alignment / size_of::<T>();
+            let [a, b, d] = row_major.matrices();
+            let (elements, of_d) = (kernel.alignment / size_of::<T>(), kernel.alignment / size_of::<O>());
             let aligned = |(_, size, layout): (_, _, Layout)| layout.is_aligned(size, row_major.batches, elements);
-            kernel.takes(a.2.is_row_major(), b.2.is_row_major()) && aligned(a) && aligned(b) && device.has(kernel.info)
+            let of_its_own = |(_, _, layout): (_, _, Layout)| row_major.batches <= 1 || layout.batch() > 0;
+            let mapped = || {
+                let whole = row_major.n.is_multiple_of(of_d) && d.2.is_aligned(d.1, row_major.batches, of_d);
+                whole && of_its_own(a) && of_its_own(b)
+            };
+            kernel.takes(a.2.is_row_major(), b.2.is_row_major())
+                && aligned(a)
+                && aligned(b)
+                && (!kernel.by_tensor_maps || mapped())
+                && device.has(kernel.info)
         })
     }
 

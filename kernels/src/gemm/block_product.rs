@@ -196,7 +196,7 @@ const GROUP_ROWS: usize = 2048;
 /// The tile of D that block `index` computes, where `group` tiles lie below each other in a group. Blocks that run at the same time
 /// go down the rows of a group, then right: what they read of A and B stays in the second-level cache.
 #[inline(always)]
-fn raster(index: u32, group: u32, tiles_down: u32, tiles_right: u32) -> (u32, u32) {
+pub fn raster(index: u32, group: u32, tiles_down: u32, tiles_right: u32) -> (u32, u32) {
     let first = index / (group * tiles_right) * group;
     let height = (tiles_down - first).min(group);
     let index = index % (group * tiles_right);

@@ -164,6 +164,13 @@ pub trait Output: Element {
     fn narrow_all<S>(warp: Warp<'_>, sums: &Accumulator<S, Self::Sum>) -> Accumulator<S, Self>
     where
         S: FragmentShape<RoleC, Self::Width> + FragmentShape<RoleC, <Self::Sum as Element>::Width>;
+    /// The same for what a warpgroup has summed.
+    fn narrow_group<const N: usize>(
+        group: WarpGroup<'_>,
+        sums: &GroupAccumulator<N, Self::Sum>,
+    ) -> GroupAccumulator<N, Self>
+    where
+        M64<N>: WgmmaColumns<Self::Width> + WgmmaColumns<<Self::Sum as Element>::Width>;
 }
 
 /// A number is a sum as it is.
@@ -186,6 +193,17 @@ macro_rules! sums {
             fn narrow_all<S>(_: Warp<'_>, sums: &Accumulator<S, $number>) -> Accumulator<S, $number>
             where
                 S: FragmentShape<RoleC, Self::Width>,
+            {
+                *sums
+            }
+
+            #[inline(always)]
+            fn narrow_group<const N: usize>(
+                _: WarpGroup<'_>,
+                sums: &GroupAccumulator<N, $number>,
+            ) -> GroupAccumulator<N, $number>
+            where
+                M64<N>: WgmmaColumns<<$number as Element>::Width>,
             {
                 *sums
             }
@@ -217,6 +235,17 @@ macro_rules! rounded {
                 S: FragmentShape<RoleC, Bits16> + FragmentShape<RoleC, Bits32>,
             {
                 sums.round(warp)
+            }
+
+            #[inline(always)]
+            fn narrow_group<const N: usize>(
+                group: WarpGroup<'_>,
+                sums: &GroupAccumulator<N, f32>,
+            ) -> GroupAccumulator<N, $element>
+            where
+                M64<N>: WgmmaColumns<Bits16> + WgmmaColumns<Bits32>,
+            {
+                sums.round(group)
             }
         }
     )*};

@@ -1,8 +1,8 @@
 //! What a host knows of the kernels, and how it launches one.
 
 use super::epilogue::{Activation, Output};
-use ptx_matrix::Element;
 use ptx_matrix::launch::{Device, KernelInfo};
+use ptx_matrix::{BoxTile, Element, Tensor, TensorMapError};
 
 /// A kernel that multiplies matrices into a row-major D.
 #[derive(Clone, Copy, Debug)]
@@ -15,6 +15,9 @@ pub struct Kernel {
     pub tile: [usize; 3],
     /// The lines of A and B start at multiples of so many bytes.
     pub alignment: usize,
+    /// Whether A, B and D come and go by tensor maps: then those of D do too, and are a multiple of so many bytes long, and the products of
+    /// a batch have each matrices of their own. Blocks compute tile after tile.
+    pub by_tensor_maps: bool,
     /// How much of a multiprocessor's tensor throughput it reaches where nothing else is in the way.
     pub rate: f64,
     /// Its threads and its shared memory.
@@ -40,6 +43,15 @@ impl Kernel {
     pub const fn blocks(&self, m: u32, n: u32) -> u32 {
         m.div_ceil(self.tile[0] as u32) * n.div_ceil(self.tile[1] as u32)
     }
+}
+
+/// Why a kernel was not launched, or failed.
+#[derive(Debug)]
+pub enum LaunchError<E> {
+    /// The device's reason.
+    Device(E),
+    /// There is no such tensor map.
+    TensorMap(TensorMapError),
 }
 
 /// What a launch is given beside buffers. Sides, distances and places are in elements.
@@ -69,6 +81,21 @@ pub struct Numbers<S> {
     pub bias_of_rows: bool,
     /// What is done last.
     pub activation: Activation,
+    /// Multiprocessors of the device.
+    pub multiprocessors: u32,
+}
+
+impl<S> Numbers<S> {
+    /// Matrix 0, 1 or 2, that is A, B or D, as a tensor: along its lines, across, and through the batch.
+    pub fn tensor<Tile: BoxTile>(&self, matrix: usize, row_major: bool) -> Tensor<Tile, 3> {
+        let [m, n, k] = self.sides.map(|side| side as usize);
+        let (rows, cols) = [(m, k), (k, n), (m, n)][matrix];
+        let (inner, lines) = if row_major { (cols, rows) } else { (rows, cols) };
+        let stride = self.strides[matrix] as usize;
+        let distance = if self.batches > 1 { self.batch_strides[matrix] } else { lines * stride };
+        let tensor = Tensor::new([inner, lines, self.batches as usize]);
+        tensor.strides([1, stride, distance]).start(self.starts[matrix])
+    }
 }
 
 /// The buffers of a launch; those without elements are not used. With `sums`, the parts' sums go there.
@@ -96,7 +123,7 @@ pub trait Multiply<O: Output>: Element {
         kernel: &Kernel,
         buffers: Buffers<'_, D, Self, O>,
         numbers: &Numbers<O::Sum>,
-    ) -> Result<D::Report, D::Error>;
+    ) -> Result<D::Report, LaunchError<D::Error>>;
 
     /// Launches the kernel that adds the parts of K; without parts, what is left of a product without A and B.
     fn add_parts<D: Device>(

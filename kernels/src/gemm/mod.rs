@@ -6,6 +6,8 @@
 mod add_parts;
 mod block_product;
 mod epilogue;
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
+pub mod hopper;
 #[cfg(not(target_arch = "nvptx64"))]
 mod list;
 mod product;
@@ -16,7 +18,7 @@ use block_product::{Problem, block_product};
 use epilogue::Epilogue;
 pub use epilogue::{Activation, Number, Output};
 #[cfg(not(target_arch = "nvptx64"))]
-pub use list::{Buffers, Kernel, Multiply, Numbers};
+pub use list::{Buffers, Kernel, LaunchError, Multiply, Numbers};
 use product::*;
 use ptx_matrix::*;
 use source::*;
@@ -29,7 +31,7 @@ use source::*;
 /// GPU that has the instruction and the shared memory; and the part of a multiprocessor's tensor throughput that it reaches where
 /// nothing else is in the way, as measured on an H200.
 macro_rules! products {
-    ($($input:ident into $output:ident, $products:literal a cycle, parts added by $add:ident {$(
+    ($($input:ident into $output:ident, $products:literal a cycle, parts added by $add:ident, on Hopper [$($hopper:ident)*] {$(
         $(#[$built:meta])?
         $kernel:ident $product:ty, $order_a:ident x $order_b:ident, $m:literal x $n:literal x $k:literal, $stages:literal stages,
         warps of $warp_m:literal x $warp_n:literal, $threads:literal threads, $blocks:literal a multiprocessor, by $source:ident,
@@ -127,30 +129,35 @@ macro_rules! products {
                         },
                         tile: [$m, $n, $k],
                         alignment: SourceA::ALIGNMENT,
+                        by_tensor_maps: false,
                         rate: $rate,
                         info: &$kernel::INFO,
                     }
-                }),*];
+                },)* $(<hopper::$hopper as hopper::ByWarpGroups<$input, $output>>::KERNEL,)*];
 
                 fn launch<D: Device>(
                     device: &D,
                     kernel: &Kernel,
                     Buffers { a, b, c, bias, d, sums }: Buffers<'_, D, Self, $output>,
                     numbers: &Numbers<<$output as Output>::Sum>,
-                ) -> Result<D::Report, D::Error> {
+                ) -> Result<D::Report, LaunchError<D::Error>> {
+                    $(if kernel.name == stringify!($hopper) {
+                        return hopper::launch::<hopper::$hopper, _, _, _>(device, Buffers { a, b, c, bias, d, sums }, numbers);
+                    })*
                     let Numbers { sides: [m, n, k], k_part, parts, batches, alpha, beta, activation, .. } = *numbers;
                     let [lda, ldb, ldd] = numbers.strides;
                     let ([skip_a, skip_b, skip_d], [batch_a, batch_b, batch_d]) = (numbers.starts, numbers.batch_strides);
                     let [row_major_a, row_major_b] = numbers.row_major;
                     let grid = (kernel.blocks(m, n), batches, parts);
-                    match kernel.name {
+                    let launched = match kernel.name {
                         $(stringify!($kernel) => $kernel::launch(
                             device, grid, a, b, c, bias, d, sums, m, n, k, k_part, batches, lda, ldb, ldd, skip_a, skip_b, skip_d,
                             batch_a, batch_b, batch_d, alpha, beta, row_major_a.into(), row_major_b.into(), numbers.bias_of_rows.into(),
                             activation as u32,
                         ),)*
                         other => unreachable!("`{other}` is not in the list that kernels are chosen from"),
-                    }
+                    };
+                    launched.map_err(LaunchError::Device)
                 }
 
                 fn add_parts<D: Device>(
@@ -194,7 +201,7 @@ macro_rules! source {
 }
 
 products! {
-    bf16 into bf16, 1024.0 a cycle, parts added by add_parts_bf16 {
+    bf16 into bf16, 1024.0 a cycle, parts added by add_parts_bf16, on Hopper [hopper_bf16_nn hopper_bf16_nt hopper_bf16_tn hopper_bf16_tt] {
         gemm_bf16_nn Half<bf16>, RowMajor x RowMajor, 128 x 256 x 64, 4 stages, warps of 64 x 64, 256 threads, 1 a multiprocessor, by chunks, "sm_90", 0.9;
         gemm_bf16_nt Half<bf16>, RowMajor x ColMajor, 128 x 256 x 64, 4 stages, warps of 64 x 64, 256 threads, 1 a multiprocessor, by chunks, "sm_90", 0.9;
         gemm_bf16_tn Half<bf16>, ColMajor x RowMajor, 128 x 256 x 64, 4 stages, warps of 64 x 64, 256 threads, 1 a multiprocessor, by chunks, "sm_90", 0.9;
@@ -214,7 +221,7 @@ products! {
         gemm_bf16_tt_64x64 Half<bf16>, ColMajor x ColMajor, 64 x 64 x 64, 3 stages, warps of 32 x 32, 128 threads, 4 a multiprocessor, by chunks, "sm_80", 0.5;
         gemm_bf16_any Half<bf16>, RowMajor x ColMajor, 128 x 128 x 32, 4 stages, warps of 64 x 32, 256 threads, 1 a multiprocessor, by halves, "sm_80", 0.15;
     }
-    f16 into f16, 1024.0 a cycle, parts added by add_parts_f16 {
+    f16 into f16, 1024.0 a cycle, parts added by add_parts_f16, on Hopper [hopper_f16_nn hopper_f16_nt] {
         gemm_f16_nn Half<f16>, RowMajor x RowMajor, 128 x 256 x 64, 4 stages, warps of 64 x 64, 256 threads, 1 a multiprocessor, by chunks, "sm_90", 0.9;
         gemm_f16_nt Half<f16>, RowMajor x ColMajor, 128 x 256 x 64, 4 stages, warps of 64 x 64, 256 threads, 1 a multiprocessor, by chunks, "sm_90", 0.9;
         gemm_f16_nn_16x64 Half<f16>, RowMajor x RowMajor, 16 x 64 x 64, 8 stages, warps of 16 x 16, 128 threads, 2 a multiprocessor, by chunks, "sm_80", 0.25;
@@ -239,7 +246,7 @@ products! {
         gemm_f16_tt_on_sm_75 HalfOnTuring, ColMajor x ColMajor, 64 x 64 x 32, 2 stages, warps of 32 x 32, 128 threads, 3 a multiprocessor, by registers, "sm_75", 0.2;
         gemm_f16_any Half<f16>, RowMajor x ColMajor, 128 x 128 x 32, 4 stages, warps of 64 x 32, 256 threads, 1 a multiprocessor, by halves, "sm_80", 0.15;
     }
-    bf16 into f32, 1024.0 a cycle, parts added by add_parts_f32 {
+    bf16 into f32, 1024.0 a cycle, parts added by add_parts_f32, on Hopper [] {
         gemm_bf16_f32_nn Half<bf16, f32>, RowMajor x RowMajor, 128 x 256 x 64, 4 stages, warps of 64 x 64, 256 threads, 1 a multiprocessor, by chunks, "sm_90", 0.9;
         gemm_bf16_f32_nt Half<bf16, f32>, RowMajor x ColMajor, 128 x 256 x 64, 4 stages, warps of 64 x 64, 256 threads, 1 a multiprocessor, by chunks, "sm_90", 0.9;
         gemm_bf16_f32_nn_64x64 Half<bf16, f32>, RowMajor x RowMajor, 64 x 64 x 64, 3 stages, warps of 32 x 32, 128 threads, 4 a multiprocessor, by chunks, "sm_80", 0.5;
@@ -248,7 +255,7 @@ products! {
         gemm_bf16_f32_tt_64x64 Half<bf16, f32>, ColMajor x ColMajor, 64 x 64 x 64, 3 stages, warps of 32 x 32, 128 threads, 4 a multiprocessor, by chunks, "sm_80", 0.5;
         gemm_bf16_f32_any Half<bf16, f32>, RowMajor x ColMajor, 128 x 128 x 32, 4 stages, warps of 64 x 32, 256 threads, 1 a multiprocessor, by halves, "sm_80", 0.15;
     }
-    f16 into f32, 1024.0 a cycle, parts added by add_parts_f32 {
+    f16 into f32, 1024.0 a cycle, parts added by add_parts_f32, on Hopper [] {
         gemm_f16_f32_nn Half<f16, f32>, RowMajor x RowMajor, 128 x 256 x 64, 4 stages, warps of 64 x 64, 256 threads, 1 a multiprocessor, by chunks, "sm_90", 0.9;
         gemm_f16_f32_nt Half<f16, f32>, RowMajor x ColMajor, 128 x 256 x 64, 4 stages, warps of 64 x 64, 256 threads, 1 a multiprocessor, by chunks, "sm_90", 0.9;
         gemm_f16_f32_nn_64x64 Half<f16, f32>, RowMajor x RowMajor, 64 x 64 x 64, 3 stages, warps of 32 x 32, 128 threads, 4 a multiprocessor, by chunks, "sm_80", 0.5;
@@ -257,7 +264,7 @@ products! {
         gemm_f16_f32_tt_64x64 Half<f16, f32>, ColMajor x ColMajor, 64 x 64 x 64, 3 stages, warps of 32 x 32, 128 threads, 4 a multiprocessor, by chunks, "sm_80", 0.5;
         gemm_f16_f32_any Half<f16, f32>, RowMajor x ColMajor, 128 x 128 x 32, 4 stages, warps of 64 x 32, 256 threads, 1 a multiprocessor, by halves, "sm_80", 0.15;
     }
-    f32 into f32, 512.0 a cycle, parts added by add_parts_f32 {
+    f32 into f32, 512.0 a cycle, parts added by add_parts_f32, on Hopper [] {
         gemm_tf32_nt Tf32, RowMajor x ColMajor, 128 x 256 x 32, 4 stages, warps of 64 x 64, 256 threads, 1 a multiprocessor, by chunks, "sm_90", 0.9;
         gemm_tf32_nn Tf32, RowMajor x RowMajor, 128 x 128 x 32, 4 stages, warps of 64 x 32, 256 threads, 1 a multiprocessor, by chunks, "sm_90", 0.7;
         gemm_tf32_nn_64x64 Tf32, RowMajor x RowMajor, 64 x 64 x 32, 3 stages, warps of 32 x 32, 128 threads, 3 a multiprocessor, by chunks, "sm_80", 0.5;
@@ -266,32 +273,32 @@ products! {
         gemm_tf32_tt_64x64 Tf32, ColMajor x ColMajor, 64 x 64 x 32, 3 stages, warps of 32 x 32, 128 threads, 3 a multiprocessor, by chunks, "sm_80", 0.5;
         gemm_tf32_any Tf32, RowMajor x ColMajor, 64 x 64 x 32, 3 stages, warps of 32 x 32, 128 threads, 2 a multiprocessor, by words, "sm_80", 0.3;
     }
-    f64 into f64, 128.0 a cycle, parts added by add_parts_f64 {
-        gemm_f64_nn Double, RowMajor x RowMajor, 128 x 64 x 32, 4 stages, warps of 32 x 32, 256 threads, 1 a multiprocessor, by chunks, "sm_90", 0.9;
-        gemm_f64_nt Double, RowMajor x ColMajor, 128 x 64 x 32, 4 stages, warps of 32 x 32, 256 threads, 1 a multiprocessor, by chunks, "sm_90", 0.9;
-        gemm_f64_tn ShortDouble, ColMajor x RowMajor, 128 x 64 x 16, 4 stages, warps of 32 x 32, 256 threads, 1 a multiprocessor, by chunks, "sm_90", 0.9;
-        gemm_f64_tt ShortDouble, ColMajor x ColMajor, 128 x 64 x 16, 4 stages, warps of 32 x 32, 256 threads, 1 a multiprocessor, by chunks, "sm_90", 0.9;
+    f64 into f64, 128.0 a cycle, parts added by add_parts_f64, on Hopper [] {
+        gemm_f64_nn Double, RowMajor x RowMajor, 128 x 64 x 16, 4 stages, warps of 32 x 32, 256 threads, 1 a multiprocessor, by chunks, "sm_90", 0.9;
+        gemm_f64_nt Double, RowMajor x ColMajor, 128 x 64 x 16, 4 stages, warps of 32 x 32, 256 threads, 1 a multiprocessor, by chunks, "sm_90", 0.9;
+        gemm_f64_tn Double, ColMajor x RowMajor, 128 x 64 x 16, 4 stages, warps of 32 x 32, 256 threads, 1 a multiprocessor, by chunks, "sm_90", 0.9;
+        gemm_f64_tt Double, ColMajor x ColMajor, 128 x 64 x 16, 4 stages, warps of 32 x 32, 256 threads, 1 a multiprocessor, by chunks, "sm_90", 0.9;
         gemm_f64_nn_64x64 DoubleOnAmpere, RowMajor x RowMajor, 64 x 64 x 16, 3 stages, warps of 32 x 32, 128 threads, 3 a multiprocessor, by chunks, "sm_80", 0.5;
         gemm_f64_nt_64x64 DoubleOnAmpere, RowMajor x ColMajor, 64 x 64 x 16, 3 stages, warps of 32 x 32, 128 threads, 3 a multiprocessor, by chunks, "sm_80", 0.5;
         gemm_f64_tn_64x64 DoubleOnAmpere, ColMajor x RowMajor, 64 x 64 x 16, 3 stages, warps of 32 x 32, 128 threads, 3 a multiprocessor, by chunks, "sm_80", 0.5;
         gemm_f64_tt_64x64 DoubleOnAmpere, ColMajor x ColMajor, 64 x 64 x 16, 3 stages, warps of 32 x 32, 128 threads, 3 a multiprocessor, by chunks, "sm_80", 0.5;
         gemm_f64_any DoubleOnAmpere, RowMajor x ColMajor, 64 x 64 x 16, 3 stages, warps of 32 x 32, 128 threads, 2 a multiprocessor, by doubles, "sm_80", 0.3;
     }
-    i8 into i32, 2048.0 a cycle, parts added by add_parts_s32 {
+    i8 into i32, 2048.0 a cycle, parts added by add_parts_s32, on Hopper [] {
         gemm_s8_nt Byte, RowMajor x ColMajor, 128 x 256 x 128, 4 stages, warps of 64 x 64, 256 threads, 1 a multiprocessor, by chunks, "sm_90", 0.9;
         gemm_s8_nt_64x64 Byte, RowMajor x ColMajor, 64 x 64 x 128, 3 stages, warps of 32 x 32, 128 threads, 3 a multiprocessor, by chunks, "sm_80", 0.5;
         gemm_s8_any Byte, RowMajor x ColMajor, 128 x 128 x 64, 4 stages, warps of 64 x 32, 256 threads, 1 a multiprocessor, by bytes, "sm_80", 0.3;
     }
-    F8E4M3 into bf16, 1024.0 a cycle, parts added by add_parts_bf16 {
+    F8E4M3 into bf16, 1024.0 a cycle, parts added by add_parts_bf16, on Hopper [] {
         gemm_e4m3_bf16_nt Eighth<bf16>, RowMajor x ColMajor, 128 x 64 x 128, 4 stages, warps of 32 x 32, 256 threads, 1 a multiprocessor, by chunks, "sm_90", 0.55;
         gemm_e4m3_bf16_nt_64x64 Eighth<bf16>, RowMajor x ColMajor, 64 x 64 x 128, 3 stages, warps of 32 x 32, 128 threads, 2 a multiprocessor, by chunks, "sm_89", 0.5;
         gemm_e4m3_bf16_any Eighth<bf16>, RowMajor x ColMajor, 64 x 64 x 128, 3 stages, warps of 32 x 32, 128 threads, 2 a multiprocessor, by bytes, "sm_89", 0.3;
     }
-    F8E4M3 into f16, 1024.0 a cycle, parts added by add_parts_f16 {
+    F8E4M3 into f16, 1024.0 a cycle, parts added by add_parts_f16, on Hopper [] {
         gemm_e4m3_f16_nt_64x64 Eighth<f16>, RowMajor x ColMajor, 64 x 64 x 128, 3 stages, warps of 32 x 32, 128 threads, 2 a multiprocessor, by chunks, "sm_89", 0.5;
         gemm_e4m3_f16_any Eighth<f16>, RowMajor x ColMajor, 64 x 64 x 128, 3 stages, warps of 32 x 32, 128 threads, 2 a multiprocessor, by bytes, "sm_89", 0.3;
     }
-    F8E4M3 into f32, 1024.0 a cycle, parts added by add_parts_f32 {
+    F8E4M3 into f32, 1024.0 a cycle, parts added by add_parts_f32, on Hopper [] {
         gemm_e4m3_f32_nt_64x64 Eighth<f32>, RowMajor x ColMajor, 64 x 64 x 128, 3 stages, warps of 32 x 32, 128 threads, 2 a multiprocessor, by chunks, "sm_89", 0.5;
         gemm_e4m3_f32_any Eighth<f32>, RowMajor x ColMajor, 64 x 64 x 128, 3 stages, warps of 32 x 32, 128 threads, 2 a multiprocessor, by bytes, "sm_89", 0.3;
     }

@@ -2,7 +2,7 @@
 
 use ptx_matrix::sim::Simulator;
 use ptx_matrix::{Element, F8E4M3, bf16, f16};
-use ptx_matrix_kernels::gemm::{Activation, Buffers, Kernel, Multiply, Number, Numbers, Output};
+use ptx_matrix_kernels::gemm::{Activation, Buffers, Kernel, LaunchError, Multiply, Number, Numbers, Output};
 
 /// Elements that are made of small integers, and become numbers again.
 pub trait Integral: Element {
@@ -129,9 +129,11 @@ fn check_orders<T: Multiply<O> + Integral, O: Output + Integral>(
 {
     let Case { size: (m, n, k), batches, alpha, beta, .. } = case;
     let align = kernel.alignment / size_of::<T>();
+    let align_d = if kernel.by_tensor_maps { kernel.alignment / size_of::<O>() } else { 1 };
+    let n = n.next_multiple_of(align_d);
     let a = Matrix::<T>::new((m, k), row_a, align, &case, 1);
     let b = Matrix::<T>::new((k, n), row_b, align, &case, 5);
-    let c = Matrix::<O>::new((m, n), true, 1, &case, 7);
+    let c = Matrix::<O>::new((m, n), true, align_d, &case, 7);
     let bias_len = if case.bias_of_rows { m } else { n };
     let bias: Vec<O> = if case.bias { (0..bias_len).map(|i| O::of((i % 5) as i32)).collect() } else { Vec::new() };
     let mut d = vec![O::of(99); c.elements.len()];
@@ -151,15 +153,24 @@ fn check_orders<T: Multiply<O> + Integral, O: Output + Integral>(
         row_major: [row_a, row_b],
         bias_of_rows: case.bias_of_rows,
         activation: case.activation,
+        // So that a block computes all that there is, one behind the other, where it can.
+        multiprocessors: 1,
     };
     let device = Simulator::new(0).schedules(case.schedules).strict();
     let mut run = |add: bool| {
         let c = if beta == 0 { &[] } else { &c.elements[..] };
         let (a, b) = (&a.elements[..], &b.elements[..]);
         let buffers = Buffers { a, b, c, bias: &bias[..], d: &mut d[..], sums: &mut sums[..] };
-        let done =
-            if add { T::add_parts(&device, buffers, &numbers) } else { T::launch(&device, kernel, buffers, &numbers) };
-        done.unwrap_or_else(|error| panic!("{}: {m}x{n}x{k}: {error}", kernel.name));
+        let done = if add {
+            T::add_parts(&device, buffers, &numbers).map_err(LaunchError::Device)
+        } else {
+            T::launch(&device, kernel, buffers, &numbers)
+        };
+        match done {
+            Ok(_) => {}
+            Err(LaunchError::Device(error)) => panic!("{}: {m}x{n}x{k}: {error}", kernel.name),
+            Err(LaunchError::TensorMap(error)) => panic!("{}: {m}x{n}x{k}: {error}", kernel.name),
+        }
     };
     run(false);
     if parts > 1 {

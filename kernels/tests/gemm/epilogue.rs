@@ -68,6 +68,7 @@ fn a_kernel_activates() {
             row_major: [true; 2],
             bias_of_rows: false,
             activation,
+            multiprocessors: 1,
         };
         let buffers = Buffers { a: &a[..], b: &b[..], c: &[][..], bias: &[][..], d: &mut d[..], sums: &mut [][..] };
         <f32 as Multiply<f32>>::launch(&Simulator::new(0).strict(), kernel, buffers, &numbers).unwrap();

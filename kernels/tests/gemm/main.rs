@@ -2,5 +2,6 @@
 
 mod case;
 mod epilogue;
+mod hopper;
 mod layouts;
 mod parts;

@@ -141,6 +141,9 @@ impl fmt::Display for Misuse {
             Misuse::OperandsDiffer { form } => {
                 write!(f, "divergence: the lanes of a warp come to `{form}` with different operands")
             }
+            Misuse::RegisterCount { form, count, held } => {
+                write!(f, "`{form}` is for {count} registers, and each thread has {held}")
+            }
             Misuse::WgmmaUnfinished => f.write_str("the block ends while a `wgmma` is in flight"),
             Misuse::NotSparse { row, cols: (first, last), parts } => {
                 let parts = parts.count_ones();
@@ -244,6 +247,11 @@ impl Misuse {
             }
             Misuse::Barrier { misuse, .. } => barrier_help(*misuse).into(),
             Misuse::Deadlock { waiting, .. }
+                if waiting.iter().any(|waiting| matches!(waiting.awaited, Awaited::Registers { .. })) =>
+            {
+                "the warps of a block have together no more registers than it began with: others must give some back".into()
+            }
+            Misuse::Deadlock { waiting, .. }
                 if waiting.iter().any(|waiting| waiting.awaited != Awaited::Sync) =>
             {
                 "all four warps of a warpgroup must come to its collectives equally often".into()
@@ -346,6 +354,9 @@ impl fmt::Display for Finding {
                 }
                 if let Awaited::WarpGroup { group } = awaited {
                     write!(f, ", for all four warps of warpgroup {group} to come to its `wgmma`s")?;
+                }
+                if let Awaited::Registers { count, free } = awaited {
+                    write!(f, ", for each of its threads to have {count} registers, of which {free} are free")?;
                 }
                 if let Awaited::Barrier { address, phase, arrivals, bytes } = awaited {
                     write!(

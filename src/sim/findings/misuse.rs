@@ -129,6 +129,13 @@ pub enum Awaited {
         /// The warpgroup.
         group: usize,
     },
+    /// Registers for each thread of the warp.
+    Registers {
+        /// How many it is to have.
+        count: u32,
+        /// How many are free.
+        free: u32,
+    },
     /// A phase of an mbarrier.
     Barrier {
         /// The barrier's address.
@@ -478,6 +485,15 @@ pub enum Misuse {
     OperandsDiffer {
         /// The instruction, as in PTX.
         form: &'static str,
+    },
+    /// A `setmaxnreg.dec` is for more registers than the threads of the warp have, or an `.inc` for fewer.
+    RegisterCount {
+        /// The instruction, as in PTX.
+        form: &'static str,
+        /// How many each thread is to have.
+        count: u32,
+        /// How many it has.
+        held: u32,
     },
     /// The block ends and has not waited for a `wgmma`.
     WgmmaUnfinished,

@@ -139,7 +139,12 @@ impl History {
             }
             None => {}
         }
-        self.write.filter(|earlier| !earlier.is_seen_by(&access, order))
+        self.unseen_write(&access, order)
+    }
+
+    /// An earlier write that races with a read.
+    pub(in crate::sim) fn unseen_write(&self, read: &Access, order: &Order) -> Option<Access> {
+        self.write.filter(|earlier| !earlier.is_seen_by(read, order))
     }
 }
 

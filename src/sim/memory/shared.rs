@@ -170,11 +170,8 @@ impl SharedMemory {
     ) -> Result<(), Misuse> {
         let range = self.range("read", address, bytes)?;
         self.check_fenced(by, address, range.clone());
-        self.load(by, address, &mut vec![0; bytes])?;
-        for history in &mut self.history.borrow_mut()[range] {
-            history.read(reading, &self.order);
-        }
-        Ok(())
+        // Who starts it must know of what was written; but it is not by what that warp does next that the read is over.
+        self.read(by, reading, address, &mut vec![0; bytes])
     }
 
     /// The word at an address that is known to be in bounds, as it is now.
@@ -230,12 +227,18 @@ impl SharedMemory {
     }
 
     pub(in crate::sim) fn load(&self, by: Access, address: u32, into: &mut [u8]) -> Result<(), Misuse> {
+        self.read(by, by, address, into)
+    }
+
+    /// A read that `by` starts, and that is over when `reading` is.
+    fn read(&self, by: Access, reading: Access, address: u32, into: &mut [u8]) -> Result<(), Misuse> {
         let range = self.range("read", address, into.len())?;
         let free = self.check_in_flight("read", by, address, range.clone());
         let mut unwritten = false;
         for (byte, history) in (address..).zip(&mut self.history.borrow_mut()[range.clone()]) {
             unwritten |= !history.is_written();
-            if let Some(earlier) = history.read(by, &self.order).filter(|_| free) {
+            history.read(reading, &self.order);
+            if let Some(earlier) = history.unseen_write(&by, &self.order).filter(|_| free) {
                 self.findings.note(by, race("read", byte, "write", by, earlier));
             }
         }

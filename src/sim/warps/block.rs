@@ -16,6 +16,7 @@ use crate::sim::record::{Recorder, note_sync};
 use crate::sim::warps::context::{Failure, current_lane, in_block, take_panic, unwind};
 use crate::sim::warps::mbarrier::{Barriers, PhaseWait};
 use crate::sim::warps::polling::begin_turn;
+use crate::sim::warps::registers::RegisterPool;
 use crate::sim::wgmma::{self, WarpGroups};
 use crate::site::Site;
 use crate::{Block, Grid};
@@ -48,6 +49,7 @@ pub(in crate::sim) struct BlockState {
     pub(in crate::sim) barriers: RefCell<Barriers>,
     pub(in crate::sim) bulk: RefCell<BulkCopies>,
     pub(in crate::sim) wgmma: RefCell<WarpGroups>,
+    pub(in crate::sim) registers: RefCell<RegisterPool>,
     /// Whether a `wgmma` is in flight: registers may hold its marks.
     pub(in crate::sim) is_multiplying: Cell<bool>,
     /// If the launch is recorded.
@@ -109,6 +111,8 @@ pub(in crate::sim) enum Waiting {
     Phases(Vec<PhaseWait>),
     /// The four warps of this warpgroup, to have made so many groups of `wgmma`s.
     WarpGroup { group: usize, groups: u32, location: &'static Location<'static> },
+    /// So many registers for each lane of this warp.
+    Registers { warp: usize, count: u32, location: &'static Location<'static> },
     /// Its next turn, having tested these mbarriers in vain.
     Turn(Vec<u32>),
 }
@@ -186,6 +190,7 @@ impl Progress {
             Progress::Waiting(Waiting::WarpGroup { group, groups, .. }) => {
                 state.wgmma.borrow().have_committed(*group, *groups)
             }
+            Progress::Waiting(Waiting::Registers { warp, count, .. }) => state.registers.borrow().has(*warp, *count),
             Progress::Waiting(Waiting::Sync(_) | Waiting::Named { .. }) | Progress::Ended => false,
         }
     }
@@ -228,6 +233,7 @@ pub(in crate::sim) fn run(
         barriers: RefCell::default(),
         bulk: RefCell::default(),
         wgmma: RefCell::default(),
+        registers: RefCell::new(RegisterPool::new(launch.kernel)),
         is_multiplying: Cell::new(false),
         global: RefCell::default(),
         results: RefCell::default(),
@@ -350,7 +356,7 @@ fn take_turns(
                 return Ok(());
             }
             if !progress.iter().all(|progress| matches!(progress, Progress::Waiting(Waiting::Sync(_)))) {
-                return Err(Box::new(deadlock(&progress, &state.barriers.borrow())));
+                return Err(Box::new(deadlock(&progress, state)));
             }
             state.epoch.update(|epoch| epoch + 1);
             if let Some(recorder) = &state.recorder {
@@ -369,7 +375,9 @@ fn land_awaited(state: &BlockState, progress: &[Progress], random: &mut fastrand
         .flat_map(|progress| match progress {
             Progress::Waiting(Waiting::Phases(waits)) => waits.iter().map(|wait| wait.address).collect(),
             Progress::Waiting(Waiting::Turn(tested)) => tested.clone(),
-            Progress::Waiting(Waiting::Sync(_) | Waiting::Named { .. } | Waiting::WarpGroup { .. })
+            Progress::Waiting(
+                Waiting::Sync(_) | Waiting::Named { .. } | Waiting::WarpGroup { .. } | Waiting::Registers { .. },
+            )
             | Progress::Ended => Vec::new(),
         })
         .collect();
@@ -381,7 +389,8 @@ fn land_awaited(state: &BlockState, progress: &[Progress], random: &mut fastrand
 }
 
 /// No warp can go on, and not all have ended.
-fn deadlock(progress: &[Progress], barriers: &Barriers) -> Stopped {
+fn deadlock(progress: &[Progress], state: &BlockState) -> Stopped {
+    let barriers = state.barriers.borrow();
     let (mut waiting, mut ended) = (Vec::new(), Vec::new());
     for (warp, progress) in progress.iter().enumerate() {
         match progress {
@@ -394,6 +403,10 @@ fn deadlock(progress: &[Progress], barriers: &Barriers) -> Stopped {
             }
             Progress::Waiting(Waiting::WarpGroup { group, location, .. }) => {
                 let awaited = Awaited::WarpGroup { group: *group };
+                waiting.push(WaitingWarp { warp, place: (*location).into(), awaited });
+            }
+            Progress::Waiting(Waiting::Registers { count, location, .. }) => {
+                let awaited = Awaited::Registers { count: *count, free: state.registers.borrow().free() };
                 waiting.push(WaitingWarp { warp, place: (*location).into(), awaited });
             }
             Progress::Waiting(Waiting::Phases(waits)) => waiting.extend(waits.iter().map(|wait| {

@@ -6,6 +6,7 @@ pub(in crate::sim) mod divergence;
 pub(in crate::sim) mod lanes;
 pub(crate) mod mbarrier;
 pub(in crate::sim) mod polling;
+pub(crate) mod registers;
 
 pub use block::WarpOfBlock;
 pub(crate) use context::fail;

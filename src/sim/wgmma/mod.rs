@@ -204,7 +204,13 @@ impl Warp {
             Some(flying) if is_all_marks(&held, flying.number) => C::Result(flying.number),
             _ => {
                 self.check_unmarked(block, by, &held);
-                C::Columns(held)
+                // What another warp's wait has brought to its end, this one has not waited for.
+                let is_it =
+                    |(number, (_, d)): &(&u32, &(u32, Columns))| d.len() == held.len() && is_all_marks(&held, **number);
+                match self.landed.iter().find(is_it) {
+                    Some((&number, _)) => C::Result(number),
+                    None => C::Columns(held),
+                }
             }
         }
     }

@@ -1,0 +1,158 @@
+//! The same products on `wgmma`, of Hopper: warpgroups that multiply tiles which another has brought by tensor copies.
+//!
+//! A kernel is `product` of the tiles of A and B, by the orders of those; see `product.rs`, from the top.
+
+mod factor;
+mod product;
+mod results;
+mod work;
+
+pub use factor::{Factor, Left, Right};
+pub use product::{Memory, product};
+pub use results::{Results, Strip};
+pub use work::Work;
+
+use crate::gemm::epilogue::{Activation, Output};
+#[cfg(not(target_arch = "nvptx64"))]
+use crate::gemm::{Buffers, Kernel, LaunchError, Numbers};
+#[cfg(not(target_arch = "nvptx64"))]
+use ptx_matrix::launch::Device;
+use ptx_matrix::*;
+
+/// The tiles of A, or B, of `LINES` rows, or columns, in a stage: as they are named in the table, by what goes along a line.
+macro_rules! tiles {
+    (a RowMajor $input:ident $lines:literal $k:literal) => { SharedTile<$input, $lines, $k, Swizzle128> };
+    (a ColMajor $input:ident $lines:literal $k:literal) => {
+        SharedRing<SharedTile<$input, 64, $k, Swizzle128, ColMajor>, { $lines / 64 }>
+    };
+    (b ColMajor $input:ident $lines:literal $k:literal) => { SharedTile<$input, $k, $lines, Swizzle128, ColMajor> };
+    (b RowMajor $input:ident $lines:literal $k:literal) => {
+        SharedRing<SharedTile<$input, $k, 64, Swizzle128>, { $lines / 64 }>
+    };
+}
+
+/// The kernels: a row each. The name; the elements of A and B, and of C, D and the bias; the orders of A and B; what a block computes,
+/// and how deep its steps are; its stages; how many warpgroups multiply, of the block with its threads; and its rate, as in `products!`.
+macro_rules! kernels {
+    ($(
+        $kernel:ident $input:ident into $output:ident, $order_a:ident x $order_b:ident, $m:literal x $n:literal x $k:literal,
+        $stages:literal stages, $consumers:literal consumers, $threads:literal threads,
+        $rate:literal;
+    )*) => {$(
+        /// D = f(alpha A x B + beta C + bias); or, if there is room for `sums`, the sums of each `k_part` of K: see `product` and `Results`.
+        ///
+        /// A, B and D are tensors of a dimension along lines, one across, and one of the products of a batch; what of A, B and D is in
+        /// no product is not read or written. C of the first product starts `skip_d` elements into its slice.
+        #[kernel(threads = $threads, min_blocks = 1, target = "sm_90a")]
+        pub fn $kernel(
+            block: &Block,
+            #[shared] stages: SharedRing<
+                (tiles!(a $order_a $input $m $k), tiles!(b $order_b $input $n $k)), $stages>,
+            #[shared] strips: SharedRing<SharedRing<Strip<$output, { 128 / size_of::<$output>() }>, 2>, $consumers>,
+            #[shared] full: SharedRing<BarrierMemory, $stages>,
+            #[shared] empty: SharedRing<BarrierMemory, $stages>,
+            a: TensorMap<<tiles!(a $order_a $input $m $k) as Factor>::Box, 3>,
+            b: TensorMap<<tiles!(b $order_b $input $n $k) as Factor>::Box, 3>,
+            d: TensorMapMut<Strip<$output, { 128 / size_of::<$output>() }>, 3>,
+            c: Global<$output>,
+            bias: Global<$output>,
+            sums: GlobalMut<<$output as Output>::Sum>,
+            m: u32,
+            n: u32,
+            k: u32,
+            k_part: u32,
+            batches: u32,
+            ldc: u32,
+            skip_c: usize,
+            batch_c: usize,
+            alpha: <$output as Output>::Sum,
+            beta: <$output as Output>::Sum,
+            bias_of_rows: u32,
+            activation: u32,
+        ) {
+            let memory = Memory { stages, strips, full, empty };
+            let results = Results {
+                d,
+                sums,
+                size: (m, n),
+                alpha,
+                beta,
+                c: (c, skip_c, batch_c, ldc),
+                bias,
+                bias_of_rows: bias_of_rows != 0,
+                activation: Activation::of(activation),
+            };
+            let work = Work { sides: (m, n, k), k_part, batches };
+            product::<_, _, _, $m, $n, $k, { 128 / size_of::<$output>() }, $stages, $consumers>(
+                block, memory, a, b, work, &results,
+            );
+        }
+
+        #[cfg(not(target_arch = "nvptx64"))]
+        impl ByWarpGroups<$input, $output> for $kernel {
+            const KERNEL: Kernel = Kernel {
+                name: stringify!($kernel),
+                row_major: Some([
+                    <tiles!(a $order_a $input $m $k)>::ROW_MAJOR,
+                    <tiles!(b $order_b $input $n $k)>::ROW_MAJOR,
+                ]),
+                tile: [$m, $n, $k],
+                alignment: 16,
+                by_tensor_maps: true,
+                rate: $rate,
+                info: &$kernel::INFO,
+            };
+
+            fn launch<D: Device>(
+                device: &D,
+                Buffers { a, b, c, bias, d, sums }: Buffers<'_, D, $input, $output>,
+                numbers: &Numbers<<$output as Output>::Sum>,
+            ) -> Result<Result<D::Report, D::Error>, TensorMapError> {
+                let Numbers { sides: [m, n, k], k_part, batches, alpha, beta, activation, bias_of_rows, .. } = *numbers;
+                let [row_major_a, row_major_b] = Self::KERNEL.row_major.unwrap_or_default();
+                let a = numbers.tensor(0, row_major_a).map(device, a)?;
+                let b = numbers.tensor(1, row_major_b).map(device, b)?;
+                let mut d = numbers.tensor(2, true).map_mut(device, d)?;
+                let units = Self::KERNEL.blocks(m, n) * batches * numbers.parts;
+                let grid = units.min(numbers.multiprocessors);
+                Ok($kernel::launch(
+                    device, grid, &a, &b, d.by_ref(), c, bias, sums, m, n, k, k_part, batches, numbers.strides[2], numbers.starts[2],
+                    numbers.batch_strides[2], alpha, beta, bias_of_rows.into(), activation as u32,
+                ))
+            }
+        }
+    )*};
+}
+
+/// A kernel of the table, for the host.
+#[cfg(not(target_arch = "nvptx64"))]
+pub trait ByWarpGroups<I: Element, O: Output> {
+    /// What is known of it.
+    const KERNEL: Kernel;
+
+    /// Launches it, if there are such tensor maps.
+    fn launch<D: Device>(
+        device: &D,
+        buffers: Buffers<'_, D, I, O>,
+        numbers: &Numbers<O::Sum>,
+    ) -> Result<Result<D::Report, D::Error>, TensorMapError>;
+}
+
+/// Launches a kernel of the table.
+#[cfg(not(target_arch = "nvptx64"))]
+pub fn launch<K: ByWarpGroups<I, O>, I: Element, O: Output, D: Device>(
+    device: &D,
+    buffers: Buffers<'_, D, I, O>,
+    numbers: &Numbers<O::Sum>,
+) -> Result<D::Report, LaunchError<D::Error>> {
+    K::launch(device, buffers, numbers).map_err(LaunchError::TensorMap)?.map_err(LaunchError::Device)
+}
+
+kernels! {
+    hopper_bf16_nn bf16 into bf16, RowMajor x RowMajor, 128 x 256 x 64, 4 stages, 2 consumers, 384 threads, 1.4;
+    hopper_bf16_nt bf16 into bf16, RowMajor x ColMajor, 128 x 256 x 64, 4 stages, 2 consumers, 384 threads, 1.4;
+    hopper_bf16_tn bf16 into bf16, ColMajor x RowMajor, 128 x 256 x 64, 4 stages, 2 consumers, 384 threads, 1.4;
+    hopper_bf16_tt bf16 into bf16, ColMajor x ColMajor, 128 x 256 x 64, 4 stages, 2 consumers, 384 threads, 1.4;
+    hopper_f16_nn f16 into f16, RowMajor x RowMajor, 128 x 256 x 64, 4 stages, 2 consumers, 384 threads, 1.4;
+    hopper_f16_nt f16 into f16, RowMajor x ColMajor, 128 x 256 x 64, 4 stages, 2 consumers, 384 threads, 1.4;
+}

@@ -1,0 +1,142 @@
+//! What a block does: a warpgroup that brings tiles of A and B, and others that multiply them.
+//!
+//! There are as many blocks as multiprocessors, and each computes tile after tile. The producer, of whose warps one has tiles copied, is
+//! as many stages ahead as there are, also from one tile of D to the next: while the consumers bring their sums away, it fills the
+//! stages again. It needs few registers, and leaves the others to the consumers' sums.
+//!
+//! A barrier for each stage, `full`, is told when its tiles have come; another, `empty`, by each consumer when it has read them.
+
+use super::factor::{Left, Multiplied, Right};
+use super::results::{Results, Strip};
+use super::work::Work;
+use crate::gemm::epilogue::Output;
+use ptx_matrix::*;
+
+/// Registers of a producer's thread, and of a consumer's: together, for one and two warpgroups, what a multiprocessor has.
+const PRODUCER: u32 = 40;
+const CONSUMER: u32 = 232;
+
+/// Slices of a stage along K: lines of 128 bytes, of which a `wgmma` takes 32.
+const SLICES: usize = 4;
+
+/// Rows of D that a consumer computes.
+const ROWS: usize = 64;
+
+/// A block's shared memory.
+pub struct Memory<A, B, O, const COLS: usize, const STAGES: usize, const CONSUMERS: usize> {
+    /// The tiles on their way, and those that are multiplied.
+    pub stages: SharedRing<(A, B), STAGES>,
+    /// What goes to D, for each consumer.
+    pub strips: SharedRing<SharedRing<Strip<O, COLS>, 2>, CONSUMERS>,
+    /// Whether a stage's tiles have come.
+    pub full: SharedRing<BarrierMemory, STAGES>,
+    /// Whether they have been multiplied.
+    pub empty: SharedRing<BarrierMemory, STAGES>,
+}
+
+/// Computes the block's tiles of D, `M` x `N` each.
+#[inline(always)]
+pub fn product<
+    A: Left,
+    B: Right<N>,
+    O: Output<Sum: Element<Width = Bits32>>,
+    const M: usize,
+    const N: usize,
+    const K: usize,
+    const COLS: usize,
+    const STAGES: usize,
+    const CONSUMERS: usize,
+>(
+    block: &Block,
+    memory: Memory<A, B, O, COLS, STAGES, CONSUMERS>,
+    a: TensorMap<'_, A::Box, 3>,
+    b: TensorMap<'_, B::Box, 3>,
+    work: Work,
+    results: &Results<'_, O, COLS>,
+) where
+    M64<N>: WgmmaColumns<Bits32> + WgmmaColumns<O::Width>,
+    M16N8K16: FragmentShape<RoleC, O::Width>,
+    Wgmma<N, Multiplied<A>, Multiplied<B>, O::Sum>: WgmmaForm<Registers = <M64<N> as WgmmaColumns<Bits32>>::Registers>,
+{
+    const {
+        assert!(M == CONSUMERS * ROWS, "each consumer computes 64 rows");
+        assert!(K * size_of::<A::Element>() == 128, "the lines of a stage's tiles are the swizzle's");
+    }
+    let group = block.warp_group();
+    if block.warp().index() == 0 {
+        group.warp().elect(|lane| {
+            a.prefetch(lane);
+            b.prefetch(lane);
+        });
+    }
+    let full = memory.full.init(block, 1);
+    let empty = memory.empty.init(block, CONSUMERS as u32);
+    let stages = memory.stages;
+    let units = work.units::<M, N>();
+    let mut turn = Turn::FIRST;
+
+    if group.index() == 0 {
+        group.give_registers::<PRODUCER>();
+        let warp = group.warp();
+        if group.warp_rank() == 0 {
+            let mut next = block.index().x;
+            while next < units {
+                let unit = work.unit::<M, N>(next);
+                let (row, col, first) = unit.start;
+                for step in 0..unit.inner.div_ceil(K as u32) {
+                    let ((tiles_a, tiles_b), full) = (stages.stage(turn.index()), full.stage(turn.index()));
+                    let inner = first + step * K as u32;
+                    empty.stage(turn.index()).wait(warp, turn.phase_before());
+                    warp.elect(|lane| {
+                        full.arrive_expecting(lane, A::COPIED + B::COPIED);
+                        tiles_a.load(lane, a, (row, inner), unit.batch, full);
+                        tiles_b.load(lane, b, (inner, col), unit.batch, full);
+                    });
+                    turn = turn.next();
+                }
+                next += block.grid().x;
+            }
+        }
+        return;
+    }
+
+    group.take_registers::<CONSUMER>();
+    let consumer = group.index() - 1;
+    let strips = memory.strips.part(consumer);
+    // That the stage of this turn has been multiplied, by this consumer.
+    let leave = |turn: Turn<STAGES>| {
+        if group.warp_rank() == 0 {
+            group.warp().elect(|lane| {
+                empty.stage(turn.index()).arrive(lane);
+            });
+        }
+    };
+    let mut next = block.index().x;
+    while next < units {
+        let unit = work.unit::<M, N>(next);
+        let mut sums = GroupAccumulator::<N, O::Sum>::zero().begin(group);
+        let mut before = turn;
+        for step in 0..unit.inner.div_ceil(K as u32) {
+            let (tiles_a, tiles_b) = stages.stage(turn.index());
+            full.stage(turn.index()).wait(group.warp(), turn.phase());
+            Wgmma::<N, Multiplied<A>, Multiplied<B>, O::Sum>::issue(group, &mut sums, |issue| {
+                for slice in 0..SLICES {
+                    issue.accumulate(tiles_a.matrix(consumer * ROWS, slice), tiles_b.matrix(slice));
+                }
+            });
+            // The tensor cores go on to this stage while the one before is given back.
+            sums.wait::<1>(group);
+            if step > 0 {
+                leave(before);
+            }
+            before = turn;
+            turn = turn.next();
+        }
+        let sums = sums.finish(group);
+        leave(before);
+        results.put(group, strips, &unit, (unit.start.0 + (consumer * ROWS) as u32, unit.start.1), &sums);
+        next += block.grid().x;
+    }
+    // Anew, so that until here no register has the warpgroup's index.
+    results.finish(block.warp_group());
+}

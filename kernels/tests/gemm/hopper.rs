@@ -1,0 +1,36 @@
+//! The products on `wgmma`: blocks that compute several tiles, and all that becomes of the sums.
+
+use super::case::{Case, PLAIN, check, check_kernels};
+use ptx_matrix::bf16;
+use ptx_matrix_kernels::gemm::{Activation, Kernel, Multiply};
+
+/// One kernel: the others differ from it in the tiles of A and B alone.
+fn one(kernel: &&Kernel) -> bool {
+    kernel.name == "hopper_bf16_nt"
+}
+
+/// Of more steps than there are stages; D ends within tiles. (`large_tiles` has all orders.)
+#[test]
+fn more_tiles_than_blocks() {
+    let case = Case { size: (140, 24, 330), padding: 8, start: 8, alpha: 2, ..PLAIN };
+    check_kernels!(bf16 bf16, |kernel| kernel.name == "hopper_bf16_tn", case);
+}
+
+#[test]
+fn c_bias_and_activation() {
+    let case = Case { size: (70, 24, 72), beta: -3, bias: true, activation: Activation::Relu, ..PLAIN };
+    check_kernels!(bf16 bf16, one, case);
+    check_kernels!(bf16 bf16, one, Case { bias_of_rows: true, beta: 0, ..case });
+}
+
+#[test]
+fn batches_and_parts() {
+    let case = Case { size: (65, 24, 200), batches: 2, padding: 8, beta: 1, ..PLAIN };
+    check_kernels!(bf16 bf16, one, case);
+    check_kernels!(bf16 bf16, one, case, 2);
+}
+
+#[test]
+fn three_schedules() {
+    check_kernels!(bf16 bf16, one, Case { size: (20, 24, 330), schedules: 3, ..PLAIN });
+}
