@@ -6,6 +6,7 @@ use super::compare::difference;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use ptx_matrix::launch::Device;
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 
@@ -38,26 +39,21 @@ pub struct Recording {
 impl Recording {
     /// Runs the recorded launches again on a device, and compares it and the reference with what was recorded; returns
     /// what differs.
-    pub fn replay<D: Device + 'static>(&self, device: &D) -> Vec<String> {
+    pub fn replay<D: Device + Sync + 'static>(&self, device: &D) -> Vec<String> {
         let checks = all::<D>();
         let by_name: HashMap<&str, _> = checks.iter().map(|check| (check.name.as_str(), check)).collect();
-        let mut differences = Vec::new();
-        for Record { check: name, inputs, output } in &self.records {
+        let differences = |Record { check: name, inputs, output }: &Record| {
             let Some(check) = by_name.get(name.as_str()) else {
-                differences.push(format!("{name}: recorded, but there is no such check any more"));
-                continue;
+                return vec![format!("{name}: recorded, but there is no such check any more")];
             };
-            match (check.run)(device, inputs) {
-                Ok(again) => {
-                    let difference = difference(output, &again, check.element);
-                    differences.extend(difference.map(|why| format!("{name}: {why}")));
-                }
-                Err(error) => differences.push(format!("{name}: {error}")),
-            }
-            let difference = difference(output, &(check.reference)(inputs), check.element);
-            differences.extend(difference.map(|why| format!("{name}, by the reference: {why}")));
-        }
-        differences
+            let again = match (check.run)(device, inputs) {
+                Ok(again) => difference(output, &again, check.element).map(|why| format!("{name}: {why}")),
+                Err(error) => Some(format!("{name}: {error}")),
+            };
+            let reference = difference(output, &(check.reference)(inputs), check.element);
+            again.into_iter().chain(reference.map(|why| format!("{name}, by the reference: {why}"))).collect()
+        };
+        self.records.par_iter().flat_map_iter(differences).collect()
     }
 
     /// The checks that have records.
