@@ -44,7 +44,7 @@ struct Arguments {
     /// How much of each check to record: launches up to so many bytes, and at least one.
     #[arg(long, default_value_t = 4096, requires = "record", value_name = "BYTES")]
     record_bytes: usize,
-    /// Instead, run so many random cases (elements of the output) of each kind of data of each form of `mma`, and compare them with
+    /// Instead, run so many random cases (elements of the output) of each kind of data of each form of `mma` and `wgmma`, and compare them with
     /// the simulator's.
     #[arg(long, value_name = "COUNT", conflicts_with_all = ["record", "rounds", "schedules"], value_parser = clap::value_parser!(u64).range(1..))]
     cases: Option<u64>,
@@ -123,7 +123,7 @@ fn conformance(arguments: &Arguments) -> Result<bool> {
     if arguments.validate {
         let checks = select::<Simulator>(&options)?;
         if arguments.cases.is_some() && checks.iter().all(|check| check.arithmetic.is_none()) {
-            bail!("--cases is for forms of `mma`, dense or sparse, whose arithmetic is known: the filter selects none");
+            bail!("--cases is for forms of `mma` and `wgmma` whose arithmetic is known: the filter selects none");
         }
         return Ok(true);
     }

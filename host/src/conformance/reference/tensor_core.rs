@@ -18,7 +18,7 @@ pub struct Alignment {
 pub const HOPPER: Alignment = Alignment { bits: 25, below: 7 };
 /// As published of sm_120: there is no least exponent.
 pub const BLACKWELL: Alignment = Alignment { bits: 25, below: 2000 };
-/// As published of `wgmma` of fp8 on sm_90.
+/// `wgmma` of fp8 on sm_90.
 const HOPPER_FP8: Alignment = Alignment { bits: 13, below: 2000 };
 
 impl Alignment {

@@ -42,7 +42,7 @@ macro_rules! kernels {
         /// D = f(alpha A x B + beta C + bias); or, if there is room for `sums`, the sums of each `k_part` of K: see `product` and `Results`.
         ///
         /// A, B and D are tensors of a dimension along lines, one across, and one of the products of a batch; what of A, B and D is in
-        /// no product is not read or written. C of the first product starts `skip_d` elements into its slice.
+        /// no product is not read or written. C of the first product starts `skip_c` elements into its slice.
         #[kernel(threads = $threads, min_blocks = 1, target = "sm_90a")]
         pub fn $kernel(
             block: &Block,
