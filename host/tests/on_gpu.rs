@@ -247,9 +247,9 @@ fn the_driver_encodes_a_tensor_map() {
     let words = tensor.map(&device, &buffer).unwrap().words();
     assert_ne!(words, TensorMapWords([0; 16]));
     if is_stand_in {
-        // Type bf16, rank 3, not interleaved, swizzle of 128 bytes, promotion to 256, zeros beyond; boxes and steps.
+        // Type bf16, rank 3, not interleaved, swizzle of 128 bytes, promotion to 128, zeros beyond; boxes and steps.
         let address = device.slice(&buffer).0.addr() as u64 + 16;
-        let expected = [address, 60, 8, 3, 128, 2048, 9, 3, 0, 3, 3, 0, 8 << 32 | 1, 4 << 32 | 2];
+        let expected = [address, 60, 8, 3, 128, 2048, 9, 3, 0, 3, 2, 0, 8 << 32 | 1, 4 << 32 | 2];
         assert_eq!(words.0[..14], expected);
         // What the driver refuses, here another rank, is an error with its words.
         let error = Tensor::<Tile, 2>::new([64, 16]).map(&device, &buffer).err().unwrap().to_string();
