@@ -9,6 +9,7 @@ use crate::arch::Arch;
 use crate::kernel_crate::{self, Request};
 use crate::lock::FolderLock;
 use crate::manifest::{KernelManifest, Manifest};
+use crate::optimiser::Optimiser;
 use crate::package;
 use crate::sysroot;
 use crate::target::Target;
@@ -183,13 +184,16 @@ impl Builder {
         };
 
         let kind = if self.plain { "ptx-plain" } else { "ptx" };
+        let scratch = work.join(kind).join(&package.name);
+        let optimiser = Optimiser::new(&toolchain, self.plain, scratch.join("kernels"))?;
         let target = |arch: Arch| Target {
             toolchain: &toolchain,
+            optimiser: &optimiser,
             package: &package.name,
             arch,
             plain: self.plain,
             line_info: self.line_info,
-            scratch: work.join(kind).join(&package.name).join(arch.name()),
+            scratch: scratch.join(arch.name()),
             out_dir: self.out_dir.clone().unwrap_or_else(|| target_dir.join(kind)).join(arch.name()),
             progress: &*self.progress,
         };
@@ -213,6 +217,7 @@ impl Builder {
             });
             joined.collect::<Result<Vec<_>>>()
         })?;
+        optimiser.forget_others(&scratch)?;
         let artifacts = self.with_kernels(&package.name, artifacts)?;
         if self.deny_local_memory {
             refuse_local_memory(&artifacts)?;

@@ -1,28 +1,22 @@
-//! From a kernel crate's bitcode to PTX: link, prepare, optimise, generate.
+//! A target's way from a kernel crate's bitcode to PTX: link, prepare, have each kernel optimised, generate.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result};
+use rayon::prelude::*;
 
 use crate::arch::Arch;
-use crate::flags;
-use crate::ir::{self, AsmCalls, Prepared};
+use crate::ir::{self, AsmCalls, Module, Prepared};
 use crate::kernel_crate::Bitcode;
+use crate::optimiser::Optimiser;
 use crate::process;
 use crate::toolchain::Toolchain;
-
-/// LLVM leaves nested loops over accumulators rolled, and with them the accumulators in local memory. This is enough
-/// for the largest tile that fits into registers.
-const UNROLL_THRESHOLD: &str = "-unroll-threshold=8000";
-
-/// Each inlined call would leave notes of which of its arguments do not alias, copied again with each level. They are a third
-/// of opt's time, and make no difference: what they are about is in registers once all is inlined.
-const NO_ALIAS_SCOPES: &str = "-enable-noalias-to-md-conversion=false";
 
 /// One target's way from bitcode to PTX. Intermediate files stay in `scratch`, to be looked at.
 pub struct Codegen<'a> {
     pub toolchain: &'a Toolchain,
+    pub optimiser: &'a Optimiser<'a>,
     pub arch: Arch,
     pub plain: bool,
     pub scratch: PathBuf,
@@ -46,35 +40,23 @@ impl Codegen<'_> {
         ir::prepare(&process::stdout(&mut link)?, asm_calls)
     }
 
-    /// Optimises and generates PTX.
+    /// Has each kernel optimised, and generates PTX of all of them.
     pub fn generate(&self, prepared: &Prepared) -> Result<String> {
-        let marked = self.scratch.join("prepared.ll");
-        write(&marked, prepared.text.as_bytes())?;
-        let optimised = self.scratch.join("optimised.bc");
-        process::stdout(self.opt(prepared).arg(&marked).arg("-o").arg(&optimised))?;
-        process::stdout(self.llc().arg(&optimised).args(["-o", "-"]))
+        let module = Module::read(&prepared.text);
+        let groups = module.groups(&prepared.kernels);
+        let optimised = groups.par_iter().map(|kernels| self.optimiser.optimised(&module.unit(kernels)));
+        let optimised = optimised.collect::<Result<Vec<_>>>()?;
+        let all = self.scratch.join("optimised.bc");
+        process::stdout(self.toolchain.llvm_link().command().args(&optimised).arg("-o").arg(&all))?;
+        self.optimiser.keep_for(&self.scratch, &optimised)?;
+        process::stdout(self.llc().arg(&all).args(["-o", "-"]))
     }
 
     /// What opt and llc are told: besides the IR and their versions, all that the PTX depends on.
-    pub fn arguments(&self, prepared: &Prepared) -> Vec<String> {
-        let commands = [self.opt(prepared), self.llc()];
-        let arguments = commands.iter().flat_map(Command::get_args);
-        arguments.map(|word| word.to_string_lossy().into_owned()).collect()
-    }
-
-    fn opt(&self, prepared: &Prepared) -> Command {
-        let kernels: Vec<_> = prepared.kernels.iter().map(|kernel| kernel.name.as_str()).collect();
-        // rustc has optimised the plain compile already. Inlining comes first, so that LLVM finds the reads of thread indices in the
-        // kernels, where it knows from the launch bounds how large they get.
-        let passes = if self.plain { "internalize,globaldce" } else { "internalize,inline,default<O3>" };
-        let mut opt = self.toolchain.opt().command();
-        opt.arg(format!("-passes={passes}"))
-            .arg(format!("-internalize-public-api-list={}", kernels.join(",")))
-            .arg(UNROLL_THRESHOLD)
-            .arg(NO_ALIAS_SCOPES)
-            .arg(format!("-mtriple={}", flags::TARGET))
-            .arg(format!("-mcpu={}", self.arch));
-        opt
+    pub fn arguments(&self) -> Vec<String> {
+        let llc = self.llc();
+        let arguments = llc.get_args().map(|word| word.to_string_lossy().into_owned());
+        self.optimiser.arguments().into_iter().chain(arguments).collect()
     }
 
     fn llc(&self) -> Command {

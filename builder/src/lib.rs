@@ -9,7 +9,8 @@
 //! cargo rustc, for each target   unoptimised bitcode of the kernels and of all they use
 //! llvm-link                      with what the compiler calls of its own accord
 //! marked here                    convergent asm, launch bounds, shared memory
-//! opt, llc                       PTX
+//! opt, for each kernel           the same for all targets where its code is
+//! llvm-link, llc                 PTX
 //! ptxas                          cubin, and what each kernel takes: the manifest
 //! ```
 //!
@@ -42,6 +43,7 @@ mod ir;
 mod kernel_crate;
 mod lock;
 mod manifest;
+mod optimiser;
 mod package;
 mod process;
 mod ptxas;

@@ -10,6 +10,7 @@ use crate::codegen::Codegen;
 use crate::ir::{Kernel, Prepared, statics};
 use crate::kernel_crate::Bitcode;
 use crate::manifest::{KernelManifest, Manifest, ToolVersions};
+use crate::optimiser::Optimiser;
 use crate::ptxas::{Job, Report};
 use crate::stamp::{self, Stamp};
 use crate::toolchain::Toolchain;
@@ -17,6 +18,7 @@ use crate::toolchain::Toolchain;
 /// What one target is built with and where to.
 pub struct Target<'a> {
     pub toolchain: &'a Toolchain,
+    pub optimiser: &'a Optimiser<'a>,
     pub package: &'a str,
     pub arch: Arch,
     pub plain: bool,
@@ -30,8 +32,8 @@ impl Target<'_> {
     /// Makes the files, unless those that are there were made of the same. There are none where the crate has no kernel for
     /// the target.
     pub fn build(self, bitcode: &Bitcode) -> Result<Option<Artifact>> {
-        let Self { toolchain, arch, plain, package, .. } = self;
-        let codegen = Codegen { toolchain, arch, plain, scratch: self.scratch.clone() };
+        let Self { toolchain, optimiser, arch, plain, package, .. } = self;
+        let codegen = Codegen { toolchain, optimiser, arch, plain, scratch: self.scratch.clone() };
         let prepared = codegen.prepare(bitcode).with_context(|| format!("{package} for {arch}"))?;
         if prepared.kernels.is_empty() {
             return Ok(None);
@@ -83,7 +85,7 @@ impl Target<'_> {
         let ToolVersions { rustc, llvm, ptxas } = ToolVersions::from(self.toolchain);
         let own = env!("CARGO_PKG_VERSION");
         let settings = format!("{own} {rustc} {llvm} {ptxas} {}", self.line_info);
-        let arguments = codegen.arguments(prepared).join("\0");
+        let arguments = codegen.arguments().join("\0");
         stamp::of([&prepared.text, &settings, &arguments].map(String::as_bytes))
     }
 }

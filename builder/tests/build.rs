@@ -83,6 +83,20 @@ fn what_is_up_to_date_is_not_made_again() {
 }
 
 #[test]
+fn a_kernel_is_optimised_once_for_all_targets_where_it_is_the_same() {
+    let kept = common::target_dir().join("ptx-matrix/ptx/fixture-kernels/kernels");
+    std::fs::create_dir_all(&kept).unwrap();
+    let of_another_build = kept.join("small_tile-0123.bc");
+    std::fs::write(&of_another_build, "what nobody needs any more").unwrap();
+    build([Arch::SM_80, Arch::SM_86, Arch::SM_90A]);
+    assert!(!of_another_build.exists());
+    let files: Vec<_> = std::fs::read_dir(&kept).unwrap().map(|file| file.unwrap().file_name()).collect();
+    let of = |start: &str| files.iter().filter(|name| name.to_string_lossy().starts_with(start)).count();
+    // Each is there as it was given to opt, and as opt left it.
+    assert_eq!((of("small_tile-"), of("ldmatrix_between_branches-")), (2, 2), "{files:?}");
+}
+
+#[test]
 fn spills_are_refused_by_name() {
     let folder = tempfile::tempdir().unwrap();
     let greedy = || common::fixture(folder.path()).archs([Arch::SM_80]).features(["spilling"]);

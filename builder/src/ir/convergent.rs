@@ -23,13 +23,15 @@ pub fn is_asm_call(line: &str) -> Result<bool> {
     Ok(scan::find_word(instruction, "call").is_some())
 }
 
-/// The same call, `convergent`.
+/// The same call, `convergent`, and without the number by which rustc would find its source.
 pub fn mark(line: &str) -> Result<String> {
     let arguments_end = scan::find_word(line, "asm")
         .and_then(|asm| scan::closing_parenthesis(line, asm))
         .with_context(|| format!("an inline-asm call without arguments: {}", line.trim()))?;
     let (call, attributes) = line.split_at(arguments_end + 1);
-    Ok(format!("{call} convergent{attributes}"))
+    let (attributes, source) = attributes.split_once(", !srcloc !").unwrap_or((attributes, ""));
+    let rest = source.trim_start_matches(|c: char| c.is_ascii_digit());
+    Ok(format!("{call} convergent{attributes}{rest}"))
 }
 
 #[cfg(test)]
@@ -45,11 +47,11 @@ mod tests {
     fn marks_before_attributes_and_metadata() {
         assert_eq!(
             marked(r#"  %0 = call i32 asm "mov.u32 ${0}, %tid.x;", "=&r"() #28, !srcloc !5"#),
-            r#"  %0 = call i32 asm "mov.u32 ${0}, %tid.x;", "=&r"() convergent #28, !srcloc !5"#
+            r#"  %0 = call i32 asm "mov.u32 ${0}, %tid.x;", "=&r"() convergent #28"#
         );
         assert_eq!(
             marked(r#"  tail call void asm sideeffect alignstack "bar.sync 0;", "~{memory}"(), !dbg !9, !srcloc !6"#),
-            r#"  tail call void asm sideeffect alignstack "bar.sync 0;", "~{memory}"() convergent, !dbg !9, !srcloc !6"#
+            r#"  tail call void asm sideeffect alignstack "bar.sync 0;", "~{memory}"() convergent, !dbg !9"#
         );
         assert_eq!(
             marked(r#"  call void asm sideeffect "// a ) ( asm \22", "r"(i32 ptrtoint (ptr @x to i32))"#),

@@ -5,9 +5,11 @@ mod convergent;
 mod line_info;
 mod metadata;
 mod parameters;
+mod references;
 mod scan;
 mod shared;
 pub mod statics;
+mod unit;
 
 use std::collections::BTreeMap;
 
@@ -15,6 +17,7 @@ use anyhow::{Result, bail};
 
 pub use metadata::KernelMetadata;
 pub use shared::STATIC_SHARED_LIMIT;
+pub use unit::{Module, Unit};
 
 /// A module that is ready for the optimiser, and the kernels in it.
 #[derive(Debug)]
@@ -71,11 +74,6 @@ pub fn prepare(ir: &str, asm_calls: AsmCalls) -> Result<Prepared> {
     if let Some(kernel) = metadata.keys().next() {
         bail!("there is metadata for a kernel `{kernel}`, but no kernel of that name");
     }
-    for kernel in &kernels {
-        if let Some(declaration) = kernel.metadata.as_ref().and_then(|m| shared::declaration(&kernel.name, m)) {
-            text.push_str(&declaration);
-        }
-    }
     Ok(Prepared { text, kernels, mutable_statics })
 }
 
@@ -98,10 +96,9 @@ attributes #0 = { convergent nounwind "target-cpu"="sm_90a" }
     #[test]
     fn prepares_a_whole_module() {
         let Prepared { text, kernels, .. } = prepare(MODULE, AsmCalls::MarkConvergent).unwrap();
-        assert!(text.contains(r#"(i32 %a, i32 %b) convergent, !srcloc !7"#), "{text}");
+        assert!(text.contains(r#"(i32 %a, i32 %b) convergent"#), "{text}");
         assert!(text.contains(r#"#0 "nvvm.maxntid"="128,1,1" "nvvm.minctasm"="2" {"#), "{text}");
         assert!(text.contains("attributes #0 = { convergent nounwind }"), "{text}");
-        assert!(text.contains(r#"module asm ".shared .align 16 .b8 __ptx_matrix_shared_tile[1024];""#), "{text}");
         let names: Vec<_> = kernels.iter().map(|k| (k.name.as_str(), k.metadata.is_some())).collect();
         assert_eq!(names, [("tile", true), ("raw", false)]);
     }
@@ -109,7 +106,7 @@ attributes #0 = { convergent nounwind "target-cpu"="sm_90a" }
     #[test]
     fn the_plain_compile_is_left_unmarked() {
         let Prepared { text, .. } = prepare(MODULE, AsmCalls::LeaveAsTheyAre).unwrap();
-        assert!(!text.contains("convergent, !srcloc"), "{text}");
+        assert!(!text.contains(") convergent"), "{text}");
     }
 
     #[test]

@@ -7,8 +7,12 @@ use ptx_matrix_build::{Artifact, Builder};
 /// A build of the fixture crate into a folder of its own.
 pub fn fixture(out_dir: &Path) -> Builder {
     let crate_dir = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/kernels");
-    let target_dir = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
-    Builder::new(crate_dir).target_dir(target_dir).out_dir(out_dir)
+    Builder::new(crate_dir).target_dir(target_dir()).out_dir(out_dir)
+}
+
+/// Where the builder leaves what is in between.
+pub fn target_dir() -> &'static Path {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap()
 }
 
 /// The artifact's PTX of one kernel.

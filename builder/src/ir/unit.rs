@@ -1,0 +1,277 @@
+//! A module's kernels, each by itself.
+//!
+//! A kernel's unit is a module of the kernel and what it calls and reads, under names and numbers that depend on nothing else. So it is the
+//! same on every target where the code does not differ, and until somebody changes that kernel: it has to be optimised once.
+
+use std::collections::{HashMap, VecDeque};
+
+use super::references::{self, Symbol};
+use super::{Kernel, attributes, shared, statics};
+
+/// A kernel, or kernels that cannot be told apart, as a module.
+#[derive(Debug)]
+pub struct Unit {
+    /// Its kernels.
+    pub kernels: Vec<String>,
+    /// The module.
+    pub text: String,
+}
+
+/// A module, by what it defines.
+#[derive(Default)]
+pub struct Module<'a> {
+    /// What belongs to all kernels: the target, types, and asm that is in no function.
+    frame: Vec<&'a str>,
+    /// Metadata that has a name.
+    named_metadata: Vec<&'a str>,
+    definitions: HashMap<Symbol<'a>, Definition<'a>>,
+    kernels: HashMap<&'a str, Symbol<'a>>,
+    has_variables: bool,
+}
+
+struct Definition<'a> {
+    text: &'a str,
+    /// What units call it, with a number behind; none if it keeps its name.
+    called: Option<String>,
+}
+
+impl Definition<'_> {
+    /// Whether it is memory that a kernel can write, and that is not declared only.
+    fn is_variable(&self) -> bool {
+        statics::mutable(self.text).is_some() && !self.text.contains(" = external ")
+    }
+}
+
+impl<'a> Module<'a> {
+    /// Reads the text of a module.
+    pub fn read(text: &'a str) -> Self {
+        let mut module = Self::default();
+        let mut rest = text;
+        while !rest.is_empty() {
+            let end = if rest.starts_with("define ") { "\n}\n" } else { "\n" };
+            let end = rest.find(end).map_or(rest.len(), |at| at + end.len());
+            let (piece, after) = rest.split_at(end);
+            module.add(piece);
+            rest = after;
+        }
+        module
+    }
+
+    fn add(&mut self, text: &'a str) {
+        let is_numbered = text.strip_prefix('!').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
+        let defines = ["define ", "declare ", "@", "attributes #"].iter().any(|start| text.starts_with(start));
+        if defines || is_numbered {
+            let Some((_, symbol)) = references::of(text).next() else { return };
+            let mut definition = Definition { text, called: None };
+            if let Some(kernel) = attributes::kernel_name(text.lines().next().unwrap_or_default()) {
+                self.kernels.insert(kernel, symbol);
+            } else if definition.is_variable() {
+                self.has_variables = true;
+            } else if let Symbol::Value(name) = symbol {
+                definition.called = called(name, text);
+            }
+            self.definitions.insert(symbol, definition);
+        } else if text.starts_with('!') {
+            self.named_metadata.push(text);
+        } else if !text.starts_with("source_filename") && !text.starts_with(';') && !text.trim().is_empty() {
+            self.frame.push(text);
+        }
+    }
+
+    /// The kernels, put together where they must stay so: what one leaves in a variable another may find there, and asm that is in no
+    /// function can be there once.
+    pub fn groups<'k>(&self, kernels: &'k [Kernel]) -> Vec<Vec<&'k Kernel>> {
+        let has_asm = self.frame.iter().any(|line| line.starts_with("module asm"));
+        let (together, alone): (Vec<_>, Vec<_>) =
+            kernels.iter().partition(|kernel| has_asm || self.has_variables && self.reaches_variable(kernel));
+        let together = Some(together).filter(|kernels| !kernels.is_empty());
+        together.into_iter().chain(alone.into_iter().map(|kernel| vec![kernel])).collect()
+    }
+
+    fn reaches_variable(&self, kernel: &Kernel) -> bool {
+        let mut unit = Writer::new(self);
+        unit.refer_to_kernel(kernel);
+        while let Some(definition) = unit.to_be_written.pop_front() {
+            if definition.is_variable() {
+                return true;
+            }
+            unit.write(definition.text);
+        }
+        false
+    }
+
+    /// The kernels' own module.
+    pub fn unit(&self, kernels: &[&Kernel]) -> Unit {
+        let mut unit = Writer::new(self);
+        for text in &self.frame {
+            unit.write(text);
+        }
+        for kernel in kernels {
+            let metadata = kernel.metadata.as_ref();
+            unit.text.extend(metadata.and_then(|metadata| shared::declaration(&kernel.name, metadata)));
+            unit.refer_to_kernel(kernel);
+        }
+        for text in &self.named_metadata {
+            unit.write(text);
+        }
+        while let Some(definition) = unit.to_be_written.pop_front() {
+            unit.write(definition.text);
+        }
+        Unit { kernels: kernels.iter().map(|kernel| kernel.name.clone()).collect(), text: unit.text }
+    }
+}
+
+/// What to call a function or constant that is known by its name in this module only, where the name has something of its compile in it: its
+/// path is kept, without types.
+fn called(name: &str, definition: &str) -> Option<String> {
+    let linkage = definition.strip_prefix("define ").or_else(|| definition.split_once(" = ").map(|(_, rest)| rest))?;
+    if !linkage.starts_with("internal ") && !linkage.starts_with("private ") {
+        return None;
+    }
+    let name = name.trim_matches('"');
+    // The linker numbers what comes from several crates.
+    let unnumbered = name.trim_end_matches(|c: char| c.is_ascii_digit());
+    let demangled = [name, unnumbered].into_iter().find_map(|name| rustc_demangle::try_demangle(name).ok());
+    let Some(demangled) = demangled else { return Some("local".to_owned()) };
+    let (mut path, mut depth) = (String::new(), 0_usize);
+    for character in format!("{demangled:#}").chars() {
+        match character {
+            '<' => depth += 1,
+            '>' => depth = depth.saturating_sub(1),
+            _ if depth == 0 && character.is_ascii_alphanumeric() => path.push(character),
+            _ if depth == 0 && !path.ends_with('_') => path.push('_'),
+            _ => {}
+        }
+    }
+    Some(path)
+}
+
+/// Writes definitions one after the other, as they are referred to.
+struct Writer<'m, 'a> {
+    module: &'m Module<'a>,
+    text: String,
+    names: HashMap<Symbol<'a>, String>,
+    to_be_written: VecDeque<&'m Definition<'a>>,
+}
+
+impl<'m, 'a> Writer<'m, 'a> {
+    fn new(module: &'m Module<'a>) -> Self {
+        Self { module, text: String::new(), names: HashMap::new(), to_be_written: VecDeque::new() }
+    }
+
+    fn refer_to_kernel(&mut self, kernel: &Kernel) {
+        if let Some(&symbol) = self.module.kernels.get(kernel.name.as_str()) {
+            self.refer_to(symbol);
+        }
+    }
+
+    fn write(&mut self, text: &'a str) {
+        let mut written = 0;
+        for (place, symbol) in references::of(text) {
+            self.text.push_str(&text[written..place.start]);
+            written = place.end;
+            if !self.names.contains_key(&symbol) {
+                self.refer_to(symbol);
+            }
+            self.text.push_str(&self.names[&symbol]);
+        }
+        self.text.push_str(&text[written..]);
+    }
+
+    /// Something for the first time: its number is how many there have been.
+    fn refer_to(&mut self, symbol: Symbol<'a>) {
+        let number = self.names.len();
+        let definition = self.module.definitions.get(&symbol);
+        let name = match symbol {
+            Symbol::Attributes(_) | Symbol::Metadata(_) => number.to_string(),
+            Symbol::Value(name) => match definition.and_then(|definition| definition.called.as_ref()) {
+                Some(called) => format!("{called}.{number}"),
+                None => name.to_owned(),
+            },
+        };
+        self.names.insert(symbol, name);
+        self.to_be_written.extend(definition);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{AsmCalls, prepare};
+    use super::*;
+
+    /// Two kernels that share a function; `hash` and `number` are what two compiles differ in.
+    fn two_kernels(hash: &str, number: u32) -> String {
+        format!(
+            r#"; ModuleID = '{hash}'
+target triple = "nvptx64-nvidia-cuda"
+@anon.{hash}.3 = private constant [2 x i8] c"@!", align 1
+@__ptx_matrix_kernel_first = constant [32 x i8] c"\02\00\00\00\80\00\00\00\02\00\00\00\00\00\00\00\00\04\00\00\10\00\00\00\00\00\00\00\00\00\00\00", align 4
+define ptx_kernel void @first(ptr %a) #{number} {{
+  call void @_RNvC{hash}5crate6helper(ptr %a), !range !{number}
+  ret void
+}}
+
+define internal void @_RNvC{hash}5crate6helper(ptr %a) #{number} {{
+  %b = load i16, ptr @anon.{hash}.3, align 1
+  ret void
+}}
+define ptx_kernel void @second() {{
+  ret void
+}}
+attributes #{number} = {{ nounwind }}
+!{number} = !{{i32 0, i32 2}}
+!llvm.ident = !{{!0}}
+!0 = !{{!"a rustc"}}
+"#
+        )
+    }
+
+    fn units(module: &str) -> Vec<Unit> {
+        let prepared = prepare(module, AsmCalls::MarkConvergent).unwrap();
+        let module = Module::read(&prepared.text);
+        module.groups(&prepared.kernels).iter().map(|kernels| module.unit(kernels)).collect()
+    }
+
+    #[test]
+    fn a_unit_has_what_its_kernel_needs_and_nothing_of_others() {
+        let [first, second] = &units(&two_kernels("s1_", 7))[..] else { panic!("not two units") };
+        assert_eq!((&first.kernels[..], &second.kernels[..]), (&["first".to_owned()][..], &["second".to_owned()][..]));
+        for part in
+            ["@crate_helper.", "private constant", "nounwind", "!{i32 0, i32 2}", "shared_first[1024]", "a rustc"]
+        {
+            assert!(first.text.contains(part), "no {part} in {}", first.text);
+        }
+        for part in ["helper", "constant", "nounwind", "i32 2", "first"] {
+            assert!(!second.text.contains(part), "{part} in {}", second.text);
+        }
+    }
+
+    #[test]
+    fn names_and_numbers_of_a_compile_make_no_difference() {
+        let texts =
+            |hash, number| units(&two_kernels(hash, number)).into_iter().map(|unit| unit.text).collect::<Vec<_>>();
+        assert_eq!(texts("s1_", 7), texts("shfYCJJ1zIHR_", 12));
+        assert_ne!(texts("s1_", 7)[0], units(&two_kernels("s1_", 7).replace("i16", "i8"))[0].text);
+    }
+
+    #[test]
+    fn kernels_that_share_a_variable_stay_together() {
+        let uses =
+            |name: &str| format!("define ptx_kernel void @{name}() {{\n  store i8 1, ptr @COUNT\n  ret void\n}}\n");
+        let module = two_kernels("s1_", 7) + "@COUNT = internal global i8 0\n" + &uses("third") + &uses("fourth");
+        let units = units(&module);
+        let kernels: Vec<_> = units.iter().map(|unit| unit.kernels.join(" ")).collect();
+        assert_eq!(kernels, ["third fourth", "first", "second"]);
+        assert!(units[0].text.contains("@COUNT = "), "{}", units[0].text);
+        // What is declared only, as shared memory is, has its name whoever uses it.
+        let declared = module.replace("internal global i8 0", "external global i8");
+        assert_eq!(super::tests::units(&declared).len(), 4);
+    }
+
+    #[test]
+    fn asm_of_the_module_is_there_once() {
+        let module = two_kernels("s1_", 7) + "module asm \".global .u32 x;\"\n";
+        let [unit] = &units(&module)[..] else { panic!("not one unit") };
+        assert_eq!(unit.text.matches(".global .u32 x;").count(), 1);
+    }
+}

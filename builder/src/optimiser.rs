@@ -1,0 +1,108 @@
+//! Kernels, optimised: each once, however many targets and builds have the same.
+
+use std::collections::{HashMap, HashSet};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use anyhow::{Context, Result};
+
+use crate::flags;
+use crate::ir::Unit;
+use crate::process;
+use crate::stamp;
+use crate::toolchain::Toolchain;
+
+/// LLVM leaves nested loops over accumulators rolled, and with them the accumulators in local memory. This is enough
+/// for the largest tile that fits into registers.
+const UNROLL_THRESHOLD: &str = "-unroll-threshold=8000";
+
+/// Each inlined call would leave notes of which of its arguments do not alias, copied again with each level. They are a third
+/// of opt's time, and make no difference: what they are about is in registers once all is inlined.
+const NO_ALIAS_SCOPES: &str = "-enable-noalias-to-md-conversion=false";
+
+/// Longest part of a file's name that says which kernel it is of.
+const NAME_LENGTH: usize = 120;
+
+/// Beside what a target was linked to: the files of its kernels.
+const LIST: &str = "kernels.txt";
+
+/// What opt makes of kernels, kept in a folder.
+pub struct Optimiser<'a> {
+    toolchain: &'a Toolchain,
+    plain: bool,
+    folder: PathBuf,
+    /// For each kernel, whose turn it is to make it, or to find it made.
+    turns: Mutex<HashMap<String, Arc<Mutex<()>>>>,
+}
+
+impl<'a> Optimiser<'a> {
+    /// Keeps what it makes in `folder`. With `plain`, rustc has optimised already.
+    pub fn new(toolchain: &'a Toolchain, plain: bool, folder: PathBuf) -> Result<Self> {
+        std::fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
+        Ok(Self { toolchain, plain, folder, turns: Mutex::default() })
+    }
+
+    /// What opt is told of every kernel. Of the target it is told nothing: what it does would be the same.
+    pub fn arguments(&self) -> [String; 4] {
+        // Inlining comes first, so that LLVM finds the reads of thread indices in the kernels, where it knows from the launch bounds
+        // how large they get.
+        let passes = if self.plain { "internalize,globaldce" } else { "internalize,inline,default<O3>" };
+        [
+            format!("-passes={passes}"),
+            UNROLL_THRESHOLD.into(),
+            NO_ALIAS_SCOPES.into(),
+            format!("-mtriple={}", flags::TARGET),
+        ]
+    }
+
+    /// The file of the unit's kernels, optimised.
+    pub fn optimised(&self, unit: &Unit) -> Result<PathBuf> {
+        let arguments = self.arguments();
+        let opt = self.toolchain.opt();
+        let version = opt.version().to_string();
+        let inputs = [version.as_str(), unit.text.as_str()].into_iter().chain(arguments.iter().map(String::as_str));
+        let fingerprint = stamp::of(inputs.map(str::as_bytes));
+        let kernel: String = unit.kernels.first().into_iter().flat_map(|name| name.chars()).take(NAME_LENGTH).collect();
+        let name = format!("{kernel}-{}", &fingerprint[..32]);
+
+        let turn = self.turns.lock().unwrap_or_else(PoisonError::into_inner).entry(name.clone()).or_default().clone();
+        let _turn = turn.lock().unwrap_or_else(PoisonError::into_inner);
+        let optimised = self.folder.join(format!("{name}.bc"));
+        if !optimised.is_file() {
+            let (input, unfinished) =
+                (self.folder.join(format!("{name}.ll")), self.folder.join(format!("{name}.part")));
+            std::fs::write(&input, &unit.text).with_context(|| format!("cannot write {}", input.display()))?;
+            let mut opt = opt.command();
+            opt.args(arguments).arg(format!("-internalize-public-api-list={}", unit.kernels.join(",")));
+            process::stdout(opt.arg(&input).arg("-o").arg(&unfinished))?;
+            std::fs::rename(&unfinished, &optimised)
+                .with_context(|| format!("cannot rename {}", unfinished.display()))?;
+        }
+        Ok(optimised)
+    }
+
+    /// Notes in a target's folder which files it was made of.
+    pub fn keep_for(&self, target: &Path, files: &[PathBuf]) -> Result<()> {
+        let names = files.iter().filter_map(|file| file.file_stem()?.to_str());
+        let list = target.join(LIST);
+        std::fs::write(&list, names.collect::<Vec<_>>().join("\n"))
+            .with_context(|| format!("cannot write {}", list.display()))
+    }
+
+    /// Deletes what none of the targets in `targets` was made of.
+    pub fn forget_others(&self, targets: &Path) -> Result<()> {
+        let entries = |folder: &Path| -> Result<Vec<PathBuf>> {
+            let entries = std::fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))?;
+            Ok(entries.collect::<std::io::Result<Vec<_>>>()?.into_iter().map(|entry| entry.path()).collect())
+        };
+        let lists = entries(targets)?.into_iter().filter_map(|target| std::fs::read_to_string(target.join(LIST)).ok());
+        let kept: HashSet<String> =
+            lists.flat_map(|list| list.lines().map(str::to_owned).collect::<Vec<_>>()).collect();
+        for file in entries(&self.folder)? {
+            if file.file_stem().and_then(|name| name.to_str()).is_some_and(|name| !kept.contains(name)) {
+                std::fs::remove_file(&file).with_context(|| format!("cannot remove {}", file.display()))?;
+            }
+        }
+        Ok(())
+    }
+}
