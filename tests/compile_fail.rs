@@ -13,7 +13,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-const ROOT: &str = env!("CARGO_MANIFEST_DIR");
+const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 
 /// An error that a program's comments promise.
 struct Promise {
@@ -92,6 +92,7 @@ fn build(programs: &BTreeMap<String, PathBuf>) -> BTreeMap<String, Vec<Reported>
     let package = Path::new(env!("CARGO_TARGET_TMPDIR")).join("compile_fail");
     let mut manifest = format!(
         "[package]\nname = \"compile-fail\"\nedition = \"2024\"\n\n[workspace]\n\n\
+         [profile.dev]\ndebug = 0\nincremental = false\n\n\
          [dependencies]\nptx-matrix = {{ path = {ROOT:?} }}\n"
     );
     for (name, path) in programs {

@@ -9,7 +9,7 @@ use std::fs;
 use std::path::Path;
 use std::thread;
 
-const ROOT: &str = env!("CARGO_MANIFEST_DIR");
+const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 
 /// A row of the list.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -6,7 +6,7 @@ use std::fs;
 
 /// The conformance kernels, built for a target, and their PTX.
 fn build(arch: Arch) -> (Artifact, String) {
-    let kernels = concat!(env!("CARGO_MANIFEST_DIR"), "/kernels");
+    let kernels = concat!(env!("CARGO_MANIFEST_DIR"), "/../kernels");
     let artifact = Builder::new(kernels).archs([arch]).build().unwrap().remove(0);
     let text = fs::read_to_string(&artifact.ptx).unwrap();
     (artifact, text)

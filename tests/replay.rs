@@ -10,7 +10,7 @@ use std::fs;
 use std::path::PathBuf;
 
 fn recordings() -> Vec<(PathBuf, Recording)> {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/recorded");
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/recorded");
     let files = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     let recordings = files.map(|file| {
         let text = fs::read_to_string(&file).unwrap();

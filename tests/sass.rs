@@ -14,7 +14,7 @@ use std::path::Path;
 
 /// The disassembly of each kernel for sm_90a.
 fn kernels() -> HashMap<String, String> {
-    let folder = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/kernels"));
+    let folder = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../kernels"));
     let artifact = Builder::new(folder).archs([Arch::SM_90A]).build().unwrap().remove(0);
     let toolchain = Toolchain::find(folder, &Toolchain::store(folder).unwrap()).unwrap();
     toolchain.disassemble(&artifact.cubin).unwrap().expect("nvdisasm, which CUDA toolkits have beside ptxas")

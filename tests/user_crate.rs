@@ -3,10 +3,10 @@
 use ptx_matrix_build::{Arch, Artifact, Builder, CompileError};
 
 fn build(arch: Arch, features: &[&str]) -> anyhow::Result<Artifact> {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/user_crate");
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/user_crate");
     // Its target folder is a part of this workspace's, which has the toolchain already.
     let target = std::env::var_os("CARGO_TARGET_DIR")
-        .map_or_else(|| concat!(env!("CARGO_MANIFEST_DIR"), "/target").into(), std::path::PathBuf::from);
+        .map_or_else(|| concat!(env!("CARGO_MANIFEST_DIR"), "/../target").into(), std::path::PathBuf::from);
     let out = target.join("ptx-of-the-user-crate");
     let builder = Builder::new(folder).target_dir(target).out_dir(out).features(features.iter().copied());
     let mut artifacts = builder.archs([arch]).build()?;

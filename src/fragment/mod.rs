@@ -221,14 +221,14 @@ impl<R: Role, S: FragmentShape<R, T::Width>, T: Element> Fragment<R, S, T> {
     }
 
     pub(crate) fn from_matrix(matrix: &[T]) -> Self {
-        Self::from_registers(PerLane::from_array(core::array::from_fn(|lane| {
-            let mut registers: S::Registers = bytemuck::Zeroable::zeroed();
+        let mut of_lanes: [S::Registers; crate::lane::LANES] = bytemuck::Zeroable::zeroed();
+        for (lane, registers) in of_lanes.iter_mut().enumerate() {
             for index in 0..S::LAYOUT.elements() {
                 let (row, col) = S::LAYOUT.position(lane, index);
                 put::<T>(registers.as_mut(), index, matrix[row * Self::COLS + col]);
             }
-            registers
-        })))
+        }
+        Self::from_registers(PerLane::from_array(of_lanes))
     }
 }
 

@@ -45,7 +45,7 @@ use std::path::Path;
 #[track_caller]
 fn line_of(marker: &str) -> (String, u32) {
     let file = Location::caller().file();
-    let source = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(file)).unwrap();
+    let source = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(file)).unwrap();
     let comment = format!("// <- {marker}");
     let lines: Vec<u32> =
         (1..).zip(source.lines()).filter(|(_, line)| line.ends_with(&comment)).map(|(number, _)| number).collect();

@@ -45,11 +45,20 @@ impl Program {
 
     /// Builds it, and says where it is.
     pub fn build(self) -> Result<PathBuf> {
-        let Program { name, package, feature } = self;
+        let Program { package, feature, .. } = self;
+        self.build_in("release", &["--release", "--package", package, "--features", feature])
+    }
+
+    /// The same, of what the tests have compiled already.
+    pub fn build_as_tests_do(self) -> Result<PathBuf> {
+        self.build_in("debug", &["--workspace", "--all-features"])
+    }
+
+    fn build_in(self, folder: &str, arguments: &[&str]) -> Result<PathBuf> {
+        let Program { name, .. } = self;
         let mut build = cargo();
-        build.args(["build", "--quiet", "--release", "--package", package, "--bin", name]);
-        build.args(["--features", feature]);
+        build.args(["build", "--quiet", "--bin", name]).args(arguments);
         ensure!(status(&mut build)?.success(), "the program `{name}` does not compile");
-        Ok(crate::target().join("release").join(name))
+        Ok(crate::target().join(folder).join(name))
     }
 }

@@ -19,7 +19,7 @@ type Step = (&'static str, fn() -> Result<()>);
 /// Takes as long as half of the others together, and leaves a core idle now and then: so it runs beside them.
 const KERNELS: Step = ("kernels for every target", build_kernels);
 
-const STEPS: [Step; 7] = [
+const STEPS: [Step; 6] = [
     ("formatting", || run_cargo(&["fmt", "--all", "--", "--check"], &[])),
     ("lints", || {
         let arguments = ["clippy", "--workspace", "--all-targets", "--all-features", "--quiet", "--", "-Dwarnings"];
@@ -29,19 +29,10 @@ const STEPS: [Step; 7] = [
         let arguments = ["doc", "--workspace", "--no-deps", "--all-features", "--quiet"];
         run_cargo(&arguments, &[("RUSTDOCFLAGS", "-Dwarnings")])
     }),
-    ("tests", || {
-        let arguments = ["test", "--workspace", "--exclude", KERNEL_PACKAGE, "--all-features", "--no-fail-fast"];
-        run_cargo(&arguments, &[])
-    }),
-    // Whole products, in many schedules.
-    ("tests of whole kernels", || {
-        run_cargo(&["test", "--release", "--package", KERNEL_PACKAGE, "--no-fail-fast"], &[])
-    }),
+    ("tests", || run_cargo(&["test", "--workspace", "--all-features", "--no-fail-fast"], &[])),
     ("conformance on the simulator", || simulate(&[])),
     ("a hundred schedules of each kernel", || simulate(&["--rounds", "1", "--schedules", "100"])),
 ];
-
-const KERNEL_PACKAGE: &str = "ptx-matrix-kernels";
 
 /// What only the device's build compiles, clippy does not see: there, rustc's warnings count.
 fn build_kernels() -> Result<()> {
@@ -61,16 +52,14 @@ fn build_kernels() -> Result<()> {
 
 /// The conformance run on the simulator, strict: also a warning fails it.
 fn simulate(options: &[&str]) -> Result<()> {
-    let program = crate::CONFORMANCE.build()?;
+    let program = crate::CONFORMANCE.build_as_tests_do()?;
     let passed = status(Command::new(program).args(["--on", "sim"]).args(options))?;
     ensure!(passed.success(), "the simulator does not compute what the reference does, or finds a misuse");
     Ok(())
 }
 
 fn run_cargo(arguments: &[&str], environment: &[(&str, &str)]) -> Result<()> {
-    // What is built to be run once needs nothing for debuggers, nor a record of how to build it again: half the disk, and less time.
-    let once = [("CARGO_INCREMENTAL", "0"), ("CARGO_PROFILE_DEV_DEBUG", "0")];
-    let done = status(cargo().args(arguments).envs(once).envs(environment.iter().copied()))?;
+    let done = status(cargo().args(arguments).envs(environment.iter().copied()))?;
     ensure!(done.success(), "`cargo {}` failed", arguments.join(" "));
     Ok(())
 }

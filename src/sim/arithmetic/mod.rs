@@ -36,9 +36,19 @@ fn each_element<A: Copy, B: Copy, C: Copy, D>(
     k: usize,
     element: impl Fn(&[A], &[B], C) -> D,
 ) -> Vec<D> {
-    let columns: Vec<Vec<B>> = (0..n).map(|col| b[col..].iter().step_by(n).copied().collect()).collect();
-    let rows = a.chunks(k).zip(c.chunks(n));
-    rows.flat_map(|(a, c)| columns.iter().zip(c).map(|(b, &c)| element(a, b, c)).collect::<Vec<D>>()).collect()
+    let columns = columns(b, n);
+    let mut d = Vec::with_capacity(c.len());
+    for (a, c) in a.chunks(k).zip(c.chunks(n)) {
+        for (b, &c) in columns.iter().zip(c) {
+            d.push(element(a, b, c));
+        }
+    }
+    d
+}
+
+/// The columns of a matrix that has `n`.
+fn columns<T: Copy>(matrix: &[T], n: usize) -> Vec<Vec<T>> {
+    (0..n).map(|col| matrix[col..].iter().step_by(n).copied().collect()).collect()
 }
 
 /// What an H200 returned, of the rarer kinds.

@@ -7,6 +7,7 @@ use crate::sim::arithmetic::{Product, ScaledProduct};
 use crate::sim::record::note_collective;
 use crate::site::Site;
 use crate::{Accumulator, Element, FragmentA, FragmentB};
+use core::ops::Range;
 use std::vec::Vec;
 
 /// `a x b + c`, with the option `O`, by an instruction at this line.
@@ -35,14 +36,22 @@ where
     let (a, b, c) = (a.matrix(), b.matrix(), c.matrix());
     let mut d = Vec::with_capacity(c.len());
     for which in 0..S::COUNT {
-        let beside = b.chunks(S::N * S::COUNT).flat_map(|row| &row[which * S::N..][..S::N]);
-        let b: Vec<B> = beside.copied().collect();
+        let b = columns(&b, S::N * S::COUNT, which * S::N..(which + 1) * S::N);
         let (a, c) = (&a[which * S::M * S::K..][..S::M * S::K], &c[which * S::M * S::N..][..S::M * S::N]);
         d.extend(A::multiply(a, &b, c, S::N, S::K));
     }
     let d = Accumulator::from_matrix(&d);
     remember_result(site, &d);
     d
+}
+
+/// These columns of a matrix that has so many.
+fn columns<T: Copy>(matrix: &[T], all: usize, some: Range<usize>) -> Vec<T> {
+    let mut columns = Vec::with_capacity(matrix.len() / all * some.len());
+    for row in matrix.chunks(all) {
+        columns.extend_from_slice(&row[some.clone()]);
+    }
+    columns
 }
 
 /// `a x b + c` with scaled blocks, by an instruction at this line.

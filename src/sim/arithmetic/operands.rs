@@ -65,9 +65,16 @@ impl MmaResults {
     }
 }
 
-fn columns<N: Registers>(registers: &[N; LANES]) -> impl Iterator<Item = Column> {
-    let words = |lane: usize| bytemuck::cast_slice::<_, u32>(registers[lane].as_ref());
-    (0..words(0).len()).map(move |index| core::array::from_fn(|lane| words(lane)[index]))
+fn columns<N: Registers>(registers: &[N; LANES]) -> Vec<Column> {
+    let mut columns = Vec::new();
+    for (lane, registers) in registers.iter().enumerate() {
+        let words: &[u32] = bytemuck::cast_slice(registers.as_ref());
+        columns.resize(words.len(), [0; LANES]);
+        for (column, &word) in columns.iter_mut().zip(words) {
+            column[lane] = word;
+        }
+    }
+    columns
 }
 
 /// Whether two registers are the same in all lanes. Most are not in the first, and this is asked often.
@@ -88,13 +95,14 @@ pub(in crate::sim) fn check_operand<R: Role, S: FragmentShape<R, T::Width>, T: E
     site: Site,
     fragment: &Fragment<R, S, T>,
 ) {
-    if std::thread::panicking() {
-        return;
+    if !std::thread::panicking() {
+        check_columns(site, Matrix::of::<R, T>(), &columns(fragment.registers().array()));
     }
-    let operand = Matrix::of::<R, T>();
+}
+
+fn check_columns(site: Site, operand: Matrix, columns: &[Column]) {
     with_block(|block| {
         let mut results = block.results.borrow_mut();
-        let columns: Vec<Column> = columns(fragment.registers().array()).collect();
         let is_taken = |result: &&MmaResult| {
             let is_of_it = |column: &Column| result.columns.iter().any(|known| same(known, column));
             columns.iter().any(|column| is_of_it(column) && !result.matrix.may_be(&operand) && is_telling(column))
@@ -112,15 +120,18 @@ pub(in crate::sim) fn remember_result<R: Role, S: FragmentShape<R, T::Width>, T:
     site: Site,
     fragment: &Fragment<R, S, T>,
 ) {
-    let matrix = Matrix::of::<R, T>();
+    let (matrix, columns) = (Matrix::of::<R, T>(), columns(fragment.registers().array()));
+    remember(MmaResult { matrix, columns, location: site.location });
+}
+
+fn remember(result: MmaResult) {
     with_block(|block| {
         let mut results = block.results.borrow_mut();
         let results = results.of(block.running());
         if results.len() == REMEMBERED {
             results.pop_front();
         }
-        let columns = columns(fragment.registers().array()).collect();
-        results.push_back(MmaResult { matrix, columns, location: site.location });
+        results.push_back(result);
     });
 }
 

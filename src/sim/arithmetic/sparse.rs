@@ -50,9 +50,10 @@ pub(crate) fn multiply_sparse<S, A, B, C, O, Order>(
     let kept = codes::<A::Width>(S::M, selector * chunks..(selector + 1) * chunks, metadata);
     check_codes::<A::Width, Order>((site, form), selector * chunks, chunks, &kept);
     let (a, b, c) = (a.matrix(), b.matrix(), acc.matrix());
-    let rows = a.chunks(S::K / 2).zip(kept.chunks(chunks)).zip(c.chunks(S::N));
-    let d: Vec<C> =
-        rows.flat_map(|((a, kept), c)| A::multiply(a, &picked(&b, kept, S::N), c, S::N, S::K / 2)).collect();
+    let mut d = Vec::with_capacity(c.len());
+    for ((a, kept), c) in a.chunks(S::K / 2).zip(kept.chunks(chunks)).zip(c.chunks(S::N)) {
+        d.extend(A::multiply(a, &picked(&b, kept, S::N), c, S::N, S::K / 2));
+    }
     *acc = Accumulator::from_matrix(&d);
     remember_result(site, acc);
 }
@@ -82,9 +83,10 @@ pub(crate) fn multiply_sparse_scaled<S, A, B, K>(
     let (a, b, c) = (a.matrix(), b.matrix(), acc.matrix());
     let (scales_a, scales_b) = (scales_a.matrix(select_a), scales_b.matrix(select_b));
     let rows = a.chunks(S::K / 2).zip(kept.chunks(chunks)).zip(c.chunks(S::N)).zip(scales_a.chunks(K::SCALES));
-    let row =
-        |(((a, kept), c), scales_a)| A::multiply(a, &picked(&b, kept, S::N), c, scales_a, &scales_b, S::N, S::K / 2);
-    let d: Vec<f32> = rows.flat_map(row).collect();
+    let mut d = Vec::with_capacity(c.len());
+    for (((a, kept), c), scales_a) in rows {
+        d.extend(A::multiply(a, &picked(&b, kept, S::N), c, scales_a, &scales_b, S::N, S::K / 2));
+    }
     *acc = Accumulator::from_matrix(&d);
     remember_result(site, acc);
 }

@@ -188,9 +188,16 @@ pub(in crate::sim) fn collective<I: 'static, O: bytemuck::Zeroable + Copy + 'sta
     }
     let Some(lane) = current_lane() else { fail(site, Misuse::RawAtWarpScope { form }) };
     let execute: Execute = Box::new(move |warp, site, operands| {
-        let mut operands = operands.into_iter().map(|of| *of.downcast().expect("the operands of one form"));
-        let operands = PerLane::from_array(core::array::from_fn(|_| operands.next().expect("all lanes")));
-        execute(warp, site, operands).array().iter().map(|&results| Box::new(results) as Registers).collect()
+        let mut of_lanes = Vec::with_capacity(LANES);
+        for operands in operands {
+            of_lanes.push(*operands.downcast::<I>().expect("the operands of one form"));
+        }
+        let of_lanes = of_lanes.try_into().unwrap_or_else(|_| unreachable!("a collective of some lanes"));
+        let mut results: Vec<Registers> = Vec::with_capacity(LANES);
+        for result in execute(warp, site, PerLane::from_array(of_lanes)).array() {
+            results.push(Box::new(*result));
+        }
+        results
     });
     let at = CollectiveAt::new(form, site);
     let arrival = Arrival { lane, at, site, operands: Box::new(operands), execute };

@@ -1,7 +1,5 @@
 //! The kernels that time instructions, on the simulator: they do what they say, cleanly.
 
-#![feature(macro_metavar_expr_concat)]
-
 use ptx_matrix::sim::{Profile, Simulator};
 use ptx_matrix::{CheckedRun, mma_forms, mma_named, mma_ptx};
 use ptx_matrix_kernels::timings::matrices::*;

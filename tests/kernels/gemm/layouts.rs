@@ -56,7 +56,7 @@ fn a_hundred_schedules() {
 }
 
 #[test]
-#[ignore = "takes minutes: cargo test --release -p ptx-matrix-kernels --test gemm -- --ignored"]
+#[ignore = "takes minutes: cargo test -p ptx-matrix-tests --test kernels -- --ignored"]
 fn every_kernel_in_a_hundred_schedules() {
     each_product!(check_kernels, |_| true, Case { size: (20, 30, 260), bias: true, schedules: 100, ..PLAIN });
 }
