@@ -13,7 +13,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
+/// The project's folder, without `..`: paths are compared with those that the compiler names.
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap()
+}
 
 /// An error that a program's comments promise.
 struct Promise {
@@ -31,7 +34,7 @@ struct Reported {
 
 #[test]
 fn every_misuse_is_refused_with_a_readable_message() {
-    let programs: BTreeMap<String, PathBuf> = fs::read_dir(Path::new(ROOT).join("tests/compile_fail"))
+    let programs: BTreeMap<String, PathBuf> = fs::read_dir(root().join("tests/compile_fail"))
         .unwrap()
         .map(|entry| entry.unwrap().path())
         .map(|path| (path.file_stem().unwrap().to_str().unwrap().to_owned(), path))
@@ -93,7 +96,8 @@ fn build(programs: &BTreeMap<String, PathBuf>) -> BTreeMap<String, Vec<Reported>
     let mut manifest = format!(
         "[package]\nname = \"compile-fail\"\nedition = \"2024\"\n\n[workspace]\n\n\
          [profile.dev]\ndebug = 0\nincremental = false\n\n\
-         [dependencies]\nptx-matrix = {{ path = {ROOT:?} }}\n"
+         [dependencies]\nptx-matrix = {{ path = {:?} }}\n",
+        root()
     );
     for (name, path) in programs {
         write!(manifest, "\n[[bin]]\nname = {name:?}\npath = {path:?}\n").unwrap();
@@ -101,7 +105,7 @@ fn build(programs: &BTreeMap<String, PathBuf>) -> BTreeMap<String, Vec<Reported>
     fs::create_dir_all(&package).unwrap();
     fs::write(package.join("Cargo.toml"), manifest).unwrap();
     // The versions that are here already, so that nothing is downloaded.
-    fs::copy(Path::new(ROOT).join("Cargo.lock"), package.join("Cargo.lock")).unwrap();
+    fs::copy(root().join("Cargo.lock"), package.join("Cargo.lock")).unwrap();
 
     let output = Command::new(env!("CARGO"))
         .args(["build", "--bins", "--keep-going", "--quiet", "--message-format=json", "--target-dir"])

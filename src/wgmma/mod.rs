@@ -309,7 +309,6 @@ where
     D: Element,
     M64<N>: WgmmaColumns<D::Width>,
     Self: WgmmaForm<Registers = RegistersOf<N, D>>,
-    Target: Supports<OnlyArch<90>>,
 {
     /// Starts the multiplications that `work` asks for, as one group (`wgmma.fence` before them, `wgmma.commit_group` behind).
     ///
@@ -320,7 +319,9 @@ where
         group: WarpGroup<'_>,
         sums: &mut InFlight<N, D>,
         work: impl FnOnce(&mut Issue<'_, N, A, B, D, O, Target>),
-    ) {
+    ) where
+        Target: Supports<OnlyArch<90>>,
+    {
         let _ = group;
         #[cfg(all(target_arch = "nvptx64", target_feature = "sm_90a"))]
         // SAFETY: warpgroup scope is converged.

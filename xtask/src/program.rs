@@ -51,7 +51,8 @@ impl Program {
 
     /// The same, of what the tests have compiled already.
     pub fn build_as_tests_do(self) -> Result<PathBuf> {
-        self.build_in("debug", &["--workspace", "--all-features"])
+        // With them as targets, it has what they depend on.
+        self.build_in("debug", &["--workspace", "--all-features", "--tests"])
     }
 
     fn build_in(self, folder: &str, arguments: &[&str]) -> Result<PathBuf> {

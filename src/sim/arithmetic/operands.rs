@@ -21,8 +21,30 @@ const REMEMBERED: usize = 128;
 /// Words other than zero, and than each other, from which on 32 are not the same by chance.
 const TELLING: usize = 16;
 
-/// One register of 32 bits, or half of one of 64, in all lanes.
-type Column = [u32; LANES];
+/// One register of 32 bits, or half of one of 64, in all lanes. What is the same has the same sum, which is compared first.
+#[derive(Clone, PartialEq, Eq)]
+struct Column {
+    sum: u64,
+    words: [u32; LANES],
+}
+
+impl Column {
+    fn new(words: [u32; LANES]) -> Self {
+        let mut sum = 0_u64;
+        for word in words {
+            sum = (sum ^ u64::from(word)).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29);
+        }
+        Self { sum, words }
+    }
+
+    /// Whether the words are different enough to be known again.
+    fn is_telling(&self) -> bool {
+        let mut words: Vec<u32> = self.words.iter().copied().filter(|&word| word != 0).collect();
+        words.sort_unstable();
+        words.dedup();
+        words.len() >= TELLING
+    }
+}
 
 /// What registers hold.
 #[derive(Debug, Clone, Copy)]
@@ -66,7 +88,7 @@ impl MmaResults {
 }
 
 fn columns<N: Registers>(registers: &[N; LANES]) -> Vec<Column> {
-    let mut columns = Vec::new();
+    let mut columns: Vec<[u32; LANES]> = Vec::new();
     for (lane, registers) in registers.iter().enumerate() {
         let words: &[u32] = bytemuck::cast_slice(registers.as_ref());
         columns.resize(words.len(), [0; LANES]);
@@ -74,20 +96,7 @@ fn columns<N: Registers>(registers: &[N; LANES]) -> Vec<Column> {
             column[lane] = word;
         }
     }
-    columns
-}
-
-/// Whether two registers are the same in all lanes. Most are not in the first, and this is asked often.
-fn same(one: &Column, other: &Column) -> bool {
-    one[0] == other[0] && one == other
-}
-
-/// Whether the words are different enough to be known again.
-fn is_telling(column: &Column) -> bool {
-    let mut words: Vec<u32> = column.iter().copied().filter(|&word| word != 0).collect();
-    words.sort_unstable();
-    words.dedup();
-    words.len() >= TELLING
+    columns.into_iter().map(Column::new).collect()
 }
 
 /// An `mma` takes the fragment: a finding, if its registers are known to be something else.
@@ -104,8 +113,8 @@ fn check_columns(site: Site, operand: Matrix, columns: &[Column]) {
     with_block(|block| {
         let mut results = block.results.borrow_mut();
         let is_taken = |result: &&MmaResult| {
-            let is_of_it = |column: &Column| result.columns.iter().any(|known| same(known, column));
-            columns.iter().any(|column| is_of_it(column) && !result.matrix.may_be(&operand) && is_telling(column))
+            let is_of_it = |column: &Column| result.columns.contains(column);
+            !result.matrix.may_be(&operand) && columns.iter().any(|column| is_of_it(column) && column.is_telling())
         };
         if let Some(taken) = results.of(block.running()).iter().rev().find(is_taken) {
             let (role, element, result) = (operand.role, operand.element, taken.matrix.element);
@@ -159,9 +168,9 @@ mod tests {
 
     #[test]
     fn few_words_tell_nothing() {
-        assert!(!is_telling(&[0; LANES]));
-        assert!(!is_telling(&[0x3f80_0000; LANES]));
-        assert!(!is_telling(&core::array::from_fn(|lane| lane as u32 % 16)));
-        assert!(is_telling(&core::array::from_fn(|lane| lane as u32 % 17)));
+        assert!(!Column::new([0; LANES]).is_telling());
+        assert!(!Column::new([0x3f80_0000; LANES]).is_telling());
+        assert!(!Column::new(core::array::from_fn(|lane| lane as u32 % 16)).is_telling());
+        assert!(Column::new(core::array::from_fn(|lane| lane as u32 % 17)).is_telling());
     }
 }
