@@ -5,7 +5,7 @@ use anyhow::{Context, Result, bail};
 use clap::{Parser, ValueEnum};
 use ptx_matrix::sim::Simulator;
 use ptx_matrix_host::conformance::record::Recording;
-use ptx_matrix_host::conformance::{Options, Trials, run, select, trials};
+use ptx_matrix_host::conformance::{Options, Trials, run, run_in_parallel, select, trials};
 use ptx_matrix_host::{Gpu, GpuDevice, GpuError, ptx_folder};
 use serde::Serialize;
 use std::fs;
@@ -128,7 +128,7 @@ fn conformance(arguments: &Arguments) -> Result<bool> {
         return Ok(true);
     }
     let summary = match gpu {
-        None => run(&Simulator::new(arguments.seed).schedules(arguments.schedules).strict(), &options)?,
+        None => run_in_parallel(&Simulator::new(arguments.seed).schedules(arguments.schedules).strict(), &options)?,
         Some(gpu) => {
             let (target, text) = ptx_folder::best(&gpu, arguments.ptx.as_deref(), "ptx-matrix-kernels")?;
             let info = gpu.info().clone();

@@ -12,7 +12,7 @@ mod run;
 mod trials;
 
 pub use checks::{Check, all};
-pub use run::{Options, Outcome, Status, Summary, UnknownFilter, run, select};
+pub use run::{Options, Outcome, Status, Summary, UnknownFilter, run, run_in_parallel, select};
 pub use trials::{Trials, trials};
 
 /// The buffers of a kernel, in the order of its parameters, as bytes.

@@ -133,22 +133,46 @@ pub fn select<D: Device + 'static>(options: &Options) -> Result<Vec<Check<D>>, U
 /// Rounds whose references are computed in parallel.
 const BATCH: usize = 64;
 
-/// Runs the checks that the options select.
+/// Runs the checks that the options select, one after the other.
 pub fn run<D: Device + 'static>(device: &D, options: &Options) -> Result<Summary, UnknownFilter> {
     let checks = select::<D>(options)?;
-    let style = ProgressStyle::with_template("{bar:32} {pos}/{len} {wide_msg}").expect("a valid template");
-    let progress = ProgressBar::new(checks.len() as u64).with_style(style);
-    let mut summary = Summary::default();
-    for check in &checks {
-        progress.set_message(check.name.clone());
-        summary.outcomes.push(run_check(device, check, options, &mut summary.records));
-        progress.inc(1);
-    }
+    let progress = progress(checks.len());
+    let ended = checks.iter().map(|check| run_check(device, check, options, &progress));
+    let (outcomes, records): (_, Vec<_>) = ended.unzip();
     progress.finish_and_clear();
-    Ok(summary)
+    Ok(Summary { outcomes, records: records.concat() })
 }
 
+/// The same beside each other, on a device that several can use at once, as the simulator is.
+pub fn run_in_parallel<D: Device + Sync + 'static>(device: &D, options: &Options) -> Result<Summary, UnknownFilter> {
+    let checks = select::<D>(options)?;
+    let progress = progress(checks.len());
+    let ended = checks.par_iter().map(|check| run_check(device, check, options, &progress));
+    let (outcomes, records): (_, Vec<_>) = ended.unzip();
+    progress.finish_and_clear();
+    Ok(Summary { outcomes, records: records.concat() })
+}
+
+fn progress(checks: usize) -> ProgressBar {
+    let style = ProgressStyle::with_template("{bar:32} {pos}/{len} {wide_msg}").expect("a valid template");
+    ProgressBar::new(checks as u64).with_style(style)
+}
+
+/// How the check ended, and what is kept of it.
 fn run_check<D: Device + 'static>(
+    device: &D,
+    check: &Check<D>,
+    options: &Options,
+    progress: &ProgressBar,
+) -> (Outcome, Vec<Record>) {
+    progress.set_message(check.name.clone());
+    let mut records = Vec::new();
+    let outcome = run_rounds(device, check, options, &mut records);
+    progress.inc(1);
+    (outcome, records)
+}
+
+fn run_rounds<D: Device + 'static>(
     device: &D,
     check: &Check<D>,
     options: &Options,
