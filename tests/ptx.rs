@@ -53,7 +53,7 @@ fn the_product_of_64_is_nothing_but_loads_and_products() {
     let (artifact, text) = built(Arch::SM_90A);
     for kernel in ["product_64_unswizzled", "product_64_swizzle_32", "product_64_swizzle_64", "product_64_swizzle_128"]
     {
-        let all = instructions(&text, kernel);
+        let all = instructions(text, kernel);
         let main_loop = main_loop(&all);
         let count = |name: &str| main_loop.iter().filter(|line| line.starts_with(name)).count();
         // Four steps of k; in each a warp loads two A and four B, and multiplies each with each.
@@ -77,7 +77,7 @@ fn the_product_of_64_is_nothing_but_loads_and_products() {
 fn a_product_of_any_size_keeps_its_sums_in_registers() {
     let (artifact, text) = built(Arch::SM_90A);
     for kernel in ["gemm_bf16_nn", "gemm_bf16_nt", "gemm_bf16_tn", "gemm_bf16_tt", "gemm_f16_nn", "gemm_f16_nt"] {
-        let all = instructions(&text, kernel);
+        let all = instructions(text, kernel);
         let count = |name: &str| all.iter().filter(|line| line.starts_with(name)).count();
         // A step has four slices of 4 x 8 products, each slice four loads of A and four of pairs of B; the first slice's loads
         // are there once more, before the loop.
@@ -128,7 +128,7 @@ fn each_form_becomes_its_instruction_once_for_each_selector() {
         let (_, text) = built(arch);
         for form in forms::all().filter(|form| form.needs.are_met_by(arch.name())) {
             let kernel = form.name();
-            let all = instructions(&text, &kernel);
+            let all = instructions(text, &kernel);
             let matrix: Vec<_> = all.iter().filter(|line| line.contains(".sync.aligned.m")).collect();
             assert_eq!(matrix.len(), form.selectors.max(1), "{kernel}: {matrix:#?}");
             for (selector, line) in matrix.iter().enumerate() {
@@ -142,7 +142,7 @@ fn each_form_becomes_its_instruction_once_for_each_selector() {
 #[test]
 fn barriers_and_bulk_copies_become_their_instructions() {
     let (artifact, text) = built(Arch::SM_90A);
-    let script = instructions(&text, "barrier_script");
+    let script = instructions(text, "barrier_script");
     for form in [
         "mbarrier.init.shared::cta.b64 [",
         "mbarrier.arrive.expect_tx.shared::cta.b64 ",
@@ -156,7 +156,7 @@ fn barriers_and_bulk_copies_become_their_instructions() {
     for form in ["mbarrier.arrive.shared::cta.b64 ", "mbarrier.arrive_drop.shared::cta.b64 "] {
         assert_eq!(script.iter().filter(|line| line.starts_with(form)).count(), 2, "{form}");
     }
-    let stages = instructions(&text, "bulk_stages");
+    let stages = instructions(text, "bulk_stages");
     for form in [
         "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [",
         "cp.async.bulk.global.shared::cta.bulk_group [",
@@ -201,7 +201,7 @@ fn reductions_by_bulk_copies_become_their_instructions() {
         let Some(usage) = artifact.manifest.kernel(&kernel) else { continue };
         let rounded = if *operation == "add" && kind.ends_with("f16") { ".noftz" } else { "" };
         let form = format!("cp.reduce.async.bulk.global.shared::cta.bulk_group.{operation}{rounded}.{kind} [");
-        assert_eq!(instructions(&text, &kernel).iter().filter(|line| line.starts_with(&form)).count(), 1, "{form}");
+        assert_eq!(instructions(text, &kernel).iter().filter(|line| line.starts_with(&form)).count(), 1, "{form}");
         assert_eq!((usage.stack, usage.spill_loads, usage.spill_stores), (0, 0, 0), "{kernel}");
         found += 1;
     }
@@ -218,7 +218,7 @@ fn copies_of_boxes_become_their_instructions_and_take_their_maps_by_value() {
             let parameter = format!(".param .align 64 .b8 {kernel}_param_{map}[128]");
             assert!(head.contains(&parameter), "{head}");
         }
-        let instructions = instructions(&text, kernel);
+        let instructions = instructions(text, kernel);
         for form in forms {
             assert_eq!(instructions.iter().filter(|line| line.starts_with(form)).count(), 1, "{kernel}: {form}");
         }
@@ -244,7 +244,7 @@ fn copies_of_boxes_become_their_instructions_and_take_their_maps_by_value() {
         ];
         check(kernel, &[0, 1], &forms);
         assert_eq!(
-            instructions(&text, kernel).iter().filter(|line| line.starts_with("prefetch.tensormap [")).count(),
+            instructions(text, kernel).iter().filter(|line| line.starts_with("prefetch.tensormap [")).count(),
             2
         );
     }
