@@ -135,27 +135,29 @@ const BATCH: usize = 64;
 
 /// Runs the checks that the options select, one after the other.
 pub fn run<D: Device + 'static>(device: &D, options: &Options) -> Result<Summary, UnknownFilter> {
-    let checks = select::<D>(options)?;
-    let progress = progress(checks.len());
-    let ended = checks.iter().map(|check| run_check(device, check, options, &progress));
-    let (outcomes, records): (_, Vec<_>) = ended.unzip();
-    progress.finish_and_clear();
-    Ok(Summary { outcomes, records: records.concat() })
+    run_all(options, |checks, progress| checks.iter().map(|check| run_check(device, check, options, progress)).unzip())
 }
 
 /// The same beside each other, on a device that several can use at once, as the simulator is.
 pub fn run_in_parallel<D: Device + Sync + 'static>(device: &D, options: &Options) -> Result<Summary, UnknownFilter> {
-    let checks = select::<D>(options)?;
-    let progress = progress(checks.len());
-    let ended = checks.par_iter().map(|check| run_check(device, check, options, &progress));
-    let (outcomes, records): (_, Vec<_>) = ended.unzip();
-    progress.finish_and_clear();
-    Ok(Summary { outcomes, records: records.concat() })
+    run_all(options, |checks, progress| {
+        checks.par_iter().map(|check| run_check(device, check, options, progress)).unzip()
+    })
 }
 
-fn progress(checks: usize) -> ProgressBar {
+/// How each check ended, in their order, and what is kept of it.
+type Ended = (Vec<Outcome>, Vec<Vec<Record>>);
+
+fn run_all<D: Device + 'static>(
+    options: &Options,
+    run: impl FnOnce(&[Check<D>], &ProgressBar) -> Ended,
+) -> Result<Summary, UnknownFilter> {
+    let checks = select::<D>(options)?;
     let style = ProgressStyle::with_template("{bar:32} {pos}/{len} {wide_msg}").expect("a valid template");
-    ProgressBar::new(checks as u64).with_style(style)
+    let progress = ProgressBar::new(checks.len() as u64).with_style(style);
+    let (outcomes, records) = run(&checks, &progress);
+    progress.finish_and_clear();
+    Ok(Summary { outcomes, records: records.concat() })
 }
 
 /// How the check ended, and what is kept of it.
