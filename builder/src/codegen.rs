@@ -12,6 +12,7 @@ use crate::kernel_crate::Bitcode;
 use crate::optimiser::Optimiser;
 use crate::process;
 use crate::toolchain::Toolchain;
+use crate::traps::merge_traps;
 
 /// One target's way from bitcode to PTX. Intermediate files stay in `scratch`, to be looked at.
 pub struct Codegen<'a> {
@@ -49,14 +50,14 @@ impl Codegen<'_> {
         let all = self.scratch.join("optimised.bc");
         process::stdout(self.toolchain.llvm_link().command().args(&optimised).arg("-o").arg(&all))?;
         self.optimiser.keep_for(&self.scratch, &optimised)?;
-        process::stdout(self.llc().arg(&all).args(["-o", "-"]))
+        process::stdout(self.llc().arg(&all).args(["-o", "-"])).map(|ptx| merge_traps(&ptx))
     }
 
-    /// What opt and llc are told: besides the IR and their versions, all that the PTX depends on.
+    /// What opt and llc are told, and what is done to the PTX: besides the IR and their versions, all that it depends on.
     pub fn arguments(&self) -> Vec<String> {
         let llc = self.llc();
         let arguments = llc.get_args().map(|word| word.to_string_lossy().into_owned());
-        self.optimiser.arguments().into_iter().chain(arguments).collect()
+        self.optimiser.arguments().into_iter().chain(arguments).chain(["merge_traps".into()]).collect()
     }
 
     fn llc(&self) -> Command {

@@ -51,6 +51,7 @@ mod stamp;
 mod sysroot;
 mod target;
 mod toolchain;
+mod traps;
 mod version;
 
 pub use arch::{Arch, NoPtxVersion, PtxVersion, UnsupportedArch};

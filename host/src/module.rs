@@ -1,9 +1,9 @@
 //! PTX that is loaded on a GPU.
 
+use std::collections::HashMap;
 use std::ffi::CString;
-use std::marker::PhantomData;
 use std::ptr;
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use cust::sys::{
     CUfunction, CUfunction_attribute, CUmodule, cuCtxSynchronize, cuFuncGetAttribute, cuFuncSetAttribute,
@@ -23,8 +23,10 @@ pub struct Module {
     raw: CUmodule,
     ptx: Ptx,
     log: String,
+    /// Which of the entries each name is.
+    numbers: HashMap<String, usize>,
     /// What the driver said of each entry, once it was asked: a launch should not have to ask again.
-    found: Vec<OnceLock<(CUfunction, KernelResources)>>,
+    found: Vec<OnceLock<Found>>,
     context: SharedContext,
 }
 
@@ -45,8 +47,10 @@ impl Module {
         let (loaded, log) = jit::load(&text);
         match loaded {
             Ok(raw) => {
+                let numbers =
+                    ptx.entries.iter().enumerate().map(|(index, entry)| (entry.name.clone(), index)).collect();
                 let found = ptx.entries.iter().map(|_| OnceLock::new()).collect();
-                Ok(Self { raw, ptx, log, found, context: context.clone() })
+                Ok(Self { raw, ptx, log, numbers, found, context: context.clone() })
             }
             Err(source) => Err(GpuError::Load { device: device.to_string(), driver: device.driver, log, source }),
         }
@@ -65,7 +69,7 @@ impl Module {
     /// What the driver's compiler made of a kernel.
     pub fn resources(&self, kernel: &str) -> Result<KernelResources, GpuError> {
         self.context.enter()?;
-        Ok(self.kernel(kernel)?.resources)
+        Ok(*self.kernel(kernel)?.resources())
     }
 
     /// The number of the device that it is loaded on.
@@ -78,28 +82,27 @@ impl Module {
         let index = self.index(name)?;
         let entry = &self.ptx.entries[index];
         let found = match self.found[index].get() {
-            Some(found) => *found,
+            Some(found) => found,
             None => {
                 let found = self.find(name)?;
-                *self.found[index].get_or_init(|| found)
+                self.found[index].get_or_init(|| found)
             }
         };
-        Ok(Kernel { entry, function: found.0, resources: found.1, module: PhantomData })
+        Ok(Kernel { entry, found })
     }
 
-    fn find(&self, name: &str) -> Result<(CUfunction, KernelResources), GpuError> {
+    fn find(&self, name: &str) -> Result<Found, GpuError> {
         let symbol = CString::new(name).map_err(|_| PtxError::Nul)?;
         let mut function: CUfunction = ptr::null_mut();
         // SAFETY: the module is loaded, the name ends with a nul, and the function sets the handle it is given.
         unsafe { cuModuleGetFunction(&raw mut function, self.raw, symbol.as_ptr()) }.during("finding the kernel")?;
-        Ok((function, resources(function)?))
+        Ok(Found { function, resources: resources(function)?, dynamic_shared: Mutex::new(0) })
     }
 
     fn index(&self, name: &str) -> Result<usize, LaunchError> {
-        let entries = &self.ptx.entries;
-        entries.iter().position(|entry| entry.name == name).ok_or_else(|| LaunchError::NoSuchKernel {
+        self.numbers.get(name).copied().ok_or_else(|| LaunchError::NoSuchKernel {
             kernel: name.to_owned(),
-            at_hand: entries.iter().map(|entry| entry.name.clone()).collect(),
+            at_hand: self.ptx.entries.iter().map(|entry| entry.name.clone()).collect(),
         })
     }
 }
@@ -114,22 +117,45 @@ impl Drop for Module {
     }
 }
 
+/// What the driver said of a kernel, and was told of it.
+#[derive(Debug)]
+pub(crate) struct Found {
+    function: CUfunction,
+    resources: KernelResources,
+    /// The dynamic shared memory that launches may ask for, as the driver was told.
+    dynamic_shared: Mutex<u32>,
+}
+
 /// A kernel of a loaded module.
 #[derive(Debug)]
 pub(crate) struct Kernel<'a> {
     pub(crate) entry: &'a Entry,
-    pub(crate) function: CUfunction,
-    pub(crate) resources: KernelResources,
-    module: PhantomData<&'a Module>,
+    found: &'a Found,
 }
 
 impl Kernel<'_> {
+    /// The driver's handle.
+    pub(crate) fn function(&self) -> CUfunction {
+        self.found.function
+    }
+
+    /// What the driver's compiler made of it.
+    pub(crate) fn resources(&self) -> &KernelResources {
+        &self.found.resources
+    }
+
     /// Lets a launch ask for this much dynamic shared memory.
     pub(crate) fn allow_dynamic_shared(&self, bytes: u32) -> Result<(), DriverError> {
-        let attribute = CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
-        let bytes = bytes.try_into().unwrap_or(i32::MAX);
-        // SAFETY: the function belongs to a module that is loaded.
-        unsafe { cuFuncSetAttribute(self.function, attribute, bytes) }.during("allowing dynamic shared memory")
+        let Found { function, dynamic_shared, .. } = self.found;
+        let mut allowed = dynamic_shared.lock().unwrap_or_else(PoisonError::into_inner);
+        if *allowed < bytes {
+            let attribute = CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+            let signed = bytes.try_into().unwrap_or(i32::MAX);
+            // SAFETY: the function belongs to a module that is loaded.
+            unsafe { cuFuncSetAttribute(*function, attribute, signed) }.during("allowing dynamic shared memory")?;
+            *allowed = bytes;
+        }
+        Ok(())
     }
 }
 

@@ -148,6 +148,56 @@ where
         GroupAccumulator { registers }
     }
 
+    /// The same with each element of the columns `first` on replaced by `value(element, other)`, of a matrix of as many columns or fewer.
+    /// `first` is a multiple of 8, and the columns are in the matrix.
+    ///
+    /// ```
+    /// use ptx_matrix::*;
+    ///
+    /// #[kernel(threads = 128, target = "sm_80")]
+    /// fn add(block: &Block, d: GlobalMut<f32>) {
+    ///     let group = block.warp_group();
+    ///     let rows = GroupAccumulator::<24, f32>::from_fn(group, |row, _| row as f32);
+    ///     let cols = GroupAccumulator::<8, f32>::from_fn(group, |_, col| 100.0 * col as f32);
+    ///     let sums = rows.zip(group, 16, &cols, |row, col| row + col);
+    ///     sums.for_each(group, |row, col, sum| d.set(row * 24 + col, sum));
+    /// }
+    ///
+    /// let mut d = [0.0; 64 * 24];
+    /// add::simulate(1, &mut d).check();
+    /// assert_eq!((d[33 * 24 + 15], d[33 * 24 + 21]), (33.0, 533.0));
+    /// ```
+    ///
+    /// # Panics
+    /// If the columns are not in the matrix, or `first` is no multiple of 8.
+    #[inline(always)]
+    #[track_caller]
+    pub fn zip<const COLS: usize>(
+        &self,
+        group: WarpGroup<'_>,
+        first: usize,
+        other: &GroupAccumulator<COLS, T>,
+        value: impl Fn(T, T) -> T + LaneCapture,
+    ) -> Self
+    where
+        M64<COLS>: WgmmaColumns<T::Width>,
+    {
+        const { assert!(COLS <= N, "columns of the matrix are replaced") };
+        assert!(first.is_multiple_of(8) && first <= N - COLS, "columns of the matrix from a multiple of 8 on");
+        let mut registers = self.registers;
+        let others = &other.registers;
+        group.warp().update(&mut registers, |lane, registers| {
+            let others = lane.get(others);
+            for index in 0..COLS / 2 {
+                let registers = cast_mut::<T>(registers.as_mut());
+                let at = first / 2 + index;
+                let (element, other) = (take::<T>(registers, at), take::<T>(cast::<T>(others.as_ref()), index));
+                put::<T>(registers, at, value(element, other));
+            }
+        });
+        GroupAccumulator { registers }
+    }
+
     /// Stores columns `first` on to a tile, as many as it has: each warp its 16 rows. Elements of 16 bits go by `stmatrix.x4`, of 16 columns
     /// each; others by ordinary stores. `first` is a multiple of 16, and the columns are in the matrix. Needs sm_90.
     ///

@@ -227,6 +227,16 @@ impl<const N: usize, T: Element> GroupAccumulator<N, T>
 where
     M64<N>: WgmmaColumns<T::Width>,
 {
+    /// The same, computed by here: none of what makes it is put off behind multiplications that come next, where it would take registers
+    /// beside theirs. It is no instruction.
+    #[inline(always)]
+    pub fn settled(self, _: WarpGroup<'_>) -> Self
+    where
+        Self: BuiltFor<OnlyArch<90>>,
+    {
+        GroupAccumulator { registers: settled(Site::here(), self.registers) }
+    }
+
     /// Gives the sums to multiplications.
     #[inline(always)]
     pub fn begin(self, _: WarpGroup<'_>) -> InFlight<N, T>

@@ -38,7 +38,8 @@ struct Arguments {
     /// How A and B lie in memory, a letter each (likewise): n is row-major, t column-major. D is row-major.
     #[arg(long = "layout", value_enum, default_value = "nn")]
     layouts: Vec<Layout>,
-    /// Only the contestants beside cuBLAS whose name and configuration contain this (likewise). Without it: the naive kernel, and
+    /// Only the contestant beside cuBLAS whose configuration, or name, is this; else those whose name and configuration contain it
+    /// (likewise). Without it: the naive kernel, and
     /// the product by the kernel that the rule chooses.
     #[arg(long = "config", value_name = "NAME")]
     configs: Vec<String>,
@@ -107,11 +108,23 @@ impl Arguments {
         problems
     }
 
-    fn selects(&self, contestant: &dyn Contestant) -> bool {
-        let who = format!("{} {}", contestant.name(), contestant.config());
+    fn selects(&self, contestant: &dyn Contestant, all: &[Box<dyn Contestant + '_>]) -> bool {
+        let who = full_name(contestant);
+        let is_called = |contestant: &dyn Contestant, name: &str| {
+            [contestant.config(), contestant.name(), full_name(contestant).as_str()].contains(&name)
+        };
+        let is_meant = |name: &String| {
+            let is_one = all.iter().any(|one| is_called(&**one, name));
+            if is_one { is_called(contestant, name) } else { who.contains(name.as_str()) }
+        };
         let unnamed = self.configs.is_empty() && (contestant.by_default() || self.tune.is_some());
-        unnamed || self.configs.iter().any(|part| who.contains(part.as_str()))
+        unnamed || self.configs.iter().any(is_meant)
     }
+}
+
+/// A contestant's name and configuration.
+fn full_name(contestant: &dyn Contestant) -> String {
+    format!("{} {}", contestant.name(), contestant.config()).trim_end().to_owned()
 }
 
 /// Whether every product was right.
@@ -125,8 +138,9 @@ fn bench(arguments: &Arguments) -> Result<bool> {
     let (target, text) = ptx_folder::best(&gpu, arguments.ptx.as_deref(), "ptx-matrix-kernels")?;
     let device = GpuDevice::new(gpu, &text)?;
     let own = own(&device);
-    let chosen: Vec<&dyn Contestant> = own.iter().map(|one| &**one).filter(|one| arguments.selects(*one)).collect();
-    let names = own.iter().map(|one| format!("{} {}", one.name(), one.config()).trim().to_owned());
+    let chosen: Vec<&dyn Contestant> =
+        own.iter().map(|one| &**one).filter(|one| arguments.selects(*one, &own)).collect();
+    let names = own.iter().map(|one| full_name(&**one));
     ensure!(!chosen.is_empty(), "no contestant is called so; there are: {}", names.collect::<Vec<_>>().join(", "));
     let contestants: Vec<&dyn Contestant> = [&cublas as &dyn Contestant].into_iter().chain(chosen).collect();
 

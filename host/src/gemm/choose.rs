@@ -17,8 +17,10 @@ use thiserror::Error;
 
 use ptx_matrix_kernels::gemm::Kernel;
 
-/// Bytes that a multiprocessor gets from the L2 cache in a cycle.
+/// Bytes that a multiprocessor gets from the L2 cache in a cycle, by copies of its threads.
 const CACHE_BYTES: f64 = 36.0;
+/// The same by copies of tensors.
+const CACHE_BYTES_BY_TENSOR_MAPS: f64 = 60.0;
 /// Bytes of memory for each multiprocessor in a cycle.
 const MEMORY_BYTES: f64 = 18.0;
 /// Bytes of sums that a multiprocessor writes, or reads, in a cycle.
@@ -101,7 +103,8 @@ impl Task {
         let blocks = (self.m.div_ceil(tile_m) * self.n.div_ceil(tile_n) * self.batches * parts) as f64;
         let [input, output, sum] = self.bytes;
         let products = (tile_m * tile_n) as f64 * k / (self.products * kernel.rate);
-        let tiles = ((tile_m + tile_n) * input) as f64 * k / CACHE_BYTES;
+        let cache = if kernel.by_tensor_maps { CACHE_BYTES_BY_TENSOR_MAPS } else { CACHE_BYTES };
+        let tiles = ((tile_m + tile_n) * input) as f64 * k / cache;
         let rounds = (blocks / sms).ceil();
         let bytes = self.batches * ((self.m * self.k + self.k * self.n) * input + self.m * self.n * output);
         let memory = bytes as f64 / (MEMORY_BYTES * sms);
@@ -148,13 +151,19 @@ mod tests {
     }
 
     #[test]
+    fn tiles_are_as_large_as_still_fill_the_device() {
+        assert_eq!(chosen(1024, 1024, 1024, usize::MAX), "hopper_bf16_nn_128x128");
+        assert_eq!(chosen(512, 512, 512, usize::MAX), "hopper_bf16_nn_64x64");
+    }
+
+    #[test]
     fn few_rows_take_low_tiles_and_parts_of_k_where_there_is_room_for_their_sums() {
         let parts_of_low_tiles = chosen(16, 1024, 8192, usize::MAX);
         assert!(parts_of_low_tiles.starts_with("gemm_bf16_nn_16x64/"), "{parts_of_low_tiles}");
         assert_eq!(chosen(16, 1024, 8192, 0), "gemm_bf16_nn_16x64");
         assert_eq!(chosen(16, 8192, 8192, usize::MAX), "gemm_bf16_nn_16x64");
         // Where tiles of that height fill the device, they are not cut: the second launch would cost more.
-        assert_eq!(chosen(64, 8192, 8192, usize::MAX), "gemm_bf16_nn_64x64x128");
+        assert_eq!(chosen(64, 8192, 8192, usize::MAX), "hopper_bf16_nn_64x64");
     }
 
     #[test]

@@ -42,8 +42,8 @@ pub(crate) unsafe fn enqueue(stream: &Stream, module: &Module, request: &LaunchR
     assert!(here == there, "a module on device {there} cannot run in a stream of device {here}: load it there");
     stream.context().enter()?;
     let kernel = module.kernel(request.kernel)?;
-    check(request, kernel.entry, &kernel.resources, &stream.context().info().limits)?;
-    if kernel.resources.static_shared_bytes + request.dynamic_shared_bytes > SHARED_BYTES_UNASKED {
+    check(request, kernel.entry, kernel.resources(), &stream.context().info().limits)?;
+    if kernel.resources().static_shared_bytes + request.dynamic_shared_bytes > SHARED_BYTES_UNASKED {
         kernel.allow_dynamic_shared(request.dynamic_shared_bytes)?;
     }
     // SAFETY: the number and the sizes of the parameters are checked, for their meaning the caller answers.
@@ -63,7 +63,7 @@ unsafe fn launch(stream: &Stream, kernel: &Kernel<'_>, request: &LaunchRequest<'
     // number of bytes behind it, which the driver reads before it returns.
     unsafe {
         cuLaunchKernel(
-            kernel.function,
+            kernel.function(),
             x,
             y,
             z,

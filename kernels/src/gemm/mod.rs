@@ -201,7 +201,7 @@ macro_rules! source {
 }
 
 products! {
-    bf16 into bf16, 1024.0 a cycle, parts added by add_parts_bf16, on Hopper [hopper_bf16_nn hopper_bf16_nt hopper_bf16_tn hopper_bf16_tt] {
+    bf16 into bf16, 1024.0 a cycle, parts added by add_parts_bf16, on Hopper [hopper_bf16_nn hopper_bf16_nt hopper_bf16_tn hopper_bf16_tt hopper_bf16_nn_128x128 hopper_bf16_nn_64x64 hopper_bf16_nt_128x128 hopper_bf16_nt_64x64] {
         gemm_bf16_nn Half<bf16>, RowMajor x RowMajor, 128 x 256 x 64, 4 stages, warps of 64 x 64, 256 threads, 1 a multiprocessor, by chunks, "sm_90", 0.9;
         gemm_bf16_nt Half<bf16>, RowMajor x ColMajor, 128 x 256 x 64, 4 stages, warps of 64 x 64, 256 threads, 1 a multiprocessor, by chunks, "sm_90", 0.9;
         gemm_bf16_tn Half<bf16>, ColMajor x RowMajor, 128 x 256 x 64, 4 stages, warps of 64 x 64, 256 threads, 1 a multiprocessor, by chunks, "sm_90", 0.9;
@@ -221,7 +221,7 @@ products! {
         gemm_bf16_tt_64x64 Half<bf16>, ColMajor x ColMajor, 64 x 64 x 64, 3 stages, warps of 32 x 32, 128 threads, 4 a multiprocessor, by chunks, "sm_80", 0.5;
         gemm_bf16_any Half<bf16>, RowMajor x ColMajor, 128 x 128 x 32, 4 stages, warps of 64 x 32, 256 threads, 1 a multiprocessor, by halves, "sm_80", 0.15;
     }
-    f16 into f16, 1024.0 a cycle, parts added by add_parts_f16, on Hopper [hopper_f16_nn hopper_f16_nt] {
+    f16 into f16, 1024.0 a cycle, parts added by add_parts_f16, on Hopper [hopper_f16_nn hopper_f16_nt hopper_f16_tn hopper_f16_tt hopper_f16_nn_128x128 hopper_f16_nn_64x64 hopper_f16_nt_128x128 hopper_f16_nt_64x64] {
         gemm_f16_nn Half<f16>, RowMajor x RowMajor, 128 x 256 x 64, 4 stages, warps of 64 x 64, 256 threads, 1 a multiprocessor, by chunks, "sm_90", 0.9;
         gemm_f16_nt Half<f16>, RowMajor x ColMajor, 128 x 256 x 64, 4 stages, warps of 64 x 64, 256 threads, 1 a multiprocessor, by chunks, "sm_90", 0.9;
         gemm_f16_nn_16x64 Half<f16>, RowMajor x RowMajor, 16 x 64 x 64, 8 stages, warps of 16 x 16, 128 threads, 2 a multiprocessor, by chunks, "sm_80", 0.25;
@@ -246,7 +246,7 @@ products! {
         gemm_f16_tt_on_sm_75 HalfOnTuring, ColMajor x ColMajor, 64 x 64 x 32, 2 stages, warps of 32 x 32, 128 threads, 3 a multiprocessor, by registers, "sm_75", 0.2;
         gemm_f16_any Half<f16>, RowMajor x ColMajor, 128 x 128 x 32, 4 stages, warps of 64 x 32, 256 threads, 1 a multiprocessor, by halves, "sm_80", 0.15;
     }
-    bf16 into f32, 1024.0 a cycle, parts added by add_parts_f32, on Hopper [] {
+    bf16 into f32, 1024.0 a cycle, parts added by add_parts_f32, on Hopper [hopper_bf16_f32_nn hopper_bf16_f32_nt] {
         gemm_bf16_f32_nn Half<bf16, f32>, RowMajor x RowMajor, 128 x 256 x 64, 4 stages, warps of 64 x 64, 256 threads, 1 a multiprocessor, by chunks, "sm_90", 0.9;
         gemm_bf16_f32_nt Half<bf16, f32>, RowMajor x ColMajor, 128 x 256 x 64, 4 stages, warps of 64 x 64, 256 threads, 1 a multiprocessor, by chunks, "sm_90", 0.9;
         gemm_bf16_f32_nn_64x64 Half<bf16, f32>, RowMajor x RowMajor, 64 x 64 x 64, 3 stages, warps of 32 x 32, 128 threads, 4 a multiprocessor, by chunks, "sm_80", 0.5;
@@ -255,7 +255,7 @@ products! {
         gemm_bf16_f32_tt_64x64 Half<bf16, f32>, ColMajor x ColMajor, 64 x 64 x 64, 3 stages, warps of 32 x 32, 128 threads, 4 a multiprocessor, by chunks, "sm_80", 0.5;
         gemm_bf16_f32_any Half<bf16, f32>, RowMajor x ColMajor, 128 x 128 x 32, 4 stages, warps of 64 x 32, 256 threads, 1 a multiprocessor, by halves, "sm_80", 0.15;
     }
-    f16 into f32, 1024.0 a cycle, parts added by add_parts_f32, on Hopper [] {
+    f16 into f32, 1024.0 a cycle, parts added by add_parts_f32, on Hopper [hopper_f16_f32_nn hopper_f16_f32_nt] {
         gemm_f16_f32_nn Half<f16, f32>, RowMajor x RowMajor, 128 x 256 x 64, 4 stages, warps of 64 x 64, 256 threads, 1 a multiprocessor, by chunks, "sm_90", 0.9;
         gemm_f16_f32_nt Half<f16, f32>, RowMajor x ColMajor, 128 x 256 x 64, 4 stages, warps of 64 x 64, 256 threads, 1 a multiprocessor, by chunks, "sm_90", 0.9;
         gemm_f16_f32_nn_64x64 Half<f16, f32>, RowMajor x RowMajor, 64 x 64 x 64, 3 stages, warps of 32 x 32, 128 threads, 4 a multiprocessor, by chunks, "sm_80", 0.5;
@@ -264,7 +264,7 @@ products! {
         gemm_f16_f32_tt_64x64 Half<f16, f32>, ColMajor x ColMajor, 64 x 64 x 64, 3 stages, warps of 32 x 32, 128 threads, 4 a multiprocessor, by chunks, "sm_80", 0.5;
         gemm_f16_f32_any Half<f16, f32>, RowMajor x ColMajor, 128 x 128 x 32, 4 stages, warps of 64 x 32, 256 threads, 1 a multiprocessor, by halves, "sm_80", 0.15;
     }
-    f32 into f32, 512.0 a cycle, parts added by add_parts_f32, on Hopper [] {
+    f32 into f32, 512.0 a cycle, parts added by add_parts_f32, on Hopper [hopper_tf32_nt hopper_tf32_nt_128x128] {
         gemm_tf32_nt Tf32, RowMajor x ColMajor, 128 x 256 x 32, 4 stages, warps of 64 x 64, 256 threads, 1 a multiprocessor, by chunks, "sm_90", 0.9;
         gemm_tf32_nn Tf32, RowMajor x RowMajor, 128 x 128 x 32, 4 stages, warps of 64 x 32, 256 threads, 1 a multiprocessor, by chunks, "sm_90", 0.7;
         gemm_tf32_nn_64x64 Tf32, RowMajor x RowMajor, 64 x 64 x 32, 3 stages, warps of 32 x 32, 128 threads, 3 a multiprocessor, by chunks, "sm_80", 0.5;
@@ -284,17 +284,17 @@ products! {
         gemm_f64_tt_64x64 DoubleOnAmpere, ColMajor x ColMajor, 64 x 64 x 16, 3 stages, warps of 32 x 32, 128 threads, 3 a multiprocessor, by chunks, "sm_80", 0.5;
         gemm_f64_any DoubleOnAmpere, RowMajor x ColMajor, 64 x 64 x 16, 3 stages, warps of 32 x 32, 128 threads, 2 a multiprocessor, by doubles, "sm_80", 0.3;
     }
-    i8 into i32, 2048.0 a cycle, parts added by add_parts_s32, on Hopper [] {
+    i8 into i32, 2048.0 a cycle, parts added by add_parts_s32, on Hopper [hopper_s8_nt hopper_s8_nt_128x128] {
         gemm_s8_nt Byte, RowMajor x ColMajor, 128 x 256 x 128, 4 stages, warps of 64 x 64, 256 threads, 1 a multiprocessor, by chunks, "sm_90", 0.9;
         gemm_s8_nt_64x64 Byte, RowMajor x ColMajor, 64 x 64 x 128, 3 stages, warps of 32 x 32, 128 threads, 3 a multiprocessor, by chunks, "sm_80", 0.5;
         gemm_s8_any Byte, RowMajor x ColMajor, 128 x 128 x 64, 4 stages, warps of 64 x 32, 256 threads, 1 a multiprocessor, by bytes, "sm_80", 0.3;
     }
-    F8E4M3 into bf16, 1024.0 a cycle, parts added by add_parts_bf16, on Hopper [] {
+    F8E4M3 into bf16, 1024.0 a cycle, parts added by add_parts_bf16, on Hopper [hopper_e4m3_bf16_nt] {
         gemm_e4m3_bf16_nt Eighth<bf16>, RowMajor x ColMajor, 128 x 64 x 128, 4 stages, warps of 32 x 32, 256 threads, 1 a multiprocessor, by chunks, "sm_90", 0.55;
         gemm_e4m3_bf16_nt_64x64 Eighth<bf16>, RowMajor x ColMajor, 64 x 64 x 128, 3 stages, warps of 32 x 32, 128 threads, 2 a multiprocessor, by chunks, "sm_89", 0.5;
         gemm_e4m3_bf16_any Eighth<bf16>, RowMajor x ColMajor, 64 x 64 x 128, 3 stages, warps of 32 x 32, 128 threads, 2 a multiprocessor, by bytes, "sm_89", 0.3;
     }
-    F8E4M3 into f16, 1024.0 a cycle, parts added by add_parts_f16, on Hopper [] {
+    F8E4M3 into f16, 1024.0 a cycle, parts added by add_parts_f16, on Hopper [hopper_e4m3_f16_nt] {
         gemm_e4m3_f16_nt_64x64 Eighth<f16>, RowMajor x ColMajor, 64 x 64 x 128, 3 stages, warps of 32 x 32, 128 threads, 2 a multiprocessor, by chunks, "sm_89", 0.5;
         gemm_e4m3_f16_any Eighth<f16>, RowMajor x ColMajor, 64 x 64 x 128, 3 stages, warps of 32 x 32, 128 threads, 2 a multiprocessor, by bytes, "sm_89", 0.3;
     }

@@ -2,7 +2,7 @@
 
 use ptx_matrix::*;
 
-/// Rows of a tile's pattern, and elements of 16 bits of its lines: of a matrix whose lines go across K, a tile has as many.
+/// Elements of 16 bits of a line of a tile's pattern: of a matrix whose lines go across K, a tile has as many.
 const LINE: usize = 64;
 
 /// Bytes along K that a `wgmma` takes.
@@ -31,10 +31,10 @@ pub trait Left: Factor {
     fn matrix(self, row: usize, slice: usize) -> MatrixA<Multiplied<Self>, Self::Trans>;
 }
 
-/// What `wgmma` multiplies of B's tiles: all `N` columns, and so many'th 32 bytes along K.
+/// What `wgmma` multiplies of B's tiles: `N` columns from `col` on, and so many'th 32 bytes along K.
 pub trait Right<const N: usize>: Factor {
     /// That.
-    fn matrix(self, slice: usize) -> MatrixB<N, Multiplied<Self>, Self::Trans>;
+    fn matrix(self, col: usize, slice: usize) -> MatrixB<N, Multiplied<Self>, Self::Trans>;
 }
 
 /// What the elements of a factor are multiplied as.
@@ -116,10 +116,12 @@ mod right {
 
     factors!(ColMajor across RowMajor, rows false);
 
-    impl<T: Multiplicand, const N: usize, const K: usize> Right<N> for SharedTile<T, K, N, Swizzle128, ColMajor> {
+    impl<T: Multiplicand, const N: usize, const K: usize, const COLS: usize> Right<N>
+        for SharedTile<T, K, COLS, Swizzle128, ColMajor>
+    {
         #[inline(always)]
-        fn matrix(self, slice: usize) -> MatrixB<N, T::As, NoTrans> {
-            self.matrix_b((slice * (SLICE / size_of::<T>()), 0))
+        fn matrix(self, col: usize, slice: usize) -> MatrixB<N, T::As, NoTrans> {
+            self.matrix_b((slice * (SLICE / size_of::<T>()), col))
         }
     }
 
@@ -127,7 +129,8 @@ mod right {
         for SharedRing<SharedTile<T, K, LINE, Swizzle128, RowMajor>, TILES>
     {
         #[inline(always)]
-        fn matrix(self, slice: usize) -> MatrixB<N, T::As, Trans> {
+        fn matrix(self, col: usize, slice: usize) -> MatrixB<N, T::As, Trans> {
+            assert!(col == 0, "tiles beside each other are multiplied together");
             self.matrix_b((slice * (SLICE / size_of::<T>()), 0))
         }
     }

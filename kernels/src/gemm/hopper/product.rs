@@ -6,21 +6,17 @@
 //!
 //! A barrier for each stage, `full`, is told when its tiles have come; another, `empty`, by each consumer when it has read them.
 
+use super::consumer::Consumer;
 use super::factor::{Left, Multiplied, Right};
 use super::results::{Results, Strip};
 use super::work::Work;
 use crate::gemm::epilogue::Output;
 use ptx_matrix::*;
 
-/// Registers of a producer's thread, and of a consumer's: together, for one and two warpgroups, what a multiprocessor has.
+/// Registers of a producer's thread, and of a consumer's: together, for one and two warpgroups, what a multiprocessor has. With one consumer
+/// all have enough.
 const PRODUCER: u32 = 40;
 const CONSUMER: u32 = 232;
-
-/// Slices of a stage along K: lines of 128 bytes, of which a `wgmma` takes 32.
-const SLICES: usize = 4;
-
-/// Rows of D that a consumer computes.
-const ROWS: usize = 64;
 
 /// A block's shared memory.
 pub struct Memory<A, B, O, const COLS: usize, const STAGES: usize, const CONSUMERS: usize> {
@@ -34,11 +30,11 @@ pub struct Memory<A, B, O, const COLS: usize, const STAGES: usize, const CONSUME
     pub empty: SharedRing<BarrierMemory, STAGES>,
 }
 
-/// Computes the block's tiles of D, `M` x `N` each.
+/// Computes the block's tiles of D, `M` x `N` each, `PART` columns at once: see `Consumer::sum`.
 #[inline(always)]
 pub fn product<
     A: Left,
-    B: Right<N>,
+    B: Right<N> + Right<PART>,
     O: Output<Sum: Element<Width = Bits32>>,
     const M: usize,
     const N: usize,
@@ -46,6 +42,7 @@ pub fn product<
     const COLS: usize,
     const STAGES: usize,
     const CONSUMERS: usize,
+    const PART: usize,
 >(
     block: &Block,
     memory: Memory<A, B, O, COLS, STAGES, CONSUMERS>,
@@ -55,11 +52,15 @@ pub fn product<
     results: &Results<'_, O, COLS>,
 ) where
     M64<N>: WgmmaColumns<Bits32> + WgmmaColumns<O::Width>,
+    M64<PART>: WgmmaColumns<Bits32>,
     M16N8K16: FragmentShape<RoleC, O::Width>,
     Wgmma<N, Multiplied<A>, Multiplied<B>, O::Sum>: WgmmaForm<Registers = <M64<N> as WgmmaColumns<Bits32>>::Registers>,
+    Wgmma<PART, Multiplied<A>, Multiplied<B>, O::Sum>:
+        WgmmaForm<Registers = <M64<PART> as WgmmaColumns<Bits32>>::Registers>,
 {
     const {
-        assert!(M == CONSUMERS * ROWS, "each consumer computes 64 rows");
+        assert!(M == CONSUMERS * Consumer::<A, B, STAGES>::ROWS, "each consumer computes 64 rows");
+        assert!(N.is_multiple_of(PART), "the parts are all columns");
         assert!(K * size_of::<A::Element>() == 128, "the lines of a stage's tiles are the swizzle's");
     }
     let group = block.warp_group();
@@ -76,7 +77,9 @@ pub fn product<
     let mut turn = Turn::FIRST;
 
     if group.index() == 0 {
-        group.give_registers::<PRODUCER>();
+        if CONSUMERS > 1 {
+            group.give_registers::<PRODUCER>();
+        }
         let warp = group.warp();
         if group.warp_rank() == 0 {
             let mut next = block.index().x;
@@ -100,41 +103,18 @@ pub fn product<
         return;
     }
 
-    group.take_registers::<CONSUMER>();
-    let consumer = group.index() - 1;
-    let strips = memory.strips.part(consumer);
-    // That the stage of this turn has been multiplied, by this consumer.
-    let leave = |turn: Turn<STAGES>| {
-        if group.warp_rank() == 0 {
-            group.warp().elect(|lane| {
-                empty.stage(turn.index()).arrive(lane);
-            });
-        }
-    };
+    if CONSUMERS > 1 {
+        group.take_registers::<CONSUMER>();
+    }
+    let index = group.index() - 1;
+    let strips = memory.strips.part(index);
+    let mut consumer = Consumer { group, index, stages, full, empty, turn };
     let mut next = block.index().x;
     while next < units {
         let unit = work.unit::<M, N>(next);
-        let mut sums = GroupAccumulator::<N, O::Sum>::zero().begin(group);
-        let mut before = turn;
-        for step in 0..unit.inner.div_ceil(K as u32) {
-            let (tiles_a, tiles_b) = stages.stage(turn.index());
-            full.stage(turn.index()).wait(group.warp(), turn.phase());
-            Wgmma::<N, Multiplied<A>, Multiplied<B>, O::Sum>::issue(group, &mut sums, |issue| {
-                for slice in 0..SLICES {
-                    issue.accumulate(tiles_a.matrix(consumer * ROWS, slice), tiles_b.matrix(slice));
-                }
-            });
-            // The tensor cores go on to this stage while the one before is given back.
-            sums.wait::<1>(group);
-            if step > 0 {
-                leave(before);
-            }
-            before = turn;
-            turn = turn.next();
-        }
-        let sums = sums.finish(group);
-        leave(before);
-        results.put(group, strips, &unit, (unit.start.0 + (consumer * ROWS) as u32, unit.start.1), &sums);
+        let (row, col, _) = unit.start;
+        let sums = consumer.sum::<_, N, PART>(unit.inner.div_ceil(K as u32));
+        results.put(group, strips, &unit, (row + consumer.row() as u32, col), &sums);
         next += block.grid().x;
     }
     // Anew, so that until here no register has the warpgroup's index.

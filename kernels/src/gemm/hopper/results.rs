@@ -52,12 +52,13 @@ impl<O: Output<Sum: Element<Width = Bits32>>, const COLS: usize> Results<'_, O, 
         if self.sums.is_empty() && is_a_factor {
             let sums = sums.map(group, |_, _, sum| sum.times(self.alpha));
             let elements = O::narrow_group(group, &sums);
-            for first in (0..N).step_by(2 * COLS) {
+            let together = if N > COLS { 2 } else { 1 };
+            for first in (0..N).step_by(together * COLS) {
                 wait(group);
-                for strip in 0..2 {
+                for strip in 0..together {
                     elements.store(group, &strips.part(strip), first + strip * COLS);
                 }
-                self.store(group, strips, 0..2, (at.0, at.1 + first as u32), unit.batch);
+                self.store(group, strips, 0..together, (at.0, at.1 + first as u32), unit.batch);
             }
             return;
         }

@@ -1,0 +1,55 @@
+//! One trap a kernel, where registers change hands.
+//!
+//! LLVM ends each panic in a trap of its own. With several of them in a kernel, ptxas (13.5, seen) takes no notice of
+//! `setmaxnreg`: it gives all warps the registers that the block started with, and spills what they do not hold.
+
+/// What a warp ends with that panics, as LLVM writes it.
+const TRAP: &str = "\ttrap; exit;";
+
+/// Where a kernel's one trap is.
+const LABEL: &str = "$L__ptx_matrix_trap";
+
+/// PTX whose kernels with `setmaxnreg` have one trap each, which all panics go to.
+pub fn merge_traps(ptx: &str) -> String {
+    let mut merged = String::with_capacity(ptx.len());
+    let mut rest = ptx;
+    // A function of LLVM's ends with a brace at the start of a line.
+    while let Some(end) = rest.find("\n}") {
+        let (function, behind) = rest.split_at(end);
+        if function.contains("setmaxnreg") && function.contains(TRAP) {
+            merged.push_str(&function.replace(TRAP, &format!("\tbra {LABEL};")));
+            merged.push_str(&format!("\n{LABEL}:\n{TRAP}"));
+        } else {
+            merged.push_str(function);
+        }
+        let (brace, behind) = behind.split_at(2);
+        merged.push_str(brace);
+        rest = behind;
+    }
+    merged.push_str(rest);
+    merged
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PLAIN: &str = ".entry plain()\n{\n\t@%p1 bra $L_1;\n\tret;\n$L_1:\n\ttrap; exit;\n}\n";
+
+    #[test]
+    fn panics_of_a_kernel_with_setmaxnreg_share_a_trap() {
+        let kernel = |body: &str| format!(".entry k()\n{{\n\tsetmaxnreg.inc.sync.aligned.u32 232;\n{body}\n}}\n");
+        let two = kernel("$L_1:\n\ttrap; exit;\n$L_2:\n\ttrap; exit;");
+        let one =
+            "$L_1:\n\tbra $L__ptx_matrix_trap;\n$L_2:\n\tbra $L__ptx_matrix_trap;\n$L__ptx_matrix_trap:\n\ttrap; exit;";
+        assert_eq!(merge_traps(&format!("{PLAIN}{two}{PLAIN}")), format!("{PLAIN}{}{PLAIN}", kernel(one)));
+    }
+
+    #[test]
+    fn others_stay_as_they_are() {
+        let without = ".entry w()\n{\n\tsetmaxnreg.dec.sync.aligned.u32 40;\n\tret;\n}\n";
+        for text in ["", PLAIN, without] {
+            assert_eq!(merge_traps(text), text);
+        }
+    }
+}

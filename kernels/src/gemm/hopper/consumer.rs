@@ -1,0 +1,144 @@
+//! A warpgroup that multiplies: it waits for each stage's tiles, adds their products up, and gives the stage back.
+
+use super::factor::{Factor, Left, Multiplied, Right};
+use crate::gemm::epilogue::Number;
+use ptx_matrix::*;
+
+/// Slices of a stage along K: lines of 128 bytes, of which a `wgmma` takes 32.
+const SLICES: usize = 4;
+
+/// One of those of a block, and where it is in the pipeline.
+pub struct Consumer<'k, A, B, const STAGES: usize> {
+    /// The warpgroup.
+    pub group: WarpGroup<'k>,
+    /// Which of the block's rows it has: the so many'th 64.
+    pub index: usize,
+    /// The tiles on their way, and those that are multiplied.
+    pub stages: SharedRing<(A, B), STAGES>,
+    /// Whether a stage's tiles have come.
+    pub full: BarrierRing<STAGES>,
+    /// Whether they have been multiplied.
+    pub empty: BarrierRing<STAGES>,
+    /// The next stage.
+    pub turn: Turn<STAGES>,
+}
+
+impl<A: Left, B: Factor, const STAGES: usize> Consumer<'_, A, B, STAGES> {
+    /// Rows of D that a consumer computes.
+    pub const ROWS: usize = 64;
+
+    /// The first of its rows.
+    #[inline(always)]
+    pub fn row(&self) -> usize {
+        self.index * Self::ROWS
+    }
+
+    /// The sums of so many steps, of 64 rows and `N` columns, of which `PART` are multiplied at once.
+    ///
+    /// All columns at once stay in the tensor cores' hands from the first step to the last. Parts of them are for elements of 8 bits with an
+    /// exponent, whose products tensor cores add up with 13 bits of fraction: there a step's sums are taken out of their hands, and
+    /// added to those before with all bits of an `f32`. It takes registers for both, so it is done part after part; and while one
+    /// consumer adds, the tensor cores multiply for another.
+    #[inline(always)]
+    pub fn sum<T: Number + Element<Width = Bits32>, const N: usize, const PART: usize>(
+        &mut self,
+        steps: u32,
+    ) -> GroupAccumulator<N, T>
+    where
+        B: Right<N> + Right<PART>,
+        M64<N>: WgmmaColumns<Bits32>,
+        M64<PART>: WgmmaColumns<Bits32>,
+        Wgmma<N, Multiplied<A>, Multiplied<B>, T>: WgmmaForm<Registers = <M64<N> as WgmmaColumns<Bits32>>::Registers>,
+        Wgmma<PART, Multiplied<A>, Multiplied<B>, T>:
+            WgmmaForm<Registers = <M64<PART> as WgmmaColumns<Bits32>>::Registers>,
+    {
+        if PART == N { self.sum_at_once(steps) } else { self.sum_by_steps::<T, N, PART>(steps) }
+    }
+
+    /// All in one set of registers, which multiplications are in flight to from the first step to the last.
+    #[inline(always)]
+    fn sum_at_once<T: Number + Element<Width = Bits32>, const N: usize>(&mut self, steps: u32) -> GroupAccumulator<N, T>
+    where
+        B: Right<N>,
+        M64<N>: WgmmaColumns<Bits32>,
+        Wgmma<N, Multiplied<A>, Multiplied<B>, T>: WgmmaForm<Registers = <M64<N> as WgmmaColumns<Bits32>>::Registers>,
+    {
+        let mut sums = GroupAccumulator::<N, T>::zero().begin(self.group);
+        let mut before = self.turn;
+        for step in 0..steps {
+            let (a, b) = self.wait();
+            let row = self.row();
+            Wgmma::<N, Multiplied<A>, Multiplied<B>, T>::issue(self.group, &mut sums, |issue| {
+                for slice in 0..SLICES {
+                    issue.accumulate(a.matrix(row, slice), b.matrix(0, slice));
+                }
+            });
+            // The tensor cores go on to this stage while the one before is given back.
+            sums.wait::<1>(self.group);
+            if step > 0 {
+                self.leave(before);
+            }
+            before = self.turn;
+            self.turn = self.turn.next();
+        }
+        let sums = sums.finish(self.group);
+        self.leave(before);
+        sums
+    }
+
+    /// The sums of each step taken out, and added to those before.
+    #[inline(always)]
+    fn sum_by_steps<T: Number + Element<Width = Bits32>, const N: usize, const PART: usize>(
+        &mut self,
+        steps: u32,
+    ) -> GroupAccumulator<N, T>
+    where
+        B: Right<PART>,
+        M64<N>: WgmmaColumns<Bits32>,
+        M64<PART>: WgmmaColumns<Bits32>,
+        Wgmma<PART, Multiplied<A>, Multiplied<B>, T>:
+            WgmmaForm<Registers = <M64<PART> as WgmmaColumns<Bits32>>::Registers>,
+    {
+        let mut sums = GroupAccumulator::<N, T>::zero();
+        let mut products = GroupAccumulator::<PART, T>::zero();
+        for _ in 0..steps {
+            let (a, b) = self.wait();
+            let row = self.row();
+            for first in (0..N).step_by(PART) {
+                let mut multiplied = products.begin(self.group);
+                Wgmma::<PART, Multiplied<A>, Multiplied<B>, T>::issue(self.group, &mut multiplied, |issue| {
+                    issue.multiply(a.matrix(row, 0), b.matrix(first, 0));
+                    for slice in 1..SLICES {
+                        issue.accumulate(a.matrix(row, slice), b.matrix(first, slice));
+                    }
+                });
+                products = multiplied.finish(self.group);
+                if first + PART == N {
+                    self.leave(self.turn);
+                }
+                let added = sums.zip(self.group, first, &products, |sum, product| sum.plus(T::ONE, product));
+                sums = added.settled(self.group);
+            }
+            self.turn = self.turn.next();
+        }
+        sums
+    }
+
+    /// The tiles of this turn's stage, when they have come.
+    #[inline(always)]
+    fn wait(&self) -> (A, B) {
+        self.full.stage(self.turn.index()).wait(self.group.warp(), self.turn.phase());
+        self.stages.stage(self.turn.index())
+    }
+
+    /// Says that the stage of a turn has been multiplied, by this consumer.
+    #[inline(always)]
+    fn leave(&self, turn: Turn<STAGES>) {
+        if self.group.warp_rank() == 0 {
+            let empty = self.empty;
+            self.group.warp().elect(|lane| {
+                empty.stage(turn.index()).arrive(lane);
+            });
+        }
+    }
+}
