@@ -1,7 +1,7 @@
 //! The products on `wgmma`: blocks that compute several tiles, and all that becomes of the sums.
 
 use super::case::{Case, PLAIN, check, check_kernels};
-use ptx_matrix::bf16;
+use ptx_matrix::{F8E4M3, bf16, f16};
 use ptx_matrix_kernels::gemm::{Activation, Kernel, Multiply};
 
 /// One kernel: the others differ from it in the tiles of A and B alone.
@@ -33,4 +33,11 @@ fn batches_and_parts() {
 #[test]
 fn three_schedules() {
     check_kernels!(bf16 bf16, one, Case { size: (20, 24, 330), schedules: 3, ..PLAIN });
+}
+
+/// Products of 8 bits, whose sums are taken out step by step, of which there are more than stages.
+#[test]
+fn sums_taken_out() {
+    let case = Case { size: (140, 24, 700), alpha: 2, schedules: 2, ..PLAIN };
+    check_kernels!(F8E4M3 f16, |kernel| kernel.name == "hopper_e4m3_f16_nt", case);
 }

@@ -19,6 +19,8 @@ pub struct Consumer<'k, A, B, const STAGES: usize> {
     pub full: BarrierRing<STAGES>,
     /// Whether they have been multiplied.
     pub empty: BarrierRing<STAGES>,
+    /// Whether the first consumer has multiplied the first part of them.
+    pub ahead: BarrierRing<STAGES>,
     /// The next stage.
     pub turn: Turn<STAGES>,
 }
@@ -38,7 +40,8 @@ impl<A: Left, B: Factor, const STAGES: usize> Consumer<'_, A, B, STAGES> {
     /// All columns at once stay in the tensor cores' hands from the first step to the last. Parts of them are for elements of 8 bits with an
     /// exponent, whose products tensor cores add up with 13 bits of fraction: there a step's sums are taken out of their hands, and
     /// added to those before with all bits of an `f32`. It takes registers for both, so it is done part after part; and while one
-    /// consumer adds, the tensor cores multiply for another.
+    /// consumer adds, the tensor cores multiply for another: the others stay a part behind the first, as they would else all add at
+    /// the same time.
     #[inline(always)]
     pub fn sum<T: Number + Element<Width = Bits32>, const N: usize, const PART: usize>(
         &mut self,
@@ -104,6 +107,10 @@ impl<A: Left, B: Factor, const STAGES: usize> Consumer<'_, A, B, STAGES> {
         for _ in 0..steps {
             let (a, b) = self.wait();
             let row = self.row();
+            let ahead = self.ahead.stage(self.turn.index());
+            if self.index > 0 {
+                ahead.wait(self.group.warp(), self.turn.phase());
+            }
             for first in (0..N).step_by(PART) {
                 let mut multiplied = products.begin(self.group);
                 Wgmma::<PART, Multiplied<A>, Multiplied<B>, T>::issue(self.group, &mut multiplied, |issue| {
@@ -113,6 +120,9 @@ impl<A: Left, B: Factor, const STAGES: usize> Consumer<'_, A, B, STAGES> {
                     }
                 });
                 products = multiplied.finish(self.group);
+                if first == 0 && self.index == 0 {
+                    self.tell(ahead);
+                }
                 if first + PART == N {
                     self.leave(self.turn);
                 }
@@ -134,10 +144,15 @@ impl<A: Left, B: Factor, const STAGES: usize> Consumer<'_, A, B, STAGES> {
     /// Says that the stage of a turn has been multiplied, by this consumer.
     #[inline(always)]
     fn leave(&self, turn: Turn<STAGES>) {
+        self.tell(self.empty.stage(turn.index()));
+    }
+
+    /// Arrives, once for the warpgroup.
+    #[inline(always)]
+    fn tell(&self, barrier: Barrier) {
         if self.group.warp_rank() == 0 {
-            let empty = self.empty;
             self.group.warp().elect(|lane| {
-                empty.stage(turn.index()).arrive(lane);
+                barrier.arrive(lane);
             });
         }
     }

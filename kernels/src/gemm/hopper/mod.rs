@@ -53,6 +53,7 @@ macro_rules! kernels {
             #[shared] strips: SharedRing<SharedRing<Strip<$output, { 128 / size_of::<$output>() }>, 2>, $consumers>,
             #[shared] full: SharedRing<BarrierMemory, $stages>,
             #[shared] empty: SharedRing<BarrierMemory, $stages>,
+            #[shared] ahead: SharedRing<BarrierMemory, $stages>,
             a: TensorMap<<tiles!(a $order_a $input $m $k) as Factor>::Box, 3>,
             b: TensorMap<<tiles!(b $order_b $input $n $k) as Factor>::Box, 3>,
             d: TensorMapMut<Strip<$output, { 128 / size_of::<$output>() }>, 3>,
@@ -72,7 +73,7 @@ macro_rules! kernels {
             bias_of_rows: u32,
             activation: u32,
         ) {
-            let memory = Memory { stages, strips, full, empty };
+            let memory = Memory { stages, strips, full, empty, ahead };
             let results = Results {
                 d,
                 sums,

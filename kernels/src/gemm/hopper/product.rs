@@ -4,7 +4,8 @@
 //! as many stages ahead as there are, also from one tile of D to the next: while the consumers bring their sums away, it fills the
 //! stages again. It needs few registers, and leaves the others to the consumers' sums.
 //!
-//! A barrier for each stage, `full`, is told when its tiles have come; another, `empty`, by each consumer when it has read them.
+//! A barrier for each stage, `full`, is told when its tiles have come; another, `empty`, by each consumer when it has read them. (A third,
+//! `ahead`, keeps consumers from all adding at the same time: see `consumer.rs`.)
 
 use super::consumer::Consumer;
 use super::factor::{Left, Multiplied, Right};
@@ -28,6 +29,8 @@ pub struct Memory<A, B, O, const COLS: usize, const STAGES: usize, const CONSUME
     pub full: SharedRing<BarrierMemory, STAGES>,
     /// Whether they have been multiplied.
     pub empty: SharedRing<BarrierMemory, STAGES>,
+    /// Whether the first consumer has multiplied the first part of them.
+    pub ahead: SharedRing<BarrierMemory, STAGES>,
 }
 
 /// Computes the block's tiles of D, `M` x `N` each, `PART` columns at once: see `Consumer::sum`.
@@ -72,6 +75,7 @@ pub fn product<
     }
     let full = memory.full.init(block, 1);
     let empty = memory.empty.init(block, CONSUMERS as u32);
+    let ahead = memory.ahead.init(block, 1);
     let stages = memory.stages;
     let units = work.units::<M, N>();
     let mut turn = Turn::FIRST;
@@ -108,7 +112,7 @@ pub fn product<
     }
     let index = group.index() - 1;
     let strips = memory.strips.part(index);
-    let mut consumer = Consumer { group, index, stages, full, empty, turn };
+    let mut consumer = Consumer { group, index, stages, full, empty, ahead, turn };
     let mut next = block.index().x;
     while next < units {
         let unit = work.unit::<M, N>(next);
