@@ -89,10 +89,11 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: TensorSwizzle, O: Orde
     ///     let (rank, all) = (cluster.rank(), cluster.all());
     ///     warp.elect(|lane| halves.part(rank).load_box_to(lane, all, a, [0, 4 * rank as i32], full));
     ///     full.wait(warp, Phase::FIRST);
-    ///     let sum = |lane, half: Half| (0..128).map(|i| half.get(lane, (i / 32, i % 32))).sum::<f32>();
-    ///     warp.elect(|lane| d.set(block_index(rank), sum(lane, halves.part(0)) + sum(lane, halves.part(1))));
+    ///     warp.elect(|lane| {
+    ///         let half = |part| (0..128).map(|i| halves.part(part).get(lane, (i / 32, i % 32))).sum::<f32>();
+    ///         d.set(rank, half(0) + half(1));
+    ///     });
     /// }
-    /// # fn block_index(rank: usize) -> usize { rank }
     ///
     /// let (device, a) = (Simulator::default(), [0.5; 8 * 32]);
     /// let map = Tensor::<Half, 2>::new([32, 8]).map(&device, &a[..])?;

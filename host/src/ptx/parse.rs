@@ -83,7 +83,7 @@ fn extents<'a>(tokens: &mut Peekable<impl Iterator<Item = &'a str>>) -> Result<[
             break;
         }
         let number = tokens.next().unwrap_or_default();
-        *extent = number.parse().map_err(|_| format!("`{number}` threads or blocks"))?;
+        *extent = number.parse().map_err(|_| format!("an extent of `{number}`"))?;
     }
     Ok(extents)
 }
@@ -158,6 +158,6 @@ mod tests {
         let error = ".target sm_90 .entry k(.param .u64 a".parse::<Ptx>().unwrap_err();
         assert_eq!(error.to_string(), "the head of kernel `k`: its parameters do not end");
         let error = ".target sm_90 .entry k() .maxntid many {}".parse::<Ptx>().unwrap_err();
-        assert_eq!(error.to_string(), "the head of kernel `k`: `many` threads");
+        assert_eq!(error.to_string(), "the head of kernel `k`: an extent of `many`");
     }
 }
