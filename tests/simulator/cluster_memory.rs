@@ -286,3 +286,59 @@ fn a_copy_to_another_block_is_waited_for_by_both() {
         assert!(error.findings().iter().any(|finding| found(&finding.misuse)), "{error}");
     }
 }
+
+/// Block 0 copies a row to block 1, and ends, with or without a `sync` of the cluster.
+#[kernel(threads = 32, cluster = 2, target = "sm_90")]
+fn copy_and_end(block: &ClusterBlock<2>, #[shared] (from, to): (Row, Row), #[shared] full: BarrierMemory, last: u32) {
+    let (warp, cluster) = (block.warp(), block.cluster());
+    let full = full.init(block, 1);
+    from.fill(warp, |_, col| col as u32);
+    warp.fence_for_bulk();
+    cluster.sync();
+    let second = cluster.peer(1);
+    if cluster.rank() == 0 {
+        warp.elect(|lane| from.copy_bulk_to(lane, second, to, full)); // <- unfinished
+    } else {
+        warp.elect(|lane| {
+            full.arrive_expecting(lane, Row::COPIED_BYTES);
+        });
+        full.wait(warp, Phase::FIRST);
+    }
+    if last != 0 {
+        cluster.sync();
+    }
+}
+
+#[test]
+fn a_block_stays_until_what_it_sends_was_read() {
+    copy_and_end::launch(&Simulator::new(0).schedules(16), 2, 1).check();
+    for error in find(|simulator| copy_and_end::launch(simulator, 2, 0)) {
+        assert!(matches!(error.misuse, Misuse::BulkUnfinished), "{error}");
+        assert_at(&error, "unfinished", FIRST, 0, Some(0));
+    }
+}
+
+/// A copy is to bring what another copy, which is in flight, takes away.
+#[kernel(threads = 32, target = "sm_90")]
+fn from_where_to(block: &Block, #[shared] row: Row, #[shared] full: BarrierMemory, a: Global<u32>, d: GlobalMut<u32>) {
+    let (full, warp) = (full.init(block, 1), block.warp());
+    row.fill(warp, |_, _| 1);
+    warp.fence_for_bulk();
+    warp.sync();
+    warp.elect(|lane| {
+        full.arrive_expecting(lane, Row::BULK_BYTES);
+        row.load_bulk(lane, a, 0, full);
+        row.store_bulk(lane, d, 0);
+        BulkGroup::commit(lane);
+    });
+    full.wait(warp, Phase::FIRST);
+    warp.elect(|lane| BulkGroup::wait::<0>(lane));
+}
+
+#[test]
+fn a_copy_lands_where_another_reads() {
+    let error = from_where_to::simulate(1, &[2; 32], &mut [0; 32]).unwrap_err();
+    assert!(matches!(error.misuse, Misuse::CopyInFlight { access: "read", .. }), "{error}");
+    let landed = error.findings().iter().find(|finding| matches!(finding.misuse, Misuse::CopySourceInFlight { .. }));
+    assert!(landed.is_some_and(|finding| finding.warp.is_none()), "{error}");
+}

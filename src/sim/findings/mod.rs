@@ -8,7 +8,7 @@ pub use error::{Finding, SimError};
 pub use misuse::{Agent, Awaited, BarrierMisuse, ClusterMisuse, EndedWarp, Memory, Misuse, Place, WaitingWarp};
 
 use crate::Grid;
-use crate::sim::memory::order::{is_asynchronous, is_warp_group};
+use crate::sim::memory::order::{is_asynchronous, is_warp_group, rank_of_asynchronous};
 use crate::sim::memory::race::{Access, Lanes};
 use std::cell::RefCell;
 use std::vec::Vec;
@@ -54,7 +54,12 @@ impl Findings {
 
     /// Notes what an access does wrong.
     pub(in crate::sim) fn note(&self, by: Access, misuse: Misuse) {
-        self.add(misuse, Some(by.location.into()), by.agent / self.warps, Some(by.agent % self.warps), by.lane());
+        let (place, lane) = (Some(by.location.into()), by.lane());
+        if is_asynchronous(by.agent) {
+            self.add(misuse, place, rank_of_asynchronous(by.agent, self.blocks.len()), None, None);
+        } else {
+            self.add(misuse, place, by.agent / self.warps, Some(by.agent % self.warps), lane);
+        }
     }
 
     /// Adds a finding in the block of this rank, if none is like it.

@@ -251,6 +251,7 @@ pub(in crate::sim) fn land_one(
         block.shared.land_bulk(by, to, &bytes);
         if let Some((rank, addresses)) = from {
             cluster.blocks[rank].shared.finish_bulk_read(by, &started, addresses);
+            peer::read_by_copy(&cluster.blocks[rank], by, started);
         }
     });
     match landed {

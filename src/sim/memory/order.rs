@@ -25,6 +25,11 @@ pub(in crate::sim) const fn asynchronous(number: usize) -> usize {
     ASYNCHRONOUS + number
 }
 
+/// The rank of the block, of so many, that an asynchronous agent is of.
+pub(in crate::sim) const fn rank_of_asynchronous(agent: usize, blocks: usize) -> usize {
+    (agent - ASYNCHRONOUS) % blocks
+}
+
 /// The most warpgroups that a block can have. What their `wgmma`s do counts as done by the first asynchronous agents.
 pub(in crate::sim) const WARP_GROUPS: usize = 8;
 

@@ -20,9 +20,10 @@ use std::collections::BTreeMap;
 /// Below that is the executing block's own.
 const RANK_SHIFT: u32 = 24;
 
-/// What other blocks did to a block's memory, of each lane that did the last.
+/// What other blocks, and copies to them, did to a block's memory, of each lane, or asynchronous agent, that did the last; and what to
+/// blame for it.
 #[derive(Default)]
-pub(in crate::sim) struct Visits(BTreeMap<(usize, usize), (Access, Visit)>);
+pub(in crate::sim) struct Visits(BTreeMap<(usize, usize), (Access, Visit, Access)>);
 
 /// What is done to memory of another block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -75,20 +76,30 @@ pub(in crate::sim) fn visit(block: &BlockState, peer: &BlockState, by: Access, v
         block.findings.note(by, Misuse::PeerEnded { access, block: of });
     } else if visit != Visit::Copy {
         let lane = by.lane().unwrap_or(crate::lane::LANES);
-        peer.visits.borrow_mut().0.insert((by.agent, lane), (by, visit));
+        peer.visits.borrow_mut().0.insert((by.agent, lane), (by, visit, by));
+    }
+}
+
+/// A copy from a block's memory to another's, started then, has read it and landed: that it has, the first must know before it ends.
+pub(in crate::sim) fn read_by_copy(block: &BlockState, by: Access, started: Access) {
+    if block.has_ended.get() {
+        block.findings.note(started, Misuse::BulkUnfinished);
+    } else {
+        block.visits.borrow_mut().0.insert((by.agent, 0), (by, Visit::Copy, started));
     }
 }
 
 /// The running warp of a block has ended, and, if it is the last, the block.
 pub(in crate::sim) fn end_warp(block: &BlockState, is_last: bool) {
     let visits = &mut block.visits.borrow_mut().0;
-    visits.retain(|_, (by, visit)| match visit {
+    visits.retain(|_, (by, visit, _)| match visit {
         Visit::Read | Visit::Arrival => !block.order.is_known_over_in(block.agent(), by),
         Visit::Write | Visit::Copy => !block.order.is_known_in(block.agent(), by),
     });
     if is_last {
-        for (by, visit) in visits.values() {
-            block.findings.note(*by, Misuse::PeerEnded { access: visit.name(), block: block.index });
+        for (_, visit, blamed) in visits.values() {
+            let ended = Misuse::PeerEnded { access: visit.name(), block: block.index };
+            block.findings.note(*blamed, if *visit == Visit::Copy { Misuse::BulkUnfinished } else { ended });
         }
     }
 }
