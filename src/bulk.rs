@@ -175,7 +175,7 @@ impl<T: Element> Global<'_, T> {
 /// Whether `count` elements from `index` on are in a slice of `len`, and start at a multiple of 16 bytes: a buffer does, what is
 /// behind elements that were skipped need not.
 #[inline(always)]
-fn check_slice<T: Element>(
+pub(crate) fn check_slice<T: Element>(
     site: Site,
     name: &'static str,
     (len, alignment): (usize, usize),

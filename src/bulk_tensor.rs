@@ -18,6 +18,10 @@ pub trait BoxAt: Sealed + Copy {
     /// # Safety
     /// As the raw function.
     #[doc(hidden)]
+    unsafe fn load_to(self, to: u32, map: *const u8, barrier: u32, mask: u16);
+    /// # Safety
+    /// As the raw function.
+    #[doc(hidden)]
     unsafe fn store(self, map: *const u8, from: u32);
     /// # Safety
     /// As the raw function.
@@ -46,6 +50,14 @@ macro_rules! ranks {
                     raw::${concat(cp_async_bulk_tensor_, $dims, _shared_cta_global_tile_mbarrier_complete_tx_bytes)};
                 // SAFETY: the caller's.
                 unsafe { load(to, map, self, barrier) }
+            }
+
+            #[inline(always)]
+            #[track_caller]
+            unsafe fn load_to(self, to: u32, map: *const u8, barrier: u32, mask: u16) {
+                let load = raw::${concat(cp_async_bulk_tensor_, $dims, _shared_cluster_global_tile_mbarrier_complete_tx_bytes_multicast_cluster)};
+                // SAFETY: the caller's.
+                unsafe { load(to, map, self, barrier, mask) }
             }
 
             #[inline(always)]

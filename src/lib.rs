@@ -16,6 +16,7 @@ extern crate self as ptx_matrix;
 mod arrangement;
 mod bulk;
 mod bulk_tensor;
+mod cluster;
 mod cp_async;
 mod element;
 mod fragment;
@@ -54,6 +55,10 @@ pub use arrangement::{Arrangement, Packed};
 pub use bulk::BulkGroup;
 pub use bulk_tensor::BoxAt;
 pub use bytemuck::Zeroable;
+pub use cluster::{
+    Blocks, Cluster, ClusterArrival, ClusterBlock, OfPeer, Peer, PeerBarrier, PeerBarrierRing, PeerRing, PeerTile,
+    Peers,
+};
 pub use cp_async::{CpAsync, CpAsyncForm};
 pub use element::{
     Bits1, Bits4, Bits8, Bits16, Bits32, Bits64, Element, InByte, Rounded, Width, b1, e2m1, e2m3, e3m2, s4, tf32, u4,

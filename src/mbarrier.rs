@@ -236,6 +236,9 @@ impl Barrier {
 
     /// The warp waits until a phase is over (`mbarrier.try_wait.parity`, until it is). Returns the next phase.
     ///
+    /// What copies brought, and lanes of the block wrote before they arrived, it sees then; of other blocks of the cluster it knows that they
+    /// have read what they were to read. (For what they wrote, [`wait_for_cluster`](Self::wait_for_cluster).)
+    ///
     /// It is the current phase, or the one before: a barrier knows two phases apart, and no more.
     #[inline(always)]
     #[track_caller]
@@ -252,7 +255,39 @@ impl Barrier {
         #[cfg(not(target_arch = "nvptx64"))]
         {
             let form = "mbarrier.try_wait.parity.shared::cta.b64";
-            sim::wait(warp.block().simulated, Site::here(), form, self.address, sim::Phase::Number(phase.0));
+            sim::wait(
+                warp.block().simulated,
+                Site::here(),
+                form,
+                self.address,
+                sim::Phase::Number(phase.0),
+                sim::Scope::Block,
+            );
+        }
+        phase.next()
+    }
+
+    /// The same, and what other blocks of the cluster wrote before they arrived ([`PeerBarrier::arrive`](crate::PeerBarrier::arrive)), the warp
+    /// sees (`mbarrier.try_wait.parity.acquire.cluster`). Of tiles that only copies write, and others only read, [`wait`](Self::wait) is enough.
+    #[inline(always)]
+    #[track_caller]
+    pub fn wait_for_cluster(self, warp: Warp<'_>, phase: Phase) -> Phase
+    where
+        Self: BuiltFor<AtLeast<90>>,
+    {
+        #[cfg(target_arch = "nvptx64")]
+        {
+            let _ = warp;
+            // SAFETY: a barrier, which `init` has made.
+            while !unsafe { raw::mbarrier_try_wait_parity_acquire_cluster_shared_cta_b64(self.address, phase.parity()) }
+            {
+            }
+        }
+        #[cfg(not(target_arch = "nvptx64"))]
+        {
+            let form = "mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64";
+            let (warp, phase) = (warp.block().simulated, sim::Phase::Number(phase.0));
+            sim::wait(warp, Site::here(), form, self.address, phase, sim::Scope::Cluster);
         }
         phase.next()
     }
@@ -284,7 +319,7 @@ impl Barrier {
         #[cfg(not(target_arch = "nvptx64"))]
         return {
             let form = "mbarrier.test_wait.parity.shared::cta.b64";
-            sim::test_in_lane(Site::here(), form, self.address, sim::Phase::Number(phase.0))
+            sim::test_in_lane(Site::here(), form, self.address, sim::Phase::Number(phase.0), sim::Scope::Block)
         };
     }
 

@@ -308,3 +308,49 @@ fn launch_bounds_and_shared_memory_are_those_of_the_kernel() {
     let entry = &text[text.find(".entry product_64_swizzle_128(").unwrap()..];
     assert!(entry[..entry.find('{').unwrap()].contains(".maxntid 128"));
 }
+
+#[test]
+fn a_kernel_says_how_many_blocks_its_clusters_have() {
+    let (_, text) = built(Arch::SM_90A);
+    for (kernel, shape) in [("cluster_places", "2, 1, 2"), ("cluster_stages", "2, 1, 1"), ("cluster_send", "4, 1, 1")] {
+        let start = text.find(&format!(".entry {kernel}(")).unwrap();
+        let head = &text[start..start + text[start..].find("\n{").unwrap()];
+        assert!(head.contains(".explicitcluster\n"), "{head}");
+        assert!(head.contains(&format!(".reqnctapercluster {shape}")), "{head}");
+    }
+    let others = text.split(".entry ").filter(|entry| entry.contains(".reqnctapercluster"));
+    assert!(others.into_iter().all(|entry| entry.starts_with("cluster_")), "of no other kernel");
+    let (_, older) = built(Arch::SM_80);
+    assert!(!older.contains("cluster"), "an older GPU has none");
+}
+
+#[test]
+fn what_is_done_to_other_blocks_is_an_instruction_each() {
+    let (artifact, text) = built(Arch::SM_90A);
+    let count = |kernel: &str, name: &str| {
+        instructions(text, kernel)
+            .iter()
+            .filter(|line| line.strip_suffix(';').is_some_and(|line| line.starts_with(name)))
+            .count()
+    };
+    // Where the other block's ring and barriers lie is computed once, before the loop.
+    assert_eq!(count("cluster_stages", "mapa.shared::cluster.u32 "), 3);
+    assert_eq!(count("cluster_stages", "st.shared::cluster.b32 "), 1);
+    assert_eq!(count("cluster_stages", "mbarrier.arrive.release.cluster.shared::cluster.b64 _, "), 1);
+    assert_eq!(count("cluster_stages", "mbarrier.arrive.shared::cluster.b64 _, "), 1);
+    assert_eq!(count("cluster_stages", "barrier.cluster.arrive.release.aligned"), 2);
+    assert_eq!(count("cluster_stages", "barrier.cluster.wait.acquire.aligned"), 2);
+    assert_eq!(count("cluster_exchange_16", "ld.shared::cluster.b16 "), 1);
+    assert_eq!(count("cluster_exchange_16", "barrier.cluster.arrive.relaxed.aligned"), 1);
+    let copy = "cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes ";
+    assert_eq!(count("cluster_send", copy), 1);
+    let multicast = "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster ";
+    assert_eq!(count("cluster_multicast", multicast), 1);
+    for dims in ["1d", "2d", "3d", "4d", "5d"] {
+        let form = "shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster ";
+        let kernel = format!("cluster_multicast_{dims}");
+        assert_eq!(count(&kernel, &format!("cp.async.bulk.tensor.{dims}.{form}")), 1, "{dims}");
+        let usage = artifact.manifest.kernel(&kernel).unwrap();
+        assert_eq!((usage.stack, usage.spill_loads), (0, 0), "{dims}");
+    }
+}

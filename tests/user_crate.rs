@@ -34,6 +34,18 @@ fn for_a_gpu_that_lacks_one_rustc_says_which_and_where() {
 }
 
 #[test]
+fn a_kernel_with_clusters_is_one_for_gpus_that_have_them() {
+    let artifact = build(Arch::SM_90A, &["clusters"]).unwrap();
+    let ptx = std::fs::read_to_string(&artifact.ptx).unwrap();
+    assert_eq!(ptx.matches(".reqnctapercluster 2, 1, 1").count(), 1, "of no other kernel");
+    let error = build(Arch::SM_80, &["clusters"]).unwrap_err();
+    let CompileError { stderr, .. } = error.downcast_ref().unwrap_or_else(|| panic!("{error:?}"));
+    for place in ["src/lib.rs:35", "src/lib.rs:37"] {
+        assert!(stderr.contains(place), "{place}: {stderr}");
+    }
+}
+
+#[test]
 fn a_kernel_that_uses_a_mutable_static_is_refused_by_its_name() {
     let error = format!("{:#}", build(Arch::SM_90A, &["mutable-static"]).unwrap_err());
     assert!(error.contains("uses the mutable static `user_kernels::take_a_number::NEXT`"), "{error}");

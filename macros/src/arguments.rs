@@ -1,12 +1,14 @@
 use proc_macro2::Span;
 use syn::parse::{Parse, ParseStream};
-use syn::{Error, Ident, LitInt, LitStr, Result, Token};
+use syn::{Error, Expr, ExprLit, Ident, Lit, LitInt, LitStr, Result, Token};
 
 /// What `#[kernel(..)]` is given.
 pub struct Arguments {
     pub threads: u32,
     pub min_blocks: u32,
     pub max_registers: u32,
+    /// Blocks of a cluster along x, y and z, if it is said.
+    pub cluster: Option<[u32; 3]>,
     /// The kernel is in builds for any of these; for all, if there are none.
     pub targets: Vec<LitStr>,
 }
@@ -17,7 +19,8 @@ const TARGETS: [&str; 11] =
 
 impl Parse for Arguments {
     fn parse(input: ParseStream) -> Result<Self> {
-        let (mut threads, mut min_blocks, mut max_registers, mut targets) = (None, None, None, None);
+        let (mut threads, mut min_blocks, mut max_registers) = (None, None, None);
+        let (mut cluster, mut targets) = (None, None);
         while !input.is_empty() {
             let name: Ident = input.parse()?;
             input.parse::<Token![=]>()?;
@@ -25,9 +28,10 @@ impl Parse for Arguments {
                 "threads" => threads.replace(block_size(&input.parse()?)?).is_some(),
                 "min_blocks" => min_blocks.replace(within(&input.parse()?, 1..=32, "blocks")?).is_some(),
                 "max_registers" => max_registers.replace(within(&input.parse()?, 1..=255, "registers")?).is_some(),
+                "cluster" => cluster.replace(cluster_size(&input.parse()?)?).is_some(),
                 "target" => targets.replace(known_targets(&input.parse()?)?).is_some(),
                 _ => {
-                    let message = "expected `threads`, `min_blocks`, `max_registers` or `target`";
+                    let message = "expected `threads`, `min_blocks`, `max_registers`, `cluster` or `target`";
                     return Err(Error::new_spanned(name, message));
                 }
             };
@@ -43,6 +47,7 @@ impl Parse for Arguments {
             threads: threads.ok_or_else(|| Error::new(Span::call_site(), message))?,
             min_blocks: min_blocks.unwrap_or(0),
             max_registers: max_registers.unwrap_or(0),
+            cluster,
             targets: targets.unwrap_or_default(),
         })
     }
@@ -55,6 +60,33 @@ fn block_size(literal: &LitInt) -> Result<u32> {
         return Err(Error::new_spanned(literal, message));
     }
     Ok(threads)
+}
+
+/// The most blocks that a cluster can have on every GPU that has clusters.
+const MAX_CLUSTER: u32 = 8;
+
+/// `2`, or the blocks along each dimension: `(2, 2)`, `(2, 2, 2)`.
+fn cluster_size(size: &Expr) -> Result<[u32; 3]> {
+    let number = |of: &Expr| match of {
+        Expr::Lit(ExprLit { lit: Lit::Int(literal), .. }) => within(literal, 1..=MAX_CLUSTER, "blocks"),
+        other => {
+            Err(Error::new_spanned(other, "the blocks of a cluster: a number, or one for each dimension: `(2, 2)`"))
+        }
+    };
+    let mut dimensions = [1; 3];
+    match size {
+        Expr::Tuple(tuple) if (1..=3).contains(&tuple.elems.len()) => {
+            for (dimension, of) in dimensions.iter_mut().zip(&tuple.elems) {
+                *dimension = number(of)?;
+            }
+        }
+        other => dimensions[0] = number(other)?,
+    }
+    let blocks: u32 = dimensions.iter().product();
+    if blocks > MAX_CLUSTER {
+        return Err(Error::new_spanned(size, format!("a cluster has at most {MAX_CLUSTER} blocks, not {blocks}")));
+    }
+    Ok(dimensions)
 }
 
 fn within(literal: &LitInt, range: std::ops::RangeInclusive<u32>, what: &str) -> Result<u32> {

@@ -12,9 +12,9 @@ struct Parameter {
 }
 
 pub fn expand(arguments: TokenStream, function: TokenStream) -> Result<TokenStream> {
-    let Arguments { threads, min_blocks, max_registers, targets } = parse2(arguments)?;
+    let Arguments { threads, min_blocks, max_registers, cluster, targets } = parse2(arguments)?;
     let mut function: ItemFn = parse2(function)?;
-    check_signature(&function)?;
+    check_signature(&function, cluster.is_some())?;
     let parameters = take_parameters(&mut function)?;
 
     let name = &function.sig.ident;
@@ -25,8 +25,10 @@ pub fn expand(arguments: TokenStream, function: TokenStream) -> Result<TokenStre
     let shared = shared_types.iter().rev().fold(quote!(()), |rest, ty| quote!((#ty, #rest)));
     let built = (!targets.is_empty())
         .then(|| quote!(#[cfg(any(not(target_arch = "nvptx64"), #(target_feature = #targets),*))]));
-    let device = device_entry(&function, &parameters, &shared);
-    let host = host_launch(&function, &parameters, &shared);
+    let blocks = cluster.map(|dimensions| dimensions.iter().product::<u32>() as usize);
+    let device = device_entry(&function, &parameters, &shared, blocks);
+    let host = host_launch(&function, &parameters, &shared, blocks);
+    let [x, y, z] = cluster.unwrap_or([1; 3]);
     let type_doc = format!("How the kernel `{name_text}` is launched.");
     Ok(quote! {
         #built
@@ -46,7 +48,13 @@ pub fn expand(arguments: TokenStream, function: TokenStream) -> Result<TokenStre
         impl #name {
             /// What is known of the kernel.
             pub const INFO: ::ptx_matrix::launch::KernelInfo =
-                ::ptx_matrix::launch::KernelInfo::new::<#shared>(#name_text, #threads, #min_blocks, #max_registers);
+                ::ptx_matrix::launch::KernelInfo::new::<#shared>(
+                    #name_text,
+                    #threads,
+                    #min_blocks,
+                    #max_registers,
+                    [#x, #y, #z],
+                );
 
             #host
         }
@@ -57,7 +65,7 @@ pub fn expand(arguments: TokenStream, function: TokenStream) -> Result<TokenStre
     })
 }
 
-fn check_signature(function: &ItemFn) -> Result<()> {
+fn check_signature(function: &ItemFn, has_cluster: bool) -> Result<()> {
     let signature = &function.sig;
     if let Some(parameter) = signature.generics.params.first() {
         let message = "a kernel is one entry in the PTX and cannot be generic: call a generic function from it";
@@ -69,16 +77,24 @@ fn check_signature(function: &ItemFn) -> Result<()> {
     if signature.asyncness.is_some() || signature.unsafety.is_some() || signature.abi.is_some() {
         return Err(Error::new_spanned(&signature.ident, "a kernel is a plain `fn`"));
     }
-    let is_block = |ty: &Type| match ty {
+    let type_name = |ty: &Type| match ty {
         Type::Reference(reference) if reference.mutability.is_none() => match &*reference.elem {
-            Type::Path(path) => path.path.segments.last().is_some_and(|segment| segment.ident == "Block"),
-            _ => false,
+            Type::Path(path) => path.path.segments.last().map(|segment| segment.ident.to_string()),
+            _ => None,
         },
-        _ => false,
+        _ => None,
     };
     let block = "a kernel's first parameter is its block: `block: &Block`";
     match signature.inputs.first() {
-        Some(FnArg::Typed(first)) if is_block(&first.ty) => Ok(()),
+        Some(FnArg::Typed(first)) => match type_name(&first.ty).as_deref() {
+            Some("Block") => Ok(()),
+            Some("ClusterBlock") if has_cluster => Ok(()),
+            Some("ClusterBlock") => {
+                let message = "without clusters a kernel has no block of one: say `#[kernel(.., cluster = 2)]`";
+                Err(Error::new_spanned(&first.ty, message))
+            }
+            _ => Err(Error::new_spanned(first, block)),
+        },
         Some(other) => Err(Error::new_spanned(other, block)),
         None => Err(Error::new_spanned(&signature.ident, block)),
     }
@@ -120,7 +136,12 @@ fn shared_parts(parameters: &[Parameter], shared: &TokenStream, address: TokenSt
     }
 }
 
-fn device_entry(function: &ItemFn, parameters: &[Parameter], shared: &TokenStream) -> TokenStream {
+fn device_entry(
+    function: &ItemFn,
+    parameters: &[Parameter],
+    shared: &TokenStream,
+    blocks: Option<usize>,
+) -> TokenStream {
     let name = &function.sig.ident;
     let name_text = name.unraw().to_string();
     let metadata = format!("__ptx_matrix_kernel_{name_text}");
@@ -143,9 +164,13 @@ fn device_entry(function: &ItemFn, parameters: &[Parameter], shared: &TokenStrea
     let (heads, tails): (Vec<_>, Vec<_>) =
         names.iter().map(|name| (format_ident!("{name}_head"), format_ident!("{name}_tail"))).unzip();
     let arguments = parameters.iter().map(|p| &p.name);
+    let block = match blocks {
+        Some(blocks) => quote!(::ptx_matrix::ClusterBlock::<#blocks>),
+        None => quote!(::ptx_matrix::Block),
+    };
     quote! {
         #[unsafe(export_name = #metadata)]
-        static METADATA: [u32; 8] = #name::INFO.metadata(&[#((
+        static METADATA: [u32; 9] = #name::INFO.metadata(&[#((
             <#types as ::ptx_matrix::launch::KernelParam>::PTX_PARAMS,
             <#types as ::ptx_matrix::launch::KernelParam>::BY_VALUE,
         )),*]);
@@ -159,7 +184,7 @@ fn device_entry(function: &ItemFn, parameters: &[Parameter], shared: &TokenStrea
             )*
         ) {
             // SAFETY: a launch checks the block's size, and made the parameters.
-            let block = unsafe { ::ptx_matrix::Block::enter(#name::INFO.threads as usize) };
+            let block = unsafe { #block::enter(#name::INFO.threads as usize) };
             #(
                 // SAFETY: likewise.
                 let #names = unsafe {
@@ -172,13 +197,19 @@ fn device_entry(function: &ItemFn, parameters: &[Parameter], shared: &TokenStrea
     }
 }
 
-fn host_launch(function: &ItemFn, parameters: &[Parameter], shared: &TokenStream) -> TokenStream {
+fn host_launch(
+    function: &ItemFn,
+    parameters: &[Parameter],
+    shared: &TokenStream,
+    blocks: Option<usize>,
+) -> TokenStream {
     let name = &function.sig.ident;
     let given: Vec<&Parameter> = parameters.iter().filter(|p| !p.shared).collect();
     let (names, types): (Vec<_>, Vec<_>) = given.iter().map(|p| (&p.name, &p.ty)).unzip();
     let texts: Vec<_> = names.iter().map(|name| name.unraw().to_string()).collect();
     let parts = shared_parts(parameters, shared, quote!(::ptx_matrix::sim::SHARED_BASE));
     let arguments = parameters.iter().map(|p| &p.name);
+    let block = blocks.map(|blocks| quote!(let block = &::ptx_matrix::ClusterBlock::<#blocks>::simulated(block);));
     quote! {
         /// Runs the kernel on a device: its arguments behind the grid, buffers by reference.
         #[cfg(not(target_arch = "nvptx64"))]
@@ -195,6 +226,7 @@ fn host_launch(function: &ItemFn, parameters: &[Parameter], shared: &TokenStream
             // SAFETY: it calls the kernel with its parameters.
             let body = unsafe {
                 ::ptx_matrix::launch::KernelBody::new(move |block: &::ptx_matrix::Block<'_>| {
+                    #block
                     #parts
                     #name(block, #(#arguments),*)
                 })

@@ -35,6 +35,14 @@ pub trait Width: Sealed + Copy + 'static {
     #[cfg(target_arch = "nvptx64")]
     unsafe fn store_shared(address: u32, bits: Self::Bits);
     /// # Safety
+    /// `address` is that of an aligned element in shared memory of a block of the cluster.
+    #[cfg(target_arch = "nvptx64")]
+    unsafe fn load_cluster(address: u32) -> Self::Bits;
+    /// # Safety
+    /// `address` is that of an aligned element in shared memory of a block of the cluster.
+    #[cfg(target_arch = "nvptx64")]
+    unsafe fn store_cluster(address: u32, bits: Self::Bits);
+    /// # Safety
     /// `address` is that of as many aligned bytes in shared memory as a register has.
     #[cfg(target_arch = "nvptx64")]
     unsafe fn load_register(address: u32) -> Self::Register;
@@ -44,10 +52,10 @@ pub trait Width: Sealed + Copy + 'static {
     unsafe fn store_register(address: u32, register: Self::Register);
 }
 
-/// One row a width: the marker, how wide, its bits, the type in which `raw` moves them, `raw`'s load and store; its register, and the load
-/// and store of that.
+/// One row a width: the marker, how wide, its bits, the type in which `raw` moves them, and how it names that; its register, and how it names
+/// that.
 macro_rules! widths {
-    ($($(#[$doc:meta])* $width:ident $wide:literal $bits:ty as $moved:ty, $load:ident, $store:ident, $register:ty, $load_register:ident, $store_register:ident;)*) => {$(
+    ($($(#[$doc:meta])* $width:ident $wide:literal $bits:ty as $moved:ty, $named:ident; $register:ty, $register_named:ident;)*) => {$(
         $(#[$doc])*
         #[derive(Debug, Clone, Copy)]
         pub struct $width;
@@ -73,28 +81,42 @@ macro_rules! widths {
             #[inline(always)]
             unsafe fn load_shared(address: u32) -> $bits {
                 // SAFETY: the caller's.
-                unsafe { crate::raw::$load(address) as $bits }
+                unsafe { crate::raw::${concat(ld_shared_, $named)}(address) as $bits }
             }
 
             #[cfg(target_arch = "nvptx64")]
             #[inline(always)]
             unsafe fn store_shared(address: u32, bits: $bits) {
                 // SAFETY: the caller's.
-                unsafe { crate::raw::$store(address, bits as $moved) }
+                unsafe { crate::raw::${concat(st_shared_, $named)}(address, bits as $moved) }
+            }
+
+            #[cfg(target_arch = "nvptx64")]
+            #[inline(always)]
+            unsafe fn load_cluster(address: u32) -> $bits {
+                // SAFETY: the caller's.
+                unsafe { crate::raw::${concat(ld_shared_cluster_, $named)}(address) as $bits }
+            }
+
+            #[cfg(target_arch = "nvptx64")]
+            #[inline(always)]
+            unsafe fn store_cluster(address: u32, bits: $bits) {
+                // SAFETY: the caller's.
+                unsafe { crate::raw::${concat(st_shared_cluster_, $named)}(address, bits as $moved) }
             }
 
             #[cfg(target_arch = "nvptx64")]
             #[inline(always)]
             unsafe fn load_register(address: u32) -> $register {
                 // SAFETY: the caller's.
-                unsafe { crate::raw::$load_register(address) }
+                unsafe { crate::raw::${concat(ld_shared_, $register_named)}(address) }
             }
 
             #[cfg(target_arch = "nvptx64")]
             #[inline(always)]
             unsafe fn store_register(address: u32, register: $register) {
                 // SAFETY: the caller's.
-                unsafe { crate::raw::$store_register(address, register) }
+                unsafe { crate::raw::${concat(st_shared_, $register_named)}(address, register) }
             }
         }
     )*};
@@ -102,15 +124,15 @@ macro_rules! widths {
 
 widths! {
     /// Single bits.
-    Bits1 1 u8 as u16, ld_shared_u8, st_shared_u8, u32, ld_shared_b32, st_shared_b32;
+    Bits1 1 u8 as u16, u8; u32, b32;
     /// 4-bit elements.
-    Bits4 4 u8 as u16, ld_shared_u8, st_shared_u8, u32, ld_shared_b32, st_shared_b32;
+    Bits4 4 u8 as u16, u8; u32, b32;
     /// 8-bit elements.
-    Bits8 8 u8 as u16, ld_shared_u8, st_shared_u8, u32, ld_shared_b32, st_shared_b32;
+    Bits8 8 u8 as u16, u8; u32, b32;
     /// 16-bit elements.
-    Bits16 16 u16 as u16, ld_shared_b16, st_shared_b16, u32, ld_shared_b32, st_shared_b32;
+    Bits16 16 u16 as u16, b16; u32, b32;
     /// 32-bit elements.
-    Bits32 32 u32 as u32, ld_shared_b32, st_shared_b32, u32, ld_shared_b32, st_shared_b32;
+    Bits32 32 u32 as u32, b32; u32, b32;
     /// 64-bit elements.
-    Bits64 64 u64 as u64, ld_shared_b64, st_shared_b64, u64, ld_shared_b64, st_shared_b64;
+    Bits64 64 u64 as u64, b64; u64, b64;
 }

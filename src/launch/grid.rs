@@ -20,6 +20,11 @@ impl Grid {
     pub const fn blocks(self) -> u64 {
         (self.x as u64).saturating_mul(self.y as u64).saturating_mul(self.z as u64)
     }
+
+    /// Whether a grid has a whole number of these along each dimension.
+    pub const fn divides(self, grid: Grid) -> bool {
+        grid.x.is_multiple_of(self.x) && grid.y.is_multiple_of(self.y) && grid.z.is_multiple_of(self.z)
+    }
 }
 
 impl From<u32> for Grid {

@@ -31,12 +31,20 @@ pub struct KernelInfo {
     pub shared_bytes: u32,
     /// Alignment of the shared memory.
     pub shared_align: u32,
+    /// The blocks of a cluster; one, where the kernel does not say.
+    pub cluster: Grid,
 }
 
 impl KernelInfo {
     /// The description of a kernel whose shared memory is `S`; a kernel with more than any GPU has does not compile.
     #[doc(hidden)]
-    pub const fn new<S: SharedLayout>(name: &'static str, threads: u32, min_blocks: u32, max_registers: u32) -> Self {
+    pub const fn new<S: SharedLayout>(
+        name: &'static str,
+        threads: u32,
+        min_blocks: u32,
+        max_registers: u32,
+        [x, y, z]: [u32; 3],
+    ) -> Self {
         assert!(
             S::BYTES <= MAX_SHARED_BYTES,
             "the kernel's shared memory is more than any GPU has for a block: 227 KiB"
@@ -48,6 +56,7 @@ impl KernelInfo {
             max_registers,
             shared_bytes: S::BYTES as u32,
             shared_align: S::ALIGN as u32,
+            cluster: Grid { x, y, z },
         }
     }
 
@@ -56,10 +65,11 @@ impl KernelInfo {
         if self.shared_bytes as usize > MAX_STATIC_BYTES { self.shared_bytes } else { 0 }
     }
 
-    /// The words that the builder reads beside the kernel's entry: the format's version first, and last, a bit for each PTX parameter, which
-    /// of them are grid constants. `params`: how many PTX parameters each parameter becomes, and whether the first of them is one.
+    /// The words that the builder reads beside the kernel's entry: the format's version first; then, a bit for each PTX parameter, which
+    /// of them are grid constants; and last the cluster, a byte for each dimension, or 0. `params`: how many PTX parameters each parameter
+    /// becomes, and whether the first of them is one.
     #[doc(hidden)]
-    pub const fn metadata(&self, params: &[(usize, bool)]) -> [u32; 8] {
+    pub const fn metadata(&self, params: &[(usize, bool)]) -> [u32; 9] {
         let (mut constants, mut first, mut index) = (0u64, 0, 0);
         while index < params.len() {
             let (count, by_value) = params[index];
@@ -70,7 +80,9 @@ impl KernelInfo {
             first += count;
             index += 1;
         }
-        let KernelInfo { threads, min_blocks, max_registers, shared_bytes, shared_align, .. } = *self;
-        [2, threads, min_blocks, max_registers, shared_bytes, shared_align, constants as u32, (constants >> 32) as u32]
+        let KernelInfo { threads, min_blocks, max_registers, shared_bytes, shared_align, cluster, .. } = *self;
+        let cluster = if cluster.blocks() == 1 { 0 } else { cluster.x | cluster.y << 8 | cluster.z << 16 };
+        let (low, high) = (constants as u32, (constants >> 32) as u32);
+        [3, threads, min_blocks, max_registers, shared_bytes, shared_align, low, high, cluster]
     }
 }

@@ -12,7 +12,7 @@ use core::arch::asm;
 /// keeps only the lower half for a bulk copy; of one that was turned over and back, all. Neither costs an instruction.
 #[cfg(target_arch = "nvptx64")]
 #[inline(always)]
-fn whole<T>(address: *const T) -> *const T {
+pub(super) fn whole<T>(address: *const T) -> *const T {
     let whole;
     // SAFETY: it touches no memory.
     unsafe {
@@ -47,7 +47,7 @@ pub unsafe fn cp_async_bulk_shared_cluster_global_mbarrier_complete_tx_bytes(
     // SAFETY: the caller's.
     unsafe {
         let form = "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes";
-        sim::load(Site::here(), form, to, from, bytes, barrier);
+        sim::load(Site::here(), form, to, from, bytes, barrier, sim::Blocks::Own);
     }
 }
 

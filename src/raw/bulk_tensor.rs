@@ -54,7 +54,7 @@ macro_rules! rank {
             #[cfg(not(target_arch = "nvptx64"))]
             // SAFETY: the caller's.
             unsafe {
-                sim::load(Site::here(), $ptx, to, map, &at, barrier);
+                sim::load(Site::here(), $ptx, to, map, &at, barrier, sim::Blocks::Own);
             }
         }
     };

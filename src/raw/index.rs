@@ -36,6 +36,80 @@ pub fn grid() -> [u32; 3] {
     return sim::grid();
 }
 
+/// Special registers of clusters: the function, the register, how the simulator knows it. sm_90, PTX 7.8.
+macro_rules! cluster {
+    ($($name:ident $register:literal $simulated:ident;)*) => {$(
+        #[doc = concat!("`%", $register, ".{x,y,z}`.")]
+        #[inline(always)]
+        pub fn $name() -> [u32; 3] {
+            #[cfg(target_arch = "nvptx64")]
+            return {
+                let (x, y, z);
+                // SAFETY: reading special registers, which do not change.
+                unsafe {
+                    core::arch::asm!(
+                        concat!("mov.u32 {x}, %", $register, ".x; mov.u32 {y}, %", $register, ".y; mov.u32 {z}, %", $register, ".z;"),
+                        x = lateout(reg32) x, y = lateout(reg32) y, z = lateout(reg32) z, options(pure, nomem, nostack));
+                }
+                [x, y, z]
+            };
+            #[cfg(not(target_arch = "nvptx64"))]
+            return sim::$simulated();
+        }
+    )*};
+}
+
+cluster! {
+    block_in_cluster "cluster_ctaid" block_in_cluster;
+    cluster_shape "cluster_nctaid" cluster_shape;
+    cluster "clusterid" cluster;
+    clusters "nclusterid" clusters;
+}
+
+/// Those of one number: the function, the register, how the simulator knows it.
+macro_rules! ranks {
+    ($($name:ident $register:literal;)*) => {$(
+        #[doc = concat!("`%", $register, "`.")]
+        #[inline(always)]
+        pub fn $name() -> u32 {
+            #[cfg(target_arch = "nvptx64")]
+            return {
+                let number;
+                // SAFETY: reading a special register, which does not change.
+                unsafe {
+                    core::arch::asm!(concat!("mov.u32 {number}, %", $register, ";"), number = lateout(reg32) number,
+                        options(pure, nomem, nostack));
+                }
+                number
+            };
+            #[cfg(not(target_arch = "nvptx64"))]
+            return sim::$name();
+        }
+    )*};
+}
+
+ranks! {
+    cluster_rank "cluster_ctarank";
+    cluster_size "cluster_nctarank";
+}
+
+/// `%is_explicit_cluster`: whether the kernel was launched with clusters.
+#[inline(always)]
+pub fn is_explicit_cluster() -> bool {
+    #[cfg(target_arch = "nvptx64")]
+    return {
+        let is_one: u32;
+        // SAFETY: reading a special register, which does not change.
+        unsafe {
+            core::arch::asm!("{{ .reg .pred p; mov.pred p, %is_explicit_cluster; selp.b32 {is_one}, 1, 0, p; }}",
+                is_one = lateout(reg32) is_one, options(pure, nomem, nostack));
+        }
+        is_one != 0
+    };
+    #[cfg(not(target_arch = "nvptx64"))]
+    return sim::cluster_size() > 1;
+}
+
 /// `%clock64`. What was written before it is executed before it, and the rest after it.
 #[inline(always)]
 #[track_caller]

@@ -82,9 +82,10 @@ arrivals! {
         "mbarrier.arrive_drop.expect_tx.shared::cta.b64" { expect: bytes, drop: true };
 }
 
-/// Forms that ask whether a phase is over: the function, its operands, PTX, the phase, what it is for the simulator.
+/// Forms that ask whether a phase is over: the function, its operands, PTX, whose writes are seen then, what it is for the simulator, the
+/// phase.
 macro_rules! waits {
-    ($($name:ident($phase:ident: $type:ident $class:ident $(, $hint:ident)?) $ptx:literal $simulated:ident($kind:expr);)*) => {$(
+    ($($name:ident($phase:ident: $type:ident $class:ident $(, $hint:ident)?) $ptx:literal $scope:ident $simulated:ident($kind:expr);)*) => {$(
         #[doc = concat!("`", $ptx, " over, [address], ", stringify!($phase), $(", ", stringify!($hint),)? ";`")]
         ///
         /// # Safety
@@ -107,7 +108,7 @@ macro_rules! waits {
             #[cfg(not(target_arch = "nvptx64"))]
             return {
                 $(let _ = $hint;)?
-                sim::$simulated(Site::here(), $ptx, address, $kind)
+                sim::$simulated(Site::here(), $ptx, address, $kind, sim::Scope::$scope)
             };
         }
     )*};
@@ -116,17 +117,25 @@ macro_rules! waits {
 // A state's lower half is, in the simulator, the phase's number.
 waits! {
     mbarrier_test_wait_shared_cta_b64(state: u64 reg64) "mbarrier.test_wait.shared::cta.b64"
-        test_in_lane(sim::Phase::Number(state as u32));
+        Block test_in_lane(sim::Phase::Number(state as u32));
     mbarrier_test_wait_parity_shared_cta_b64(parity: u32 reg32) "mbarrier.test_wait.parity.shared::cta.b64"
-        test_in_lane(sim::Phase::Parity(parity));
+        Block test_in_lane(sim::Phase::Parity(parity));
     mbarrier_try_wait_shared_cta_b64(state: u64 reg64) "mbarrier.try_wait.shared::cta.b64"
-        wait_in_lane(sim::Phase::Number(state as u32));
+        Block wait_in_lane(sim::Phase::Number(state as u32));
     mbarrier_try_wait_parity_shared_cta_b64(parity: u32 reg32) "mbarrier.try_wait.parity.shared::cta.b64"
-        wait_in_lane(sim::Phase::Parity(parity));
+        Block wait_in_lane(sim::Phase::Parity(parity));
     mbarrier_try_wait_shared_cta_b64_hint(state: u64 reg64, nanoseconds) "mbarrier.try_wait.shared::cta.b64"
-        wait_in_lane(sim::Phase::Number(state as u32));
+        Block wait_in_lane(sim::Phase::Number(state as u32));
     mbarrier_try_wait_parity_shared_cta_b64_hint(parity: u32 reg32, nanoseconds)
-        "mbarrier.try_wait.parity.shared::cta.b64" wait_in_lane(sim::Phase::Parity(parity));
+        "mbarrier.try_wait.parity.shared::cta.b64" Block wait_in_lane(sim::Phase::Parity(parity));
+    mbarrier_test_wait_acquire_cluster_shared_cta_b64(state: u64 reg64)
+        "mbarrier.test_wait.acquire.cluster.shared::cta.b64" Cluster test_in_lane(sim::Phase::Number(state as u32));
+    mbarrier_test_wait_parity_acquire_cluster_shared_cta_b64(parity: u32 reg32)
+        "mbarrier.test_wait.parity.acquire.cluster.shared::cta.b64" Cluster test_in_lane(sim::Phase::Parity(parity));
+    mbarrier_try_wait_acquire_cluster_shared_cta_b64(state: u64 reg64)
+        "mbarrier.try_wait.acquire.cluster.shared::cta.b64" Cluster wait_in_lane(sim::Phase::Number(state as u32));
+    mbarrier_try_wait_parity_acquire_cluster_shared_cta_b64(parity: u32 reg32)
+        "mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64" Cluster wait_in_lane(sim::Phase::Parity(parity));
 }
 
 /// `mbarrier.pending_count.b64 count, state;`: the arrivals that the phase still needed, before the one that returned the state.

@@ -34,17 +34,20 @@
 
 mod bulk;
 mod bulk_tensor;
+mod cluster;
 mod cp_async;
 mod cvt;
 pub mod index;
 mod ldmatrix;
 mod mbarrier;
+mod mbarrier_cluster;
 mod memory;
 mod mma;
 mod mma_scaled;
 mod mma_sparse;
 mod mma_sparse_scaled;
 mod movmatrix;
+mod multicast;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
 mod setmaxnreg;
 mod stmatrix;
@@ -54,16 +57,19 @@ mod wgmma;
 
 pub use bulk::*;
 pub use bulk_tensor::*;
+pub use cluster::*;
 pub use cp_async::*;
 pub use cvt::*;
 pub use ldmatrix::*;
 pub use mbarrier::*;
+pub use mbarrier_cluster::*;
 pub use memory::*;
 pub use mma::*;
 pub use mma_scaled::*;
 pub use mma_sparse::*;
 pub use mma_sparse_scaled::*;
 pub use movmatrix::*;
+pub use multicast::*;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
 pub use setmaxnreg::*;
 pub use stmatrix::*;

@@ -14,5 +14,5 @@ pub use layout::{MAX_SHARED_BYTES, MAX_STATIC_BYTES, SharedLayout};
 pub use ring::{RingIndex, SharedRing};
 pub use row::RowAddr;
 pub use swizzle::{Swizzle, Swizzle32, Swizzle64, Swizzle128, SwizzleWords, TensorSwizzle, Unswizzled, Unswizzled128};
-pub(crate) use tile::Chunk;
+pub(crate) use tile::{Chunk, Single};
 pub use tile::{ColMajor, Order, RowMajor, SharedTile};

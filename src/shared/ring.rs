@@ -95,11 +95,14 @@ impl<P: SharedLayout, const N: usize> SharedRing<P, N> {
         self.address
     }
 
+    /// Bytes from one part to the next.
+    pub(crate) const STRIDE: u32 = align_up(P::BYTES, P::ALIGN) as u32;
+
     /// The part of this index.
     #[inline(always)]
     pub fn stage(self, index: RingIndex<N>) -> P {
         // SAFETY: an index is less than `N`: within this ring's bytes, at a multiple of the stride.
-        unsafe { P::at(self.address + index.0 * align_up(P::BYTES, P::ALIGN) as u32) }
+        unsafe { P::at(self.address + index.0 * Self::STRIDE) }
     }
 
     /// The same memory for something else, once nobody needs what is in it: a pipeline's, for the results. The simulator reports
@@ -120,6 +123,6 @@ impl<P: SharedLayout, const N: usize> SharedRing<P, N> {
     pub fn part(self, index: usize) -> P {
         check!(index < N, Site::here(), RingOutOfBounds { index, len: N });
         // SAFETY: within this ring's bytes, at a multiple of the stride.
-        unsafe { P::at(self.address + (index * align_up(P::BYTES, P::ALIGN)) as u32) }
+        unsafe { P::at(self.address + index as u32 * Self::STRIDE) }
     }
 }

@@ -75,7 +75,7 @@ impl<T, const ROWS: usize, const COLS: usize, S, O> Clone for SharedTile<T, ROWS
 impl<T, const ROWS: usize, const COLS: usize, S, O> Copy for SharedTile<T, ROWS, COLS, S, O> {}
 
 /// A window of one element.
-struct Single<Tile>(PhantomData<Tile>);
+pub(crate) struct Single<Tile>(PhantomData<Tile>);
 /// A window of one row of eight 16-bit elements.
 struct MatrixRow<Tile>(PhantomData<Tile>);
 

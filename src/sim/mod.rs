@@ -2,7 +2,7 @@
 //!
 //! A block's warps run as coroutines on one thread, one at a time, until they wait for each other; which one goes on is drawn
 //! from a seed, so a run repeats exactly. The blocks of a launch run in parallel, and what one writes to global memory the
-//! others do not see. In a warp, each lane closure runs once for lane 0, then for lane 1,
+//! others do not see; but those of a cluster take turns as one block's warps do, and share what memory they share on a GPU. In a warp, each lane closure runs once for lane 0, then for lane 1,
 //! and so on: a breakpoint in it stops with that lane's values. Collectives compute on all 32 lanes' values at once, and
 //! return the bits that the hardware returns. Where a lane closure calls a collective of [`raw`](crate::raw), each lane waits
 //! there for all others.
@@ -31,7 +31,9 @@ pub(crate) mod wgmma;
 pub mod guide {}
 
 pub use execute::Execution;
-pub use findings::{Agent, Awaited, BarrierMisuse, Finding, Memory, Misuse, Place, SimError, WaitingWarp};
+pub use findings::{
+    Agent, Awaited, BarrierMisuse, ClusterMisuse, EndedWarp, Finding, Memory, Misuse, Place, SimError, WaitingWarp,
+};
 pub use memory::{SHARED_BASE, mark_unwritten};
 pub use record::{BytesMoved, Executed, Profile, SharedSite, Trace, TraceEvent};
 pub use simulator::{CheckedRun, Report, Simulator};
@@ -43,8 +45,8 @@ pub(crate) use arithmetic::{
 #[doc(hidden)]
 pub use arithmetic::{Product, Quad, WarpGroupFp8};
 pub(crate) use memory::{
-    ElementOf, Slice, bulk, commit_copies, load_matrices, load_shared, note_slice, read_constant, read_global,
+    ElementOf, Slice, bulk, commit_copies, load_matrices, load_shared, note_slice, peer, read_constant, read_global,
     start_copy, store_matrices, store_shared, tensor, transpose_matrix, wait_for_copies, write_global,
 };
-pub(crate) use record::{Traffic, note_collective, note_element};
-pub(crate) use warps::{fail, mbarrier, note_access, registers, run_lanes};
+pub(crate) use record::{Traffic, note_collective, note_element, note_lane};
+pub(crate) use warps::{cluster, fail, mbarrier, note_access, registers, run_lanes};

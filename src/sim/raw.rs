@@ -12,7 +12,7 @@ use crate::sim::memory::shared::{load_shared, store_shared};
 use crate::sim::memory::{copies, matrix, slices};
 use crate::sim::record::note_collective;
 use crate::sim::warps::block::BlockState;
-use crate::sim::warps::context::{current_lane, fail, with_block};
+use crate::sim::warps::context::{current_lane, fail, with_block, with_cluster};
 use crate::sim::warps::divergence::BAR_WARP_SYNC;
 use crate::sim::warps::lanes::collective;
 use crate::sim::warps::polling::spend;
@@ -245,6 +245,43 @@ pub(crate) fn block() -> [u32; 3] {
 /// `%nctaid`.
 pub(crate) fn grid() -> [u32; 3] {
     with_block(|block| coordinates(block.grid))
+}
+
+/// `%cluster_ctaid`.
+pub(crate) fn block_in_cluster() -> [u32; 3] {
+    with_cluster(|cluster, block| {
+        let first = cluster.blocks[0].index;
+        [block.index.x - first.x, block.index.y - first.y, block.index.z - first.z]
+    })
+}
+
+/// `%cluster_nctaid`.
+pub(crate) fn cluster_shape() -> [u32; 3] {
+    with_cluster(|cluster, _| coordinates(cluster.shape))
+}
+
+/// `%clusterid`.
+pub(crate) fn cluster() -> [u32; 3] {
+    with_cluster(|cluster, block| by_cluster(block.index, cluster.shape))
+}
+
+/// `%nclusterid`.
+pub(crate) fn clusters() -> [u32; 3] {
+    with_cluster(|cluster, block| by_cluster(block.grid, cluster.shape))
+}
+
+fn by_cluster(of: Grid, shape: Grid) -> [u32; 3] {
+    [of.x / shape.x, of.y / shape.y, of.z / shape.z]
+}
+
+/// `%cluster_ctarank`.
+pub(crate) fn cluster_rank() -> u32 {
+    with_block(|block| block.rank as u32)
+}
+
+/// `%cluster_nctarank`.
+pub(crate) fn cluster_size() -> u32 {
+    with_block(|block| block.blocks as u32)
 }
 
 fn coordinates(Grid { x, y, z }: Grid) -> [u32; 3] {

@@ -6,11 +6,10 @@ use crate::sim::findings::{Finding, Misuse, SimError};
 use crate::sim::memory::global::LaunchAccesses;
 use crate::sim::memory::race::Access;
 use crate::sim::memory::unwritten;
-use crate::sim::record::Profile;
-use crate::sim::record::Recorder;
-use crate::sim::record::Trace;
-use crate::sim::warps::block::{self, Ran};
+use crate::sim::record::{Profile, Recorded, Recorder, Trace};
+use crate::sim::warps::block;
 use crate::sim::warps::polling::PATIENCE;
+use crate::sim::warps::schedule::{self, Ran};
 use crate::{Grid, TensorEncoding, TensorMapError, TensorMapWords};
 use bytemuck::Pod;
 use rayon::prelude::*;
@@ -189,21 +188,32 @@ impl Simulator {
         Simulator { traced: true, ..self }
     }
 
-    /// Runs a block in each of the schedules. (With one warp, there is only one.)
-    fn run_block(&self, launch: &Launch<'_>, index: Grid) -> Ran {
-        let mut ran = block::run(launch, index, self.seed, self.patience, Recorder::new(self.profiled, self.traced));
-        let schedules = if launch.kernel.threads as usize > LANES { self.schedules } else { 1 };
-        let others = (1..schedules).into_par_iter();
-        let found =
-            others.map(|other| block::run(launch, index, self.seed.wrapping_add(other), self.patience, None).found);
-        found.collect::<Vec<Found>>().into_iter().for_each(|found| ran.found.append(found));
+    /// What is to be recorded.
+    fn recorded(&self) -> Recorded {
+        Recorded { profiled: self.profiled, traced: self.traced }
+    }
+
+    /// Runs the blocks of a cluster, mostly one, in each of the schedules. (With one warp, there is only one.)
+    fn run_cluster(&self, launch: &Launch<'_>, first: Grid) -> Ran {
+        let mut ran = schedule::run(launch, first, self.seed, self.patience, self.recorded());
+        let warps = u64::from(launch.kernel.threads) / LANES as u64 * launch.kernel.cluster.blocks();
+        let schedules = if warps > 1 { self.schedules } else { 1 };
+        let others = (1..schedules).into_par_iter().map(|other| {
+            schedule::run(launch, first, self.seed.wrapping_add(other), self.patience, Recorded::default()).found
+        });
+        others.collect::<Vec<Found>>().into_iter().for_each(|found| ran.found.append(found));
         ran
     }
 
     /// What must hold before anything runs.
-    fn check(grid: Grid) -> Result<(), String> {
+    fn check(grid: Grid, cluster: Grid) -> Result<(), String> {
         if grid.blocks() == 0 {
             return Err(format!("a grid of {grid} has no blocks: each dimension is at least 1"));
+        }
+        if !cluster.divides(grid) {
+            return Err(format!(
+                "a grid of {grid} is not one of whole clusters: each dimension is a multiple of the cluster's, {cluster}"
+            ));
         }
         Ok(())
     }
@@ -256,32 +266,35 @@ unsafe impl Device for Simulator {
             lane,
             seed: self.seed,
         };
-        if let Err(message) = Self::check(grid) {
+        if let Err(message) = Self::check(grid, kernel.cluster) {
             let misuse = Misuse::Launch { message };
             return SimError::of(vec![finding(misuse, None, None, None, None)], Report::default());
         }
-        let mut record = Recorder::new(self.profiled, self.traced);
+        let mut record = self.recorded().recorder();
         let mut accesses = LaunchAccesses::default();
         let mut found = Found::default();
-        let mut indices = indices(grid);
+        let mut clusters = clusters(grid, kernel.cluster);
+        let warps = kernel.threads as usize / LANES;
         loop {
-            let together: Vec<Grid> = indices.by_ref().take(BLOCKS_TOGETHER).collect();
+            let together: Vec<Grid> = clusters.by_ref().take(CLUSTERS_TOGETHER).collect();
             if together.is_empty() {
                 break;
             }
-            let run = |&index: &Grid| self.run_block(&launch, index);
+            let run = |&first: &Grid| self.run_cluster(&launch, first);
             // A single block stays on this thread, where a debugger looks for it.
             let ran: Vec<Ran> = match &*together {
-                [index] => vec![run(index)],
+                [first] => vec![run(first)],
                 together => together.par_iter().map(run).collect(),
             };
-            for (&index, ran) in together.iter().zip(ran) {
+            for (&first, ran) in together.iter().zip(ran) {
                 found.append(ran.found);
+                let blocks = block::blocks(first, kernel.cluster);
                 let finding = |misuse, by: Access| {
-                    finding(misuse, Some(by.location.into()), Some(index), Some(by.agent), by.lane())
+                    let (block, warp) = (blocks[by.agent / warps], by.agent % warps);
+                    finding(misuse, Some(by.location.into()), Some(block), Some(warp), by.lane())
                 };
                 // SAFETY: the kernel writes to buffers that the launch has borrowed mutably, and no block is running.
-                unsafe { accesses.add(index, ran.accesses, &mut found, finding) };
+                unsafe { accesses.add(&blocks, warps, ran.accesses, &mut found, finding) };
                 if let (Some(record), Some(ran)) = (&mut record, ran.recorder) {
                     record.append(ran);
                 }
@@ -296,12 +309,12 @@ unsafe impl Device for Simulator {
     }
 }
 
-/// How many blocks run in parallel before their writes reach memory. (The same number on every machine, so that a launch
-/// whose blocks race does the same.)
-const BLOCKS_TOGETHER: usize = 64;
+/// How many blocks, or clusters of several, run in parallel before their writes reach memory. (The same number on every machine, so that a
+/// launch whose blocks race does the same.)
+const CLUSTERS_TOGETHER: usize = 64;
 
-/// The blocks of a grid, in order.
-fn indices(grid: Grid) -> impl Iterator<Item = Grid> {
-    let Grid { x, y, z } = grid;
-    (0..z).flat_map(move |z| (0..y).flat_map(move |y| (0..x).map(move |x| Grid { x, y, z })))
+/// The first blocks of a grid's clusters, in order.
+fn clusters(grid: Grid, cluster: Grid) -> impl Iterator<Item = Grid> {
+    let count = Grid { x: grid.x / cluster.x, y: grid.y / cluster.y, z: grid.z / cluster.z };
+    block::indices(count).map(move |at| Grid { x: at.x * cluster.x, y: at.y * cluster.y, z: at.z * cluster.z })
 }

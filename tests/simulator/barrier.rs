@@ -8,7 +8,10 @@ use ptx_matrix::*;
 #[track_caller]
 fn deadlock(error: &SimError) -> (Vec<(usize, u32)>, Vec<usize>) {
     let Misuse::Deadlock { waiting, ended } = &error.misuse else { panic!("{error}") };
-    (waiting.iter().map(|waiting| (waiting.warp, waiting.place.line)).collect(), ended.clone())
+    (
+        waiting.iter().map(|waiting| (waiting.warp, waiting.place.line)).collect(),
+        ended.iter().map(|ended| ended.warp).collect(),
+    )
 }
 
 #[kernel(threads = 128)]

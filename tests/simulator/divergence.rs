@@ -1,7 +1,7 @@
 //! Raw collectives that the lanes of a warp do not come to together.
 
 use crate::{assert_at, line_of};
-use ptx_matrix::sim::{Misuse, SimError, Simulator};
+use ptx_matrix::sim::{EndedWarp, Misuse, SimError, Simulator};
 use ptx_matrix::*;
 use std::ops::Range;
 
@@ -213,7 +213,7 @@ fn a_warp_that_does_not_come_to_a_barrier_of_the_block() {
         let error = block_sync::launch(&Simulator::new(seed), 1, 32, 2).unwrap_err();
         let Misuse::Deadlock { waiting, ended } = &error.misuse else { panic!("{error}") };
         assert_eq!(waiting.iter().map(|waiting| waiting.warp).collect::<Vec<_>>(), [0, 1]);
-        assert_eq!(*ended, [2]);
+        assert_eq!(*ended, [EndedWarp { warp: 2, block: None }]);
         assert_at(&error, "raw sync", (0, 0, 0), None, None);
     }
 }

@@ -1,7 +1,7 @@
 //! mbarriers: what orders accesses and what does not, and barriers that are used as they must not be.
 
 use crate::{assert_at, line_of};
-use ptx_matrix::sim::{Agent, Awaited, BarrierMisuse, Misuse, SHARED_BASE, SimError, Simulator};
+use ptx_matrix::sim::{Agent, Awaited, BarrierMisuse, EndedWarp, Misuse, SHARED_BASE, SimError, Simulator};
 use ptx_matrix::*;
 
 type Row = SharedTile<u32, 1, 32>;
@@ -203,7 +203,7 @@ fn a_phase_needs_its_arrivals_and_its_bytes() {
             let Misuse::Deadlock { waiting, ended } = &error.misuse else { panic!("{error}") };
             let [waiting] = &waiting[..] else { panic!("{error}") };
             let awaited = Awaited::Barrier { address: SHARED_BASE, phase: 0, arrivals: lacks.0, bytes: lacks.1 };
-            assert_eq!((waiting.warp, waiting.awaited, ended), (1, awaited, &vec![0]));
+            assert_eq!((waiting.warp, waiting.awaited, ended), (1, awaited, &vec![EndedWarp { warp: 0, block: None }]));
             assert_at(&error, "waits", (0, 0, 0), None, None);
         }
     }

@@ -1,6 +1,6 @@
 //! `wgmma`, and the misuses of it: each as it is, and mended.
 
-use ptx_matrix::sim::{Agent, Awaited, Misuse};
+use ptx_matrix::sim::{Agent, Awaited, EndedWarp, Misuse};
 use ptx_matrix::*;
 
 type TileA = SharedTile<bf16, 64, 64, Swizzle128>;
@@ -91,7 +91,7 @@ fn warps_that_fill_a_tile_are_waited_for() {
 fn all_four_warps_come() {
     let Err(Misuse::Deadlock { waiting, ended }) = run_typed(3) else { panic!("a warp does not come") };
     assert!(waiting.iter().all(|waiting| waiting.awaited == Awaited::WarpGroup { group: 0 }));
-    assert_eq!((waiting.len(), ended), (3, vec![2]));
+    assert_eq!((waiting.len(), ended), (3, vec![EndedWarp { warp: 2, block: None }]));
 }
 
 #[test]

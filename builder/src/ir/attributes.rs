@@ -23,6 +23,7 @@ pub fn with_launch_bounds(line: &str, metadata: Option<&KernelMetadata>) -> Resu
         ("nvvm.maxntid", metadata.threads.map(|threads| format!("{threads},1,1"))),
         ("nvvm.minctasm", metadata.min_blocks.map(|blocks| blocks.to_string())),
         ("nvvm.maxnreg", metadata.max_registers.map(|registers| registers.to_string())),
+        ("nvvm.cluster_dim", metadata.cluster.map(|[x, y, z]| format!("{x},{y},{z}"))),
     ];
     let attributes: String = bounds
         .iter()
@@ -76,6 +77,7 @@ mod tests {
         shared_bytes: 0,
         shared_align: 0,
         grid_constants: 0,
+        cluster: Some([2, 1, 1]),
     };
 
     #[test]
@@ -88,7 +90,7 @@ mod tests {
 
     #[test]
     fn bounds_go_behind_the_attribute_group() {
-        let bounds = r#" "nvvm.maxntid"="384,1,1" "nvvm.maxnreg"="168""#;
+        let bounds = r#" "nvvm.maxntid"="384,1,1" "nvvm.maxnreg"="168" "nvvm.cluster_dim"="2,1,1""#;
         for (before, after) in [
             ("define ptx_kernel void @k(ptr %a) unnamed_addr #12", " {"),
             ("define ptx_kernel void @k(ptr dereferenceable(8) %a) #3", " !dbg !4 {"),

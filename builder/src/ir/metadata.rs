@@ -3,8 +3,8 @@
 use anyhow::{Context, Result, bail, ensure};
 
 const PREFIX: &str = "@__ptx_matrix_kernel_";
-const FORMAT: u32 = 2;
-const WORDS: usize = 8;
+const FORMAT: u32 = 3;
+const WORDS: usize = 9;
 
 /// How a kernel is launched and what it needs. `None` where its crate leaves the choice to the compiler.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,6 +16,8 @@ pub struct KernelMetadata {
     pub shared_align: u32,
     /// A bit for each parameter: whether the pointer that the kernel takes is to be to 128 bytes that are handed over by value.
     pub grid_constants: u64,
+    /// The blocks of a cluster along x, y and z.
+    pub cluster: Option<[u32; 3]>,
 }
 
 /// The kernel's name and metadata, if the line is a metadata static.
@@ -40,7 +42,8 @@ fn decode(value: &str) -> Result<KernelMetadata> {
         "kernel crate and builder are of different versions of ptx-matrix: the crate writes format {}, the builder reads {FORMAT}",
         words.first().map_or("none".to_owned(), u32::to_string),
     );
-    let &[_, threads, min_blocks, max_registers, shared_bytes, shared_align, low, high] = words.as_slice() else {
+    let &[_, threads, min_blocks, max_registers, shared_bytes, shared_align, low, high, cluster] = words.as_slice()
+    else {
         bail!("{} words instead of {WORDS}", words.len());
     };
     let set = |word: u32| (word != 0).then_some(word);
@@ -55,6 +58,7 @@ fn decode(value: &str) -> Result<KernelMetadata> {
         shared_bytes,
         shared_align,
         grid_constants: u64::from(low) | u64::from(high) << 32,
+        cluster: set(cluster).map(|cluster| [0, 8, 16].map(|byte| cluster >> byte & 0xff)),
     })
 }
 
@@ -105,7 +109,8 @@ mod tests {
     fn decodes_every_word() {
         // Printable bytes, a quote (34) and a backslash (92) among them.
         for wrapped in [false, true] {
-            let (name, metadata) = read(&line(&[2, 128, 2, 92, 0x2241_5c22, 1024, 5, 1], wrapped)).unwrap().unwrap();
+            let (name, metadata) =
+                read(&line(&[3, 128, 2, 92, 0x2241_5c22, 1024, 5, 1, 0x1_0402], wrapped)).unwrap().unwrap();
             assert_eq!(name, "gemm");
             let expected = KernelMetadata {
                 threads: Some(128),
@@ -114,6 +119,7 @@ mod tests {
                 shared_bytes: 0x2241_5c22,
                 shared_align: 1024,
                 grid_constants: 0x1_0000_0005,
+                cluster: Some([2, 4, 1]),
             };
             assert_eq!(metadata, expected);
         }
@@ -121,8 +127,9 @@ mod tests {
 
     #[test]
     fn zero_is_unset() {
-        let (_, metadata) = read(&line(&[2, 32, 0, 0, 0, 0, 0, 0], false)).unwrap().unwrap();
+        let (_, metadata) = read(&line(&[3, 32, 0, 0, 0, 0, 0, 0, 0], false)).unwrap().unwrap();
         assert_eq!((metadata.threads, metadata.min_blocks, metadata.max_registers), (Some(32), None, None));
+        assert_eq!(metadata.cluster, None);
     }
 
     #[test]
@@ -134,8 +141,8 @@ mod tests {
 
     #[test]
     fn a_wrong_length_or_alignment_is_refused() {
-        assert!(read(&line(&[2, 128, 0, 0], false)).is_err());
-        assert!(read(&line(&[2, 128, 0, 0, 64, 12, 0, 0], false)).is_err());
+        assert!(read(&line(&[3, 128, 0, 0], false)).is_err());
+        assert!(read(&line(&[3, 128, 0, 0, 64, 12, 0, 0, 0], false)).is_err());
     }
 
     #[test]

@@ -61,6 +61,7 @@ mod tests {
             shared_bytes: 0,
             shared_align: 0,
             grid_constants,
+            cluster: None,
         }
     }
 

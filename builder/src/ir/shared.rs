@@ -28,6 +28,7 @@ mod tests {
             shared_bytes,
             shared_align: 128,
             grid_constants: 0,
+            cluster: None,
         }
     }
 

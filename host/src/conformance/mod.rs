@@ -6,12 +6,14 @@
 mod checks;
 mod compare;
 mod data;
+mod not_recorded;
 pub mod record;
 mod reference;
 mod run;
 mod trials;
 
 pub use checks::{Check, all};
+pub use not_recorded::NOT_RECORDED;
 pub use run::{Options, Outcome, Status, Summary, UnknownFilter, run, run_in_parallel, select};
 pub use trials::{Trials, trials};
 

@@ -24,6 +24,7 @@ pub(super) fn check(
 ) -> Result<(), LaunchError> {
     check_params(request, entry)?;
     check_grid(request, device)?;
+    check_cluster(request, entry)?;
     check_threads(request, entry, resources, device)?;
     check_shared(request, resources, device)
 }
@@ -55,6 +56,14 @@ fn check_grid(request: &LaunchRequest<'_>, device: &DeviceLimits) -> Result<(), 
         return Ok(());
     }
     Err(LaunchError::Grid { kernel: request.kernel.to_owned(), grid: request.grid, limit: device.grid })
+}
+
+fn check_cluster(request: &LaunchRequest<'_>, entry: &Entry) -> Result<(), LaunchError> {
+    let Some(cluster) = entry.cluster else { return Ok(()) };
+    if request.grid.iter().zip(cluster).all(|(&extent, cluster)| extent.is_multiple_of(cluster)) {
+        return Ok(());
+    }
+    Err(LaunchError::Cluster { kernel: request.kernel.to_owned(), grid: request.grid, cluster })
 }
 
 fn check_threads(
@@ -121,7 +130,13 @@ mod tests {
     };
 
     fn entry() -> Entry {
-        Entry { name: "k".to_owned(), params: vec![8, 4], max_threads: Some([32, 8, 1]), required_threads: None }
+        Entry {
+            name: "k".to_owned(),
+            params: vec![8, 4],
+            max_threads: Some([32, 8, 1]),
+            required_threads: None,
+            cluster: None,
+        }
     }
 
     /// The message for a request to a kernel, or nothing if it is accepted.
@@ -152,6 +167,16 @@ mod tests {
             let refused = refusal(LaunchRequest { grid, ..REQUEST }, &entry());
             assert!(refused.contains("2147483647x65535x65535"), "{refused}");
         }
+    }
+
+    #[test]
+    fn a_grid_has_whole_clusters() {
+        let entry = Entry { cluster: Some([2, 1, 1]), ..entry() };
+        assert_eq!(refusal(LaunchRequest { grid: [6, 3, 1], ..REQUEST }, &entry), "");
+        assert_eq!(
+            refusal(LaunchRequest { grid: [3, 2, 1], ..REQUEST }, &entry),
+            "kernel `k`: a grid of 3x2x1 blocks; its clusters have 2x1x1, and each extent has to be a multiple of theirs"
+        );
     }
 
     #[test]

@@ -53,6 +53,20 @@ pub enum LaunchError {
         /// The largest grid.
         limit: [u32; 3],
     },
+    /// The grid is not one of whole clusters.
+    #[error(
+        "kernel `{kernel}`: a grid of {} blocks; its clusters have {}, and each extent has to be a multiple of theirs",
+        by(*grid),
+        by(*cluster)
+    )]
+    Cluster {
+        /// The kernel.
+        kernel: String,
+        /// The grid asked for.
+        grid: [u32; 3],
+        /// The blocks of a cluster.
+        cluster: [u32; 3],
+    },
     /// The block is empty or larger than something allows.
     #[error("kernel `{kernel}`: a block of {threads} threads; {limited_by} allows from 1 to {limit}")]
     Threads {

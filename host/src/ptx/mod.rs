@@ -27,6 +27,8 @@ pub struct Entry {
     pub max_threads: Option<[u32; 3]>,
     /// `.reqntid`: the threads that a block must have, along x, y and z.
     pub required_threads: Option<[u32; 3]>,
+    /// `.reqnctapercluster`: the blocks of a cluster, along x, y and z.
+    pub cluster: Option<[u32; 3]>,
 }
 
 /// A text that is not PTX as a compiler writes it.

@@ -28,10 +28,11 @@ fn entry<'a>(tokens: &mut Peekable<impl Iterator<Item = &'a str>>) -> Result<Ent
     let name = tokens.next().unwrap_or_default();
     let problem = |problem: String| PtxError::Entry { kernel: name.to_owned(), problem };
     let params = if tokens.next_if_eq(&"(").is_some() { params(tokens).map_err(problem)? } else { Vec::new() };
-    let mut entry = Entry { name: name.to_owned(), params, max_threads: None, required_threads: None };
+    let mut entry = Entry { name: name.to_owned(), params, max_threads: None, required_threads: None, cluster: None };
     while let Some(directive) = tokens.next_if(|token| !matches!(*token, "{" | ";")) {
         match directive {
             ".maxntid" => entry.max_threads = Some(extents(tokens).map_err(problem)?),
+            ".reqnctapercluster" => entry.cluster = Some(extents(tokens).map_err(problem)?),
             ".reqntid" => entry.required_threads = Some(extents(tokens).map_err(problem)?),
             _ => {}
         }
@@ -82,7 +83,7 @@ fn extents<'a>(tokens: &mut Peekable<impl Iterator<Item = &'a str>>) -> Result<[
             break;
         }
         let number = tokens.next().unwrap_or_default();
-        *extent = number.parse().map_err(|_| format!("`{number}` threads"))?;
+        *extent = number.parse().map_err(|_| format!("an extent of `{number}`"))?;
     }
     Ok(extents)
 }
@@ -108,6 +109,8 @@ mod tests {
         )
         .maxntid 128, 1, 1
         .minnctapersm 2
+        .explicitcluster
+        .reqnctapercluster 2, 1, 1
         {
             .reg .b32 %r<3>;
             ret;
@@ -123,15 +126,16 @@ mod tests {
         let ptx: Ptx = AS_LLVM_WRITES_IT.parse().unwrap();
         assert_eq!(ptx.target, "sm_90a".parse().unwrap());
         let expected = [
-            ("scale", vec![8, 8, 4, 1, 16], Some([128, 1, 1]), None),
-            ("empty", vec![], None, Some([16, 4, 1])),
-            ("bare", vec![], None, None),
+            ("scale", vec![8, 8, 4, 1, 16], Some([128, 1, 1]), None, Some([2, 1, 1])),
+            ("empty", vec![], None, Some([16, 4, 1]), None),
+            ("bare", vec![], None, None, None),
         ];
-        let expected = expected.map(|(name, params, max_threads, required_threads)| Entry {
+        let expected = expected.map(|(name, params, max_threads, required_threads, cluster)| Entry {
             name: name.to_owned(),
             params,
             max_threads,
             required_threads,
+            cluster,
         });
         assert_eq!(ptx.entries, expected);
     }
@@ -154,6 +158,6 @@ mod tests {
         let error = ".target sm_90 .entry k(.param .u64 a".parse::<Ptx>().unwrap_err();
         assert_eq!(error.to_string(), "the head of kernel `k`: its parameters do not end");
         let error = ".target sm_90 .entry k() .maxntid many {}".parse::<Ptx>().unwrap_err();
-        assert_eq!(error.to_string(), "the head of kernel `k`: `many` threads");
+        assert_eq!(error.to_string(), "the head of kernel `k`: an extent of `many`");
     }
 }

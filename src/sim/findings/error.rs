@@ -73,6 +73,7 @@ impl Finding {
                 Misuse::Race { access: access2, other_access: other_access2, other_place: other_place2, .. },
             ) => (access, other_access, other_place) == (access2, other_access2, other_place2),
             (Misuse::Barrier { misuse, .. }, Misuse::Barrier { misuse: misuse2, .. }) => misuse == misuse2,
+            (Misuse::ClusterBarrier { misuse }, Misuse::ClusterBarrier { misuse: misuse2 }) => misuse == misuse2,
             (Misuse::CopyInFlight { place, .. }, Misuse::CopyInFlight { place: place2, .. }) => place == place2,
             (one, other) => std::mem::discriminant(one) == std::mem::discriminant(other),
         };

@@ -1,7 +1,8 @@
 //! What the misuses are called in reports, and how each is mended.
 
 use super::error::Finding;
-use super::misuse::{Agent, Awaited, BarrierMisuse, Memory, Misuse, WaitingWarp};
+use super::misuse::{Agent, Awaited, BarrierMisuse, ClusterMisuse, Memory, Misuse, WaitingWarp};
+use crate::Grid;
 use crate::sim::warps::divergence::{WaitingLanes, lanes};
 use std::fmt;
 use std::string::String;
@@ -49,9 +50,10 @@ impl fmt::Display for Misuse {
             Misuse::Race { access, memory, other_access, other, .. } => {
                 write!(f, "race: {access} of {memory}, with a {other_access} by {other} and nothing to order them")
             }
-            Misuse::CopyInFlight { access, address, warp, .. } => write!(
+            Misuse::CopyInFlight { access, address, warp, block, .. } => write!(
                 f,
-                "{access} of shared address {address:#x} while a copy to it, started by warp {warp}, is in flight"
+                "{access} of shared address {address:#x} while a copy to it, started by warp {warp}{}, is in flight",
+                of(*block)
             ),
             Misuse::CopyMisaligned { name, index, bytes } => {
                 write!(f, "misaligned: a copy of {bytes} bytes from element {index} of `{name}`")
@@ -60,11 +62,13 @@ impl fmt::Display for Misuse {
                 let waits = if waiting.len() == 1 { "waits" } else { "wait" };
                 let only_sync = waiting.iter().all(|waiting| waiting.awaited == Awaited::Sync);
                 let what = if only_sync { "at a `sync` that not all warps reach" } else { "for what does not happen" };
-                write!(f, "deadlock: {} {waits} {what}", warps(waiting.iter().map(|waiting| waiting.warp)))
+                let waiting = waiting.iter().map(|waiting| (waiting.block, waiting.warp));
+                write!(f, "deadlock: {} {waits} {what}", warps(waiting))
             }
-            Misuse::CopySourceInFlight { address, warp, .. } => write!(
+            Misuse::CopySourceInFlight { address, warp, block, .. } => write!(
                 f,
-                "write of shared address {address:#x} while a copy from it, started by warp {warp}, is in flight"
+                "write of shared address {address:#x} while a copy from it, started by warp {warp}{}, is in flight",
+                of(*block)
             ),
             Misuse::StoreInFlight { access, name, index, .. } => {
                 write!(f, "{access} of element {index} of `{name}` while a copy to it is in flight")
@@ -89,6 +93,28 @@ impl fmt::Display for Misuse {
             Misuse::TensorReduction => f.write_str("a reduction of a tensor whose elements have none"),
             Misuse::BulkUnfinished => {
                 f.write_str("the block ends while a copy to or from its shared memory is in flight")
+            }
+            Misuse::ClusterBarrier { misuse: ClusterMisuse::ArrivedAgain } => {
+                f.write_str("a lane arrives at the barrier of the cluster again, and has not waited since it did")
+            }
+            Misuse::ClusterBarrier { misuse: ClusterMisuse::NotArrived } => {
+                f.write_str("a lane waits at the barrier of the cluster, and has not arrived")
+            }
+            Misuse::ClusterRank { rank, blocks } => {
+                write!(f, "out of the cluster: the block of rank {rank}, of {blocks}")
+            }
+            Misuse::BlockMask { mask: 0, .. } => f.write_str("a copy to no block of the cluster"),
+            Misuse::BlockMask { mask, blocks } => {
+                write!(f, "out of the cluster: a copy to blocks {mask:#b}, of {blocks}")
+            }
+            Misuse::PeerNotStarted { access, block } => {
+                write!(f, "{access} in shared memory of block {block}, of which nothing says that it runs yet")
+            }
+            Misuse::PeerEnded { access, block } => {
+                write!(f, "{access} in shared memory of block {block}, which may have ended before")
+            }
+            Misuse::BarrierOfAnother { to, barrier } => {
+                write!(f, "a copy to the block of rank {to} that is to tell a barrier of the block of rank {barrier}")
             }
             Misuse::Barrier { address, misuse } => {
                 write!(f, "the mbarrier at shared address {address:#x} {}", barrier(*misuse))
@@ -177,6 +203,10 @@ impl Misuse {
             }
             Misuse::GlobalUnwritten { .. } => "write it before: on the host, or in an earlier launch".into(),
             Misuse::Race { other: Agent::WarpOfBlock(_), .. } => "put a `sync` of the block between the two".into(),
+            Misuse::Race { other: Agent::WarpOfPeer { .. }, .. } => {
+                "put a `sync` of the cluster between the two; or let one tell the other by a barrier: by `arrive` of the peer's, and `wait_for_cluster`"
+                    .into()
+            }
             Misuse::Race { other: Agent::LaneOfWarp(_) | Agent::SameWarp, .. } => {
                 "put a `sync` of the warp between the two".into()
             }
@@ -186,6 +216,17 @@ impl Misuse {
             Misuse::Race { other: Agent::WarpGroup, .. } => {
                 "who writes must know, by a `sync` or a barrier, of the warpgroup's wait for the `wgmma`".into()
             }
+            Misuse::ClusterBarrier { misuse: ClusterMisuse::ArrivedAgain } => "wait between the two".into(),
+            Misuse::ClusterBarrier { misuse: ClusterMisuse::NotArrived } => "arrive before, once for each wait".into(),
+            Misuse::ClusterRank { .. } => "ranks count from 0, and `#[kernel(cluster = ..)]` says how many there are".into(),
+            Misuse::BlockMask { .. } => "a bit for each block of the cluster, rank 0 the lowest".into(),
+            Misuse::PeerNotStarted { .. } => {
+                "put a `sync` of the cluster before: at the kernel's beginning, behind the initialisation of barriers".into()
+            }
+            Misuse::PeerEnded { .. } => {
+                "a block's shared memory is there until it ends: put a `sync` of the cluster behind, or let it wait for what tells it".into()
+            }
+            Misuse::BarrierOfAnother { .. } => "the barrier lies in the block that the copy goes to".into(),
             Misuse::MatrixDescriptor { .. } => "a `SharedTile` makes descriptors".into(),
             Misuse::WgmmaUnfenced { .. } => "put `wgmma.fence` between the two".into(),
             Misuse::AccumulatorInFlight { .. } | Misuse::WgmmaUnfinished => {
@@ -247,6 +288,11 @@ impl Misuse {
             }
             Misuse::Barrier { misuse, .. } => barrier_help(*misuse).into(),
             Misuse::Deadlock { waiting, .. }
+                if waiting.iter().any(|waiting| matches!(waiting.awaited, Awaited::Cluster { .. })) =>
+            {
+                "every warp of a cluster's blocks that has not ended must come to its barrier equally often".into()
+            }
+            Misuse::Deadlock { waiting, .. }
                 if waiting.iter().any(|waiting| matches!(waiting.awaited, Awaited::Registers { .. })) =>
             {
                 "the warps of a block have together no more registers than it began with: others must give some back".into()
@@ -301,14 +347,22 @@ fn barrier_help(misuse: BarrierMisuse) -> &'static str {
     }
 }
 
-/// "warp 0" or "warps 0, 2".
-fn warps(indices: impl Iterator<Item = usize>) -> String {
-    let mut indices: Vec<usize> = indices.collect();
-    indices.dedup();
-    let plural = if indices.len() == 1 { "warp" } else { "warps" };
-    let mut indices = indices.into_iter();
-    let first = indices.next().unwrap_or_default();
-    indices.fold(std::format!("{plural} {first}"), |list, index| std::format!("{list}, {index}"))
+/// " of block (1, 0, 0)", if it is said.
+fn of(block: Option<Grid>) -> String {
+    block.map_or(String::new(), |block| std::format!(" of block {block}"))
+}
+
+/// "warp 0" or "warps 0, 2", block by block where there are several.
+fn warps(warps: impl Iterator<Item = (Option<Grid>, usize)>) -> String {
+    let mut warps: Vec<(Option<Grid>, usize)> = warps.collect();
+    warps.dedup();
+    let of_block = |warps: &[(Option<Grid>, usize)]| {
+        let plural = if warps.len() == 1 { "warp" } else { "warps" };
+        let indices: Vec<String> = warps.iter().map(|(_, warp)| std::format!("{warp}")).collect();
+        std::format!("{plural} {}{}", indices.join(", "), of(warps[0].0))
+    };
+    let blocks: Vec<String> = warps.chunk_by(|one, next| one.0 == next.0).map(of_block).collect();
+    blocks.join(" and ")
 }
 
 /// As the compiler writes its errors.
@@ -347,8 +401,11 @@ impl fmt::Display for Finding {
             write!(f, "\n   = the warp comes to one at {other}")?;
         }
         if let Misuse::Deadlock { waiting, ended } = &self.misuse {
-            for WaitingWarp { warp, place, awaited } in waiting {
-                write!(f, "\n   = warp {warp} waits at {place}")?;
+            for WaitingWarp { warp, block, place, awaited } in waiting {
+                write!(f, "\n   = warp {warp}{} waits at {place}", of(*block))?;
+                if let Awaited::Cluster { lacking } = awaited {
+                    write!(f, ", for all warps of the cluster, of which {lacking} lack, to come to its barrier")?;
+                }
                 if let Awaited::Named { barrier, threads } = awaited {
                     write!(f, ", at barrier {barrier}, which {threads} threads come to")?;
                 }
@@ -367,7 +424,7 @@ impl fmt::Display for Finding {
             }
             if !ended.is_empty() {
                 let have = if ended.len() == 1 { "has" } else { "have" };
-                write!(f, "\n   = {} {have} ended", warps(ended.iter().copied()))?;
+                write!(f, "\n   = {} {have} ended", warps(ended.iter().map(|ended| (ended.block, ended.warp))))?;
             }
         }
         if let Misuse::Divergence { waiting, ended } = &self.misuse {

@@ -1,8 +1,6 @@
 //! What can be wrong with a kernel.
 
 use crate::Grid;
-use crate::sim::memory::order::{is_asynchronous, is_warp_group};
-use crate::sim::memory::race::{Access, Lanes};
 use crate::sim::warps::divergence::WaitingLanes;
 use core::panic::Location;
 use std::fmt;
@@ -67,6 +65,13 @@ pub enum Agent {
     SameWarp,
     /// Another warp of the same block.
     WarpOfBlock(usize),
+    /// A warp of another block of the cluster.
+    WarpOfPeer {
+        /// The block.
+        block: Grid,
+        /// The warp in it.
+        warp: usize,
+    },
     /// Another block.
     OtherBlock(Grid),
     /// An asynchronous copy.
@@ -75,25 +80,13 @@ pub enum Agent {
     WarpGroup,
 }
 
-impl Agent {
-    /// Who made the earlier of two accesses in a block, seen from the later one.
-    pub(in crate::sim) fn in_block(later: Access, earlier: Access) -> Self {
-        match earlier.by {
-            _ if is_warp_group(earlier.agent) => Agent::WarpGroup,
-            _ if is_asynchronous(earlier.agent) => Agent::Asynchronous,
-            _ if earlier.agent != later.agent => Agent::WarpOfBlock(earlier.agent),
-            Lanes::One(lane) => Agent::LaneOfWarp(lane),
-            Lanes::Each | Lanes::Together(_) => Agent::SameWarp,
-        }
-    }
-}
-
 impl fmt::Display for Agent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Agent::LaneOfWarp(lane) => write!(f, "lane {lane} of the same warp"),
             Agent::SameWarp => write!(f, "the same warp, all lanes together,"),
             Agent::WarpOfBlock(warp) => write!(f, "warp {warp}"),
+            Agent::WarpOfPeer { block, warp } => write!(f, "warp {warp} of block {block}"),
             Agent::Asynchronous => f.write_str("an asynchronous copy"),
             Agent::WarpGroup => f.write_str("a `wgmma` in flight"),
             Agent::OtherBlock(block) => write!(f, "block {block}"),
@@ -106,10 +99,21 @@ impl fmt::Display for Agent {
 pub struct WaitingWarp {
     /// The warp.
     pub warp: usize,
+    /// Its block, in a cluster of several.
+    pub block: Option<Grid>,
     /// Where it waits.
     pub place: Place,
     /// For what.
     pub awaited: Awaited,
+}
+
+/// A warp that has ended, while others wait.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EndedWarp {
+    /// The warp.
+    pub warp: usize,
+    /// Its block, in a cluster of several.
+    pub block: Option<Grid>,
 }
 
 /// What a warp waits for.
@@ -123,6 +127,11 @@ pub enum Awaited {
         barrier: u32,
         /// How many threads it is for.
         threads: u32,
+    },
+    /// All warps of the cluster's blocks, but for those that have ended, at the cluster's barrier.
+    Cluster {
+        /// How many have not come.
+        lacking: usize,
     },
     /// All four warps of a warpgroup at a `wgmma`.
     WarpGroup {
@@ -183,6 +192,15 @@ pub enum BarrierMisuse {
         /// How many later ones.
         behind: u32,
     },
+}
+
+/// What is wrong with the use of a cluster's barrier.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ClusterMisuse {
+    /// A lane arrives that has arrived and not waited since.
+    ArrivedAgain,
+    /// A lane waits that has not arrived.
+    NotArrived,
 }
 
 /// What a kernel did that no GPU would do as meant.
@@ -295,6 +313,8 @@ pub enum Misuse {
         place: Place,
         /// The warp that did.
         warp: usize,
+        /// Its block, in a cluster of several.
+        block: Option<Grid>,
     },
     /// An asynchronous copy from an address that is no multiple of its size.
     CopyMisaligned {
@@ -310,7 +330,7 @@ pub enum Misuse {
         /// The warps that wait, and where.
         waiting: Vec<WaitingWarp>,
         /// The warps that have ended.
-        ended: Vec<usize>,
+        ended: Vec<EndedWarp>,
     },
     /// Shared memory is written while a bulk copy from it may still read it.
     CopySourceInFlight {
@@ -320,6 +340,8 @@ pub enum Misuse {
         place: Place,
         /// The warp that did.
         warp: usize,
+        /// Its block, in a cluster of several.
+        block: Option<Grid>,
     },
     /// Global memory is touched while a bulk copy to it is on its way.
     StoreInFlight {
@@ -384,6 +406,46 @@ pub enum Misuse {
         address: u32,
         /// What is wrong.
         misuse: BarrierMisuse,
+    },
+    /// The barrier of the cluster is used as it must not be.
+    ClusterBarrier {
+        /// What is wrong.
+        misuse: ClusterMisuse,
+    },
+    /// A block of the cluster is asked for that there is not.
+    ClusterRank {
+        /// Its number.
+        rank: usize,
+        /// The blocks of the cluster.
+        blocks: usize,
+    },
+    /// A copy to several blocks that names others than the cluster's, or none.
+    BlockMask {
+        /// The mask.
+        mask: u16,
+        /// The blocks of the cluster.
+        blocks: usize,
+    },
+    /// Shared memory of another block of the cluster is touched when that need not run yet.
+    PeerNotStarted {
+        /// `read`, `write`, `arrival` or `copy`.
+        access: &'static str,
+        /// The other block.
+        block: Grid,
+    },
+    /// Shared memory of another block of the cluster is touched when that may have ended.
+    PeerEnded {
+        /// `read`, `write`, `arrival` or `copy`.
+        access: &'static str,
+        /// The other block.
+        block: Grid,
+    },
+    /// A copy to shared memory of one block that is to tell a barrier of another.
+    BarrierOfAnother {
+        /// The rank of the one.
+        to: usize,
+        /// The rank of the other.
+        barrier: usize,
     },
     /// An address in shared memory, given to a raw instruction, that is no multiple of what it accesses.
     SharedMisaligned {

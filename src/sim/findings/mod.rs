@@ -5,18 +5,22 @@ mod message;
 mod misuse;
 
 pub use error::{Finding, SimError};
-pub use misuse::{Agent, Awaited, BarrierMisuse, Memory, Misuse, Place, WaitingWarp};
+pub use misuse::{Agent, Awaited, BarrierMisuse, ClusterMisuse, EndedWarp, Memory, Misuse, Place, WaitingWarp};
 
 use crate::Grid;
-use crate::sim::memory::race::Access;
+use crate::sim::memory::order::{is_asynchronous, is_warp_group, rank_of_asynchronous};
+use crate::sim::memory::race::{Access, Lanes};
 use std::cell::RefCell;
 use std::vec::Vec;
 
-/// The findings of one block. What a GPU would go on after is noted here, and the block goes on too; what would stop it
-/// ends the block ([`fail`](crate::sim::fail)), and comes last.
+/// The findings of one cluster's blocks, or of one block. What a GPU would go on after is noted here, and the block goes on too; what
+/// would stop it ends the block ([`fail`](crate::sim::fail)), and comes last.
 pub(in crate::sim) struct Findings {
     kernel: &'static str,
-    block: Grid,
+    /// The blocks, by rank.
+    blocks: Vec<Grid>,
+    /// Warps of a block.
+    warps: usize,
     seed: u64,
     found: RefCell<Found>,
 }
@@ -44,19 +48,51 @@ impl Found {
 }
 
 impl Findings {
-    pub(in crate::sim) fn new(kernel: &'static str, block: Grid, seed: u64) -> Self {
-        Findings { kernel, block, seed, found: RefCell::default() }
+    pub(in crate::sim) fn new(kernel: &'static str, blocks: Vec<Grid>, warps: usize, seed: u64) -> Self {
+        Findings { kernel, blocks, warps, seed, found: RefCell::default() }
     }
 
     /// Notes what an access does wrong.
     pub(in crate::sim) fn note(&self, by: Access, misuse: Misuse) {
-        self.add(misuse, Some(by.location.into()), Some(by.agent), by.lane());
+        let (place, lane) = (Some(by.location.into()), by.lane());
+        if is_asynchronous(by.agent) {
+            self.add(misuse, place, rank_of_asynchronous(by.agent, self.blocks.len()), None, None);
+        } else {
+            self.add(misuse, place, by.agent / self.warps, Some(by.agent % self.warps), lane);
+        }
     }
 
-    /// Adds a finding, if none is like it.
-    pub(in crate::sim) fn add(&self, misuse: Misuse, place: Option<Place>, warp: Option<usize>, lane: Option<usize>) {
-        let (kernel, block, seed) = (self.kernel, Some(self.block), self.seed);
+    /// Adds a finding in the block of this rank, if none is like it.
+    pub(in crate::sim) fn add(
+        &self,
+        misuse: Misuse,
+        place: Option<Place>,
+        rank: usize,
+        warp: Option<usize>,
+        lane: Option<usize>,
+    ) {
+        let (kernel, block, seed) = (self.kernel, Some(self.blocks[rank]), self.seed);
         self.found.borrow_mut().add(Finding { misuse, kernel, place, block, warp, lane, seed });
+    }
+
+    /// Who made the earlier of two accesses, seen from the later one.
+    pub(in crate::sim) fn agent(&self, later: Access, earlier: Access) -> Agent {
+        let Access { agent, by, .. } = earlier;
+        match by {
+            _ if is_warp_group(agent, self.blocks.len()) => Agent::WarpGroup,
+            _ if is_asynchronous(agent) => Agent::Asynchronous,
+            _ if agent / self.warps != later.agent / self.warps => {
+                Agent::WarpOfPeer { block: self.blocks[agent / self.warps], warp: agent % self.warps }
+            }
+            _ if agent != later.agent => Agent::WarpOfBlock(agent % self.warps),
+            Lanes::One(lane) => Agent::LaneOfWarp(lane),
+            Lanes::Each | Lanes::Together(_) => Agent::SameWarp,
+        }
+    }
+
+    /// The warp in its block that an agent is, and, if there are several, the block.
+    pub(in crate::sim) fn warp(&self, agent: usize) -> (usize, Option<Grid>) {
+        (agent % self.warps, (self.blocks.len() > 1).then(|| self.blocks[agent / self.warps]))
     }
 
     pub(in crate::sim) fn take(&self) -> Found {

@@ -6,12 +6,13 @@
 use crate::sim::findings::{BarrierMisuse, Misuse};
 use crate::sim::memory::global::{ElementOf, check_fenced, land_copy, land_reduction};
 use crate::sim::memory::order::executing;
+use crate::sim::memory::peer::{self, Visit};
 use crate::sim::memory::race::{Access, Lanes};
 pub(crate) use crate::sim::memory::reduction::{Kind, Operation, Reduction};
 use crate::sim::memory::slices::{self, Slice};
 use crate::sim::record::{note_copy, note_lane};
-use crate::sim::warps::block::BlockState;
-use crate::sim::warps::context::{current_lane, fail, with_block};
+use crate::sim::warps::block::{BlockState, ClusterState};
+use crate::sim::warps::context::{current_lane, fail, with_block, with_cluster};
 use crate::sim::warps::mbarrier;
 use crate::sim::warps::polling::note_access;
 use crate::site::Site;
@@ -33,14 +34,25 @@ pub(in crate::sim) struct BulkCopies {
     groups: HashMap<(usize, usize), usize>,
 }
 
-/// A copy to shared memory that has not landed.
+/// A copy to shared memory that has not landed. One to several blocks is one for each of them.
 struct Load {
     to: u32,
     bytes: Vec<u8>,
     barrier: u32,
     /// The barrier's phase when it was started.
     phase: u32,
+    /// If it comes from shared memory: the block's rank, and which memory.
+    from: Option<(usize, Range<u32>)>,
     started: Access,
+}
+
+/// Which blocks of the cluster a copy goes to.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Blocks {
+    /// The block that starts it.
+    Own,
+    /// Those whose bit is set: in each to the same address, told to the barrier at the same address.
+    Mask(u16),
 }
 
 /// A copy from shared memory that has not reached global memory.
@@ -132,48 +144,104 @@ pub(in crate::sim) unsafe fn read_global(site: Site, from: *const u8, unit: usiz
 ///
 /// # Safety
 /// The bytes at `from` are there, if it points into a slice of the kernel's.
-pub(crate) unsafe fn load(site: Site, form: &'static str, to: u32, from: *const u8, bytes: u32, barrier: u32) {
+pub(crate) unsafe fn load(
+    site: Site,
+    form: &'static str,
+    to: u32,
+    from: *const u8,
+    bytes: u32,
+    barrier: u32,
+    blocks: Blocks,
+) {
     if starting(site, form, to, bytes).is_none() {
         return;
     }
     let mut data = vec![0; bytes as usize];
     // SAFETY: the caller's.
     unsafe { read_global(site, from, UNIT, &mut data) };
-    start_load(site, form, to, data, barrier);
+    start_load(site, form, to, data, barrier, blocks);
 }
 
 /// A copy of these bytes to shared memory starts.
-pub(in crate::sim) fn start_load(site: Site, form: &'static str, to: u32, data: Vec<u8>, barrier: u32) {
+pub(in crate::sim) fn start_load(site: Site, form: &'static str, to: u32, data: Vec<u8>, barrier: u32, blocks: Blocks) {
     if starting(site, form, to, data.len() as u32).is_none() {
         return;
     }
     note_copy(site, form, to, data.len());
-    let started = with_block(|block| {
-        block.order.make_partial();
-        let by = block.access(site);
-        let phase = mbarrier::phase_for_copy(block, by, barrier)?;
-        block.shared.start_bulk_write(by, to, data.len())?;
-        block.bulk.borrow_mut().loads.push(Load { to, bytes: data, barrier, phase, started: by });
-        Ok(())
+    let started = with_cluster(|cluster, block| {
+        let ranks = match blocks {
+            Blocks::Own => block.rank..block.rank + 1,
+            Blocks::Mask(mask) if mask == 0 || mask >> cluster.blocks.len() != 0 => {
+                return Err(Misuse::BlockMask { mask, blocks: cluster.blocks.len() });
+            }
+            Blocks::Mask(_) => 0..cluster.blocks.len(),
+        };
+        let is_to = |rank: &usize| match blocks {
+            Blocks::Own => true,
+            Blocks::Mask(mask) => mask & 1 << rank != 0,
+        };
+        ranks.filter(is_to).try_for_each(|rank| {
+            start_load_to(block, &cluster.blocks[rank], block.access(site), to, data.clone(), barrier, None)
+        })
     });
     started.unwrap_or_else(|misuse| fail(site, misuse));
 }
 
-/// Lets one copy land whose barrier is one of these, and is waited for; `choose` picks one of so many. Returns whether there was one.
-pub(in crate::sim) fn land_one(
+/// The same to one block.
+fn start_load_to(
     block: &BlockState,
-    awaited: &[u32],
+    target: &BlockState,
+    started: Access,
+    to: u32,
+    bytes: Vec<u8>,
+    barrier: u32,
+    from: Option<(usize, Range<u32>)>,
+) -> Result<(), Misuse> {
+    block.order.make_partial();
+    peer::visit(block, target, started, Visit::Copy);
+    let phase = mbarrier::phase_for_copy(target, started, barrier)?;
+    target.shared.start_bulk_write(started, to, bytes.len())?;
+    target.bulk.borrow_mut().loads.push(Load { to, bytes, barrier, phase, from, started });
+    Ok(())
+}
+
+/// `cp.async.bulk` from the block's shared memory to that of the block that the addresses of the `.shared::cluster` window name.
+pub(crate) fn send(site: Site, form: &'static str, to: u32, from: u32, bytes: u32, barrier: u32) {
+    if starting(site, form, to, bytes).is_none() {
+        return;
+    }
+    let data = read_shared(site, form, from, bytes as usize);
+    let sent = with_cluster(|cluster, block| {
+        let ((target, to), (told, barrier)) =
+            (peer::resolve(cluster, block, to)?, peer::resolve(cluster, block, barrier)?);
+        if target.rank != told.rank {
+            return Err(Misuse::BarrierOfAnother { to: target.rank, barrier: told.rank });
+        }
+        let source = Some((block.rank, from..from + bytes));
+        start_load_to(block, target, block.access(site), to, data, barrier, source)
+    });
+    sent.unwrap_or_else(|misuse| fail(site, misuse));
+}
+
+/// Lets one copy land that tells a barrier that is waited for: one of these, by the block's rank and the address. `choose` picks one of
+/// so many. Returns whether there was one.
+pub(in crate::sim) fn land_one(
+    cluster: &ClusterState,
+    awaited: &[(usize, u32)],
     choose: impl FnOnce(usize) -> usize,
 ) -> Result<bool, Box<(Misuse, Access)>> {
-    let load = {
-        let loads = &mut block.bulk.borrow_mut().loads;
-        let candidates: Vec<usize> = (0..loads.len()).filter(|&load| awaited.contains(&loads[load].barrier)).collect();
-        if candidates.is_empty() {
-            return Ok(false);
-        }
-        loads.remove(candidates[choose(candidates.len())])
-    };
-    let Load { to, bytes, barrier: address, phase, started } = load;
+    let candidates = cluster.blocks.iter().flat_map(|block| {
+        let loads = &block.bulk.borrow().loads;
+        let is_awaited = |&load: &usize| awaited.contains(&(block.rank, loads[load].barrier));
+        (0..loads.len()).filter(is_awaited).map(|load| (block, load)).collect::<Vec<_>>()
+    });
+    let candidates: Vec<(&BlockState, usize)> = candidates.collect();
+    if candidates.is_empty() {
+        return Ok(false);
+    }
+    let (block, load) = candidates[choose(candidates.len())];
+    let load = block.bulk.borrow_mut().loads.remove(load);
+    let Load { to, bytes, barrier: address, phase, from, started } = load;
     let others = || {
         let of_phase = |other: &&Load| (other.barrier, other.phase) == (address, phase);
         block.bulk.borrow().loads.iter().filter(of_phase).map(|other| other.bytes.len() as i64).sum::<i64>()
@@ -181,6 +249,10 @@ pub(in crate::sim) fn land_one(
     let landed = mbarrier::receive_copy(block, address, bytes.len() as u32, |agent, tick| {
         let by = Access { agent, by: Lanes::One(0), epoch: u32::MAX, warp_epoch: 0, tick, location: started.location };
         block.shared.land_bulk(by, to, &bytes);
+        if let Some((rank, addresses)) = from {
+            cluster.blocks[rank].shared.finish_bulk_read(by, &started, addresses);
+            peer::read_by_copy(&cluster.blocks[rank], by, started);
+        }
     });
     match landed {
         Err(misuse) => Err(Box::new((misuse, started))),
@@ -306,7 +378,7 @@ pub(crate) fn wait(site: Site, form: &'static str, newest: usize, read: bool) {
             let BulkCopies { stores, groups, .. } = &mut *block.bulk.borrow_mut();
             let waited_for = |store: &Store| {
                 let group = groups.get(&(warp, store.lane)).copied().unwrap_or(0);
-                let mine = store.started.agent == warp && executing(current_lane()).contains(&store.lane);
+                let mine = store.started.agent == block.agent() && executing(current_lane()).contains(&store.lane);
                 mine && store.group + newest < group
             };
             for store in stores.iter_mut().filter(|store| waited_for(store) && !store.read) {

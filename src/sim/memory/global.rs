@@ -2,7 +2,7 @@
 //!
 //! The blocks of a launch run in parallel, and none sees what another writes: a block's writes are its own until it has
 //! ended, and reach memory in the order of the blocks. So a launch repeats exactly even where blocks race, which is found
-//! when their accesses are put together. Reductions of several blocks do not race with each other: they are done then, in the order of
+//! when their accesses are put together. The blocks of a cluster have theirs in common, and are as one here. Reductions of several blocks do not race with each other: they are done then, in the order of
 //! the blocks.
 
 use crate::Grid;
@@ -37,7 +37,7 @@ impl From<ElementOf> for Memory {
     }
 }
 
-/// The accesses of one block to memory that the kernel may write, by the elements' addresses.
+/// The accesses of one block, or of a cluster's blocks, to memory that the kernel may write, by the elements' addresses.
 #[derive(Default)]
 pub(in crate::sim) struct GlobalAccesses(HashMap<usize, Accessed>);
 
@@ -90,27 +90,28 @@ impl GlobalAccesses {
 #[derive(Default)]
 pub(in crate::sim) struct LaunchAccesses {
     elements: HashMap<usize, (History, History)>,
-    /// The blocks that have run, by which accesses here name them.
-    blocks: Vec<Grid>,
+    /// The blocks of the clusters that have run; accesses here name the cluster as the agent, and as the tick the block's rank.
+    clusters: Vec<Vec<Grid>>,
 }
 
 impl LaunchAccesses {
-    /// Adds a block's accesses: writes what it wrote to memory, and finds where it races with an earlier block.
-    /// `finding` makes a finding of a misuse and the access that it is.
+    /// Adds the accesses of a cluster's blocks, of so many warps each: writes what they wrote to memory, and finds where they race with
+    /// those of an earlier one. `finding` makes a finding of a misuse and the access that it is.
     ///
     /// # Safety
     /// The elements' addresses are those of memory that the launch may write, and nobody else uses it meanwhile.
     pub(in crate::sim) unsafe fn add(
         &mut self,
-        block: Grid,
+        blocks: &[Grid],
+        warps: usize,
         accesses: GlobalAccesses,
         found: &mut Found,
         finding: impl Fn(Misuse, Access) -> Finding,
     ) {
-        let agent = self.blocks.len();
-        // Nothing orders blocks.
+        let agent = self.clusters.len();
+        // Nothing orders clusters.
         let none = Order::default();
-        self.blocks.push(block);
+        self.clusters.push(blocks.to_vec());
         // In an order that does not change from run to run.
         let mut accesses: Vec<_> = accesses.0.into_iter().collect();
         accesses.sort_unstable_by_key(|(address, _)| *address);
@@ -119,8 +120,11 @@ impl LaunchAccesses {
         );
         for (address, Accessed { element, history, reductions, value, reduced, .. }) in accesses {
             let (known, known_reductions) = self.elements.entry(address).or_default();
-            // What threads of one block do to each other is known already: here it counts as done by one.
-            let as_a_block = |by: Access| Access { agent, by: Lanes::Each, epoch: 0, warp_epoch: 0, tick: 0, ..by };
+            // What threads of one cluster do to each other is known already: here it counts as done by one.
+            let as_a_block = |by: Access| {
+                let tick = (by.agent / warps) as u32;
+                Access { agent, by: Lanes::Each, epoch: 0, warp_epoch: 0, tick, ..by }
+            };
             // Reads first: the block's own write takes the place of the one that they race with.
             let mut races = Vec::new();
             for reduction in reductions.reads() {
@@ -147,7 +151,7 @@ impl LaunchAccesses {
                 known_reductions.read(as_a_block(reduction), &none);
             }
             for ((access, other_access), by, earlier) in write_races.into_iter().chain(races) {
-                let other = Agent::OtherBlock(self.blocks[earlier.agent]);
+                let other = Agent::OtherBlock(self.clusters[earlier.agent][earlier.tick as usize]);
                 let (memory, other_place) = (element.into(), earlier.location.into());
                 found.add(finding(Misuse::Race { access, memory, other_access, other_place, other }, by));
             }
@@ -185,10 +189,10 @@ pub(in crate::sim) fn read_by_copy(site: Site, address: usize, element: ElementO
         let mut global = block.global.borrow_mut();
         let accessed = global.accessed(address, element);
         if let Some(earlier) = accessed.history.read(by, &block.order) {
-            block.findings.note(by, race(("read", "write"), element.into(), by, earlier));
+            block.findings.note(by, race(block, ("read", "write"), element.into(), by, earlier));
         }
         if let Some((earlier, _)) = accessed.reductions.beside(&by, &block.order) {
-            block.findings.note(by, race(("read", "reduction"), element.into(), by, earlier));
+            block.findings.note(by, race(block, ("read", "reduction"), element.into(), by, earlier));
         }
         match &accessed.value {
             Some(value) => bytes.copy_from_slice(value.bytes()),
@@ -249,10 +253,10 @@ fn land_write<'b>(
     // What was reduced, and is now written: whether it changes is not looked at.
     let changes = !accessed.reduced.is_empty() || bytes != accessed.value.as_ref().map_or(before, Value::bytes);
     if let Some((earlier, wrote)) = accessed.history.write(by, changes, &block.order) {
-        block.findings.note(by, race(("write", read_or_write(wrote)), element.into(), by, earlier));
+        block.findings.note(by, race(block, ("write", read_or_write(wrote)), element.into(), by, earlier));
     }
     if let Some((earlier, _)) = accessed.reductions.beside(&by, &block.order) {
-        block.findings.note(by, race(("write", "reduction"), element.into(), by, earlier));
+        block.findings.note(by, race(block, ("write", "reduction"), element.into(), by, earlier));
     }
     accessed.value = Some(Value::new(bytes));
     accessed.reduced.clear();
@@ -271,7 +275,7 @@ pub(in crate::sim) fn land_reduction(
     let mut global = block.global.borrow_mut();
     let accessed = global.accessed(address, element);
     if let Some((earlier, wrote)) = accessed.history.beside(&by, &block.order) {
-        block.findings.note(by, race(("reduction", read_or_write(wrote)), element.into(), by, earlier));
+        block.findings.note(by, race(block, ("reduction", read_or_write(wrote)), element.into(), by, earlier));
     }
     accessed.reductions.read(by, &block.order);
     match &mut accessed.value {
@@ -310,8 +314,14 @@ fn check_on_its_way(access: &'static str, block: &BlockState, by: Access, addres
     }
 }
 
-/// The race of an access with an earlier one, by another thread of the block.
-fn race((access, other_access): (&'static str, &'static str), memory: Memory, by: Access, earlier: Access) -> Misuse {
+/// The race of an access with an earlier one, by another thread of the block, or of its cluster.
+fn race(
+    block: &BlockState,
+    (access, other_access): (&'static str, &'static str),
+    memory: Memory,
+    by: Access,
+    earlier: Access,
+) -> Misuse {
     let other_place = earlier.location.into();
-    Misuse::Race { access, memory, other_access, other_place, other: Agent::in_block(by, earlier) }
+    Misuse::Race { access, memory, other_access, other_place, other: block.findings.agent(by, earlier) }
 }

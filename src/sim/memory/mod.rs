@@ -5,6 +5,7 @@ pub(in crate::sim) mod copies;
 pub(in crate::sim) mod global;
 pub(in crate::sim) mod matrix;
 pub(in crate::sim) mod order;
+pub(crate) mod peer;
 pub(in crate::sim) mod race;
 pub(crate) mod reduction;
 pub(in crate::sim) mod shared;

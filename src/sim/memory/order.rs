@@ -7,6 +7,9 @@
 //!
 //! The same is kept of proxy fences: which ticks lie before a fence that the lane knows of. Without one, what an ordinary store
 //! wrote is not there yet for what goes to memory asynchronously.
+//!
+//! The warps of a cluster's blocks are counted together: those of the block of rank 1 behind those of rank 0. Between blocks, an
+//! arrival or a wait that is for its block only hands on that a lane has come so far (what it read, it has read), and not what it wrote.
 
 use crate::lane::LANES;
 use crate::sim::memory::race::{Access, Lanes};
@@ -22,12 +25,17 @@ pub(in crate::sim) const fn asynchronous(number: usize) -> usize {
     ASYNCHRONOUS + number
 }
 
+/// The rank of the block, of so many, that an asynchronous agent is of.
+pub(in crate::sim) const fn rank_of_asynchronous(agent: usize, blocks: usize) -> usize {
+    (agent - ASYNCHRONOUS) % blocks
+}
+
 /// The most warpgroups that a block can have. What their `wgmma`s do counts as done by the first asynchronous agents.
 pub(in crate::sim) const WARP_GROUPS: usize = 8;
 
-/// Whether an agent is a warpgroup's `wgmma`s.
-pub(in crate::sim) const fn is_warp_group(agent: usize) -> bool {
-    ASYNCHRONOUS <= agent && agent < ASYNCHRONOUS + WARP_GROUPS
+/// Whether an agent, in a cluster of so many blocks, is a warpgroup's `wgmma`s.
+pub(in crate::sim) const fn is_warp_group(agent: usize, blocks: usize) -> bool {
+    ASYNCHRONOUS <= agent && agent < ASYNCHRONOUS + WARP_GROUPS * blocks
 }
 
 /// Whether an agent is an asynchronous one.
@@ -42,19 +50,24 @@ struct Ticks {
     asynchronous: Vec<u32>,
 }
 
-/// The memory that a proxy fence is for.
+/// What a fence is for: memory, of a proxy fence, or that mbarriers were initialised.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Space {
     Shared,
     Global,
+    Barriers,
 }
 
 /// What a lane knows, to hand on.
 #[derive(Clone, Default)]
 pub(in crate::sim) struct Known {
     seen: Ticks,
-    /// What lies before a proxy fence, of each [`Space`].
-    fenced: [Ticks; 2],
+    /// Ticks of which it is known that they are over, and no more: what was read in them, has been read.
+    over: Ticks,
+    /// What lies before a fence, of each [`Space`].
+    fenced: [Ticks; 3],
+    /// The blocks of the cluster that run, a bit for each.
+    started: u16,
 }
 
 impl Ticks {
@@ -97,7 +110,26 @@ impl Ticks {
 impl Known {
     pub(in crate::sim) fn join(&mut self, other: &Known) {
         self.seen.join(&other.seen);
+        self.over.join(&other.over);
+        self.started |= other.started;
         self.fenced.iter_mut().zip(&other.fenced).for_each(|(own, other)| own.join(other));
+    }
+
+    /// What another block learns that is told, or listens, for its own block only: how far lanes have come, and what has arrived
+    /// asynchronously.
+    pub(in crate::sim) fn without_writes(&self) -> Known {
+        let mut over = self.over.clone();
+        over.join(&self.seen);
+        let seen = Ticks { warps: Vec::new(), asynchronous: self.seen.asynchronous.clone() };
+        Known { seen, over, fenced: Default::default(), started: self.started }
+    }
+
+    /// What a relaxed arrival tells: that its block runs, and of the mbarriers that were initialised before a fence of theirs.
+    pub(in crate::sim) fn relaxed(mut self) -> Known {
+        let made = std::mem::take(&mut self.fenced[Space::Barriers as usize]);
+        let mut known = Known { started: self.started, ..Known::default() };
+        known.fenced[Space::Barriers as usize] = made;
+        known
     }
 
     /// An asynchronous agent has come to this tick.
@@ -120,18 +152,33 @@ struct WarpOrder {
     own: Vec<(usize, Known)>,
 }
 
-/// What the warps of a block know. Of an empty one, nobody knows anything.
+/// What the warps of a cluster's blocks know. Of an empty one, nobody knows anything.
 #[derive(Default)]
 pub(in crate::sim) struct Order {
     warps: RefCell<Vec<WarpOrder>>,
+    /// The warps of a block, if there are several blocks.
+    block_warps: Option<usize>,
     /// Whether something but `sync`s orders warps.
     is_partial: Cell<bool>,
 }
 
 impl Order {
-    pub(in crate::sim) fn new(warps: usize) -> Self {
-        let new = || WarpOrder { tick: 1, ..WarpOrder::default() };
-        Order { warps: RefCell::new((0..warps).map(|_| new()).collect()), is_partial: Cell::new(false) }
+    /// Of so many blocks of so many warps.
+    pub(in crate::sim) fn new(blocks: usize, warps: usize) -> Self {
+        let new = |rank: usize| {
+            let common = Known { started: 1 << rank, ..Known::default() };
+            WarpOrder { tick: 1, common, ..WarpOrder::default() }
+        };
+        let all = (0..blocks * warps).map(|agent| new(agent / warps)).collect();
+        let block_warps = (blocks > 1).then_some(warps);
+        // A `sync` of one block does not order the others.
+        Order { warps: RefCell::new(all), block_warps, is_partial: Cell::new(block_warps.is_some()) }
+    }
+
+    /// Whether it is a `sync` of their block that orders two agents, if one is between. (What is asynchronous counts none.)
+    pub(in crate::sim) fn shares_syncs(&self, one: usize, other: usize) -> bool {
+        self.block_warps
+            .is_none_or(|warps| is_asynchronous(one) || is_asynchronous(other) || one / warps == other / warps)
     }
 
     /// From now on, some warps may be ordered and others not.
@@ -152,6 +199,37 @@ impl Order {
     /// Whether the earlier access is known to whoever makes the later one, now.
     pub(in crate::sim) fn knows(&self, later: &Access, earlier: &Access) -> bool {
         self.covers(later, earlier, |known| &known.seen)
+    }
+
+    /// Whether who makes the later access, now, knows that the earlier one, a read, is over.
+    pub(in crate::sim) fn knows_over(&self, later: &Access, earlier: &Access) -> bool {
+        self.block_warps.is_some() && self.covers(later, earlier, |known| &known.over)
+    }
+
+    /// Whether who makes the access, now, knows that the block of this rank runs.
+    pub(in crate::sim) fn knows_started(&self, by: &Access, rank: usize) -> bool {
+        let warps = self.warps.borrow();
+        let Some(warp) = warps.get(by.agent) else { return true };
+        let runs = |known: &Known| known.started & 1 << rank != 0;
+        let own = |lane| warp.own.iter().any(|(of_lane, known)| *of_lane == lane && runs(known));
+        runs(&warp.common)
+            || match by.by {
+                Lanes::One(lane) => own(lane),
+                Lanes::Each | Lanes::Together(_) => (0..LANES).all(own),
+            }
+    }
+
+    /// Whether some lane of a warp knows of an access.
+    pub(in crate::sim) fn is_known_in(&self, agent: usize, access: &Access) -> bool {
+        let warp = &self.warps.borrow()[agent];
+        warp.common.seen.cover(access) || warp.own.iter().any(|(_, known)| known.seen.cover(access))
+    }
+
+    /// Whether some lane of a warp knows that an access is over.
+    pub(in crate::sim) fn is_known_over_in(&self, agent: usize, access: &Access) -> bool {
+        let warp = &self.warps.borrow()[agent];
+        let is_over = |known: &Known| known.seen.cover(access) || known.over.cover(access);
+        is_over(&warp.common) || warp.own.iter().any(|(_, known)| is_over(known))
     }
 
     /// Whether there is a proxy fence between the earlier access and the later one, which is made now.
@@ -216,13 +294,11 @@ impl Order {
         order.own.clear();
     }
 
-    /// All warps wait for each other.
-    pub(in crate::sim) fn sync_block(&self) {
-        if !self.is_partial() {
-            return;
+    /// All warps of a block wait for each other.
+    pub(in crate::sim) fn sync_block(&self, warps: Range<usize>) {
+        if self.is_partial() {
+            self.sync_warps(&Vec::from_iter(warps));
         }
-        let warps = self.warps.borrow().len();
-        self.sync_warps(&Vec::from_iter(0..warps));
     }
 
     /// These warps wait for each other.
@@ -249,7 +325,7 @@ mod tests {
 
     /// Of two warps that have a barrier.
     fn partial() -> Order {
-        let order = Order::new(2);
+        let order = Order::new(1, 2);
         order.make_partial();
         order
     }
@@ -318,11 +394,36 @@ mod tests {
     fn who_knows_of_a_write_can_fence_it_too() {
         let order = partial();
         let write = access(&order, 0, Lanes::One(0));
-        order.sync_block();
+        order.sync_block(0..2);
         let reader = access(&order, 1, Lanes::One(0));
         assert!(order.knows(&reader, &write) && !order.is_fenced(Space::Shared, &reader, &write));
         order.fence(1, 0..1, &[Space::Shared]);
         assert!(order.is_fenced(Space::Shared, &reader, &write));
         assert!(!order.is_fenced(Space::Shared, &access(&order, 1, Lanes::One(1)), &write), "another lane");
+    }
+
+    #[test]
+    fn another_block_may_learn_that_a_lane_has_read_and_not_what_it_wrote() {
+        let order = Order::new(2, 1);
+        let access_of_first = access(&order, 0, Lanes::One(0));
+        let told = order.release(0, 0..1).without_writes();
+        let later = access(&order, 1, Lanes::One(3));
+        assert!(!order.knows_over(&later, &access_of_first) && !order.knows_started(&later, 0));
+        order.acquire(1, 3..4, &told);
+        assert!(order.knows_over(&later, &access_of_first) && order.knows_started(&later, 0));
+        assert!(!order.knows(&later, &access_of_first));
+        assert!(!order.knows_over(&access(&order, 1, Lanes::One(4)), &access_of_first), "another lane");
+    }
+
+    #[test]
+    fn a_relaxed_arrival_tells_of_fenced_barriers_only() {
+        let order = Order::new(2, 1);
+        let made = access(&order, 0, Lanes::One(0));
+        order.fence(0, 0..1, &[Space::Barriers]);
+        let told = order.release(0, 0..LANES).relaxed();
+        order.acquire(1, 0..LANES, &told);
+        let user = access(&order, 1, Lanes::One(3));
+        assert!(order.is_fenced(Space::Barriers, &user, &made) && order.knows_started(&user, 0));
+        assert!(!order.knows(&user, &made) && !order.knows_over(&user, &made));
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Two accesses race if different threads make them, one of them writes, and nothing orders them. Within a block, `block.sync`
 //! orders what is before it with what is behind, and within a warp `warp.sync` does; mbarriers order as [`Order`] knows;
-//! between blocks nothing does.
+//! between blocks nothing does, but in a cluster, of which the warps of all blocks are told apart, what [`Order`] knows.
 
 use crate::sim::memory::order::Order;
 use core::panic::Location;
@@ -11,7 +11,7 @@ use std::vec::Vec;
 /// An access: by whom, after how many barriers, at which line.
 #[derive(Clone, Copy)]
 pub(in crate::sim) struct Access {
-    /// The warp of the block (or the block of the launch, where blocks are compared).
+    /// The warp, counted through the blocks of the cluster (or the cluster of the launch, where clusters are compared).
     pub(in crate::sim) agent: usize,
     pub(in crate::sim) by: Lanes,
     /// Barriers that the block has passed.
@@ -46,7 +46,8 @@ impl Access {
     /// Whether the two accesses happen in this order (or one after the other, by one thread) whatever the schedule is.
     fn is_before(&self, later: &Access, order: &Order) -> bool {
         if self.agent != later.agent {
-            return self.epoch < later.epoch || order.knows(later, self);
+            let synced = self.epoch < later.epoch && order.shares_syncs(self.agent, later.agent);
+            return synced || order.knows(later, self);
         }
         let synced = self.epoch < later.epoch || self.warp_epoch < later.warp_epoch;
         let same_thread = match (self.by, later.by) {
@@ -55,6 +56,11 @@ impl Access {
             _ => false,
         };
         synced || same_thread || order.knows(later, self)
+    }
+
+    /// Whether this read is over, whatever the schedule is, when the later access is made.
+    fn is_over_before(&self, later: &Access, order: &Order) -> bool {
+        self.is_before(later, order) || order.knows_over(later, self)
     }
 
     /// Whether this write is what a later read sees, or before it: the lane that reads has written it too.
@@ -109,15 +115,15 @@ impl History {
         // What another warp reads, it reads before or after: the schedule must not decide whether that is found.
         let raced_read = self
             .reads()
-            .find(|earlier| (changes || earlier.agent != access.agent) && !earlier.is_before(&access, order));
-        self.further.retain(|earlier| !earlier.is_before(&access, order));
+            .find(|earlier| (changes || earlier.agent != access.agent) && !earlier.is_over_before(&access, order));
+        self.further.retain(|earlier| !earlier.is_over_before(&access, order));
         raced_write.map(|earlier| (earlier, true)).or(raced_read.map(|earlier| (earlier, false)))
     }
 
     /// An earlier access that is not ordered with one that no other may be beside; and whether that was a write.
     pub(in crate::sim) fn beside(&self, access: &Access, order: &Order) -> Option<(Access, bool)> {
         let write = self.write.filter(|earlier| !earlier.is_seen_by(access, order));
-        let read = || self.reads().find(|earlier| !earlier.is_before(access, order));
+        let read = || self.reads().find(|earlier| !earlier.is_over_before(access, order));
         write.map(|earlier| (earlier, true)).or_else(|| Some((read()?, false)))
     }
 

@@ -1,7 +1,7 @@
 //! A block's shared memory, and who accessed which of its bytes.
 
 use crate::sim::findings::Findings;
-use crate::sim::findings::{Agent, Memory, Misuse};
+use crate::sim::findings::{Memory, Misuse};
 use crate::sim::memory::order::{Order, Space};
 use crate::sim::memory::race::{Access, History};
 use crate::sim::record::Traffic;
@@ -78,8 +78,8 @@ impl SharedMemory {
         let overlaps = |(source, _): &&(Range<usize>, Access)| source.start < range.end && range.start < source.end;
         if let Some((source, started)) = self.sources.borrow().iter().find(overlaps) {
             let address = address + source.start.saturating_sub(range.start) as u32;
-            let place = started.location.into();
-            self.findings.note(by, Misuse::CopySourceInFlight { address, place, warp: started.agent });
+            let (place, (warp, block)) = (started.location.into(), self.findings.warp(started.agent));
+            self.findings.note(by, Misuse::CopySourceInFlight { address, place, warp, block });
         }
         let bytes = self.bytes.borrow();
         let mut histories = self.history.borrow_mut();
@@ -87,7 +87,7 @@ impl SharedMemory {
             let raced = history.write(by, changes(offset, before), &self.order);
             if let Some((earlier, wrote)) = raced.filter(|_| report) {
                 let other_access = if wrote { "write" } else { "read" };
-                self.findings.note(by, race("write", address + offset as u32, other_access, by, earlier));
+                self.findings.note(by, self.race("write", address + offset as u32, other_access, by, earlier));
             }
         }
     }
@@ -97,8 +97,8 @@ impl SharedMemory {
         let copying = self.copying.borrow();
         let in_flight = (address..).zip(&copying[range]).find_map(|(byte, copy)| copy.map(|copy| (byte, copy)));
         if let Some((address, copy)) = in_flight {
-            let (place, warp) = (copy.location.into(), copy.agent);
-            self.findings.note(by, Misuse::CopyInFlight { access, address, place, warp });
+            let (place, (warp, block)) = (copy.location.into(), self.findings.warp(copy.agent));
+            self.findings.note(by, Misuse::CopyInFlight { access, address, place, warp, block });
         }
         in_flight.is_none()
     }
@@ -212,8 +212,10 @@ impl SharedMemory {
     /// An mbarrier is used: whoever does must come behind whoever made it.
     pub(in crate::sim) fn use_barrier(&self, by: Access, address: u32) -> Result<(), Misuse> {
         for (byte, history) in (address..).zip(&mut self.history.borrow_mut()[self.barrier(address)?]) {
-            if let Some(earlier) = history.last_write().filter(|write| !write.is_seen_by(&by, &self.order)) {
-                self.findings.note(by, race("read", byte, "write", by, earlier));
+            let is_known =
+                |made: &Access| made.is_seen_by(&by, &self.order) || self.order.is_fenced(Space::Barriers, &by, made);
+            if let Some(earlier) = history.last_write().filter(|made| !is_known(made)) {
+                self.findings.note(by, self.race("read", byte, "write", by, earlier));
             }
         }
         Ok(())
@@ -239,7 +241,7 @@ impl SharedMemory {
             unwritten |= !history.is_written();
             history.read(reading, &self.order);
             if let Some(earlier) = history.unseen_write(&by, &self.order).filter(|_| free) {
-                self.findings.note(by, race("read", byte, "write", by, earlier));
+                self.findings.note(by, self.race("read", byte, "write", by, earlier));
             }
         }
         if unwritten {
@@ -248,13 +250,20 @@ impl SharedMemory {
         into.copy_from_slice(&self.bytes.borrow()[range]);
         Ok(())
     }
-}
 
-/// The race of an access with an earlier one, by another thread of the block.
-fn race(access: &'static str, address: u32, other_access: &'static str, by: Access, earlier: Access) -> Misuse {
-    let other_place = earlier.location.into();
-    let memory = Memory::Shared { address };
-    Misuse::Race { access, memory, other_access, other_place, other: Agent::in_block(by, earlier) }
+    /// The race of an access with an earlier one, by another thread.
+    fn race(
+        &self,
+        access: &'static str,
+        address: u32,
+        other_access: &'static str,
+        by: Access,
+        earlier: Access,
+    ) -> Misuse {
+        let other_place = earlier.location.into();
+        let memory = Memory::Shared { address };
+        Misuse::Race { access, memory, other_access, other_place, other: self.findings.agent(by, earlier) }
+    }
 }
 
 // A destructor that runs because the run has failed finds memory as it is left: no second failure, which would abort.

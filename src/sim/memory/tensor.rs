@@ -1,6 +1,7 @@
 //! Copies of boxes of tensors: which element of the tensor is which of the box, and where that lies in shared memory.
 
 use crate::sim::findings::Misuse;
+pub(crate) use crate::sim::memory::bulk::Blocks;
 use crate::sim::memory::bulk::{self, Kind, Reduction};
 pub(crate) use crate::sim::memory::reduction::Operation;
 use crate::sim::memory::slices;
@@ -106,7 +107,15 @@ impl TensorBox {
 ///
 /// # Safety
 /// `map` points to 128 bytes; if they are a map, its tensor is there.
-pub(crate) unsafe fn load(site: Site, form: &'static str, to: u32, map: *const u8, at: &[i32], barrier: u32) {
+pub(crate) unsafe fn load(
+    site: Site,
+    form: &'static str,
+    to: u32,
+    map: *const u8,
+    at: &[i32],
+    barrier: u32,
+    blocks: Blocks,
+) {
     if std::thread::panicking() {
         return;
     }
@@ -120,7 +129,7 @@ pub(crate) unsafe fn load(site: Site, form: &'static str, to: u32, map: *const u
     }
     let mut data = vec![0; lines.len()];
     lines.iter().enumerate().for_each(|(offset, &byte)| data[source.swizzled(offset)] = byte);
-    bulk::start_load(site, form, to, data, barrier);
+    bulk::start_load(site, form, to, data, barrier, blocks);
 }
 
 /// `cp.async.bulk.tensor` from shared memory, or `cp.reduce.async.bulk.tensor`.

@@ -12,6 +12,9 @@ pub(crate) enum Traffic {
     GlobalWrite,
     SharedRead,
     SharedWrite,
+    /// Of a block of the cluster, by an address that may name another.
+    ClusterRead,
+    ClusterWrite,
     /// From global to shared memory, asynchronously.
     Copy,
 }
@@ -37,6 +40,17 @@ impl Traffic {
             (Traffic::SharedWrite, 2) => "st.shared.b16",
             (Traffic::SharedWrite, 4) => "st.shared.b32",
             (Traffic::SharedWrite, 8) => "st.shared.b64",
+            (Traffic::SharedWrite, 16) => "st.shared.v4.b32",
+            (Traffic::ClusterRead, 1) => "ld.shared::cluster.u8",
+            (Traffic::ClusterRead, 2) => "ld.shared::cluster.b16",
+            (Traffic::ClusterRead, 4) => "ld.shared::cluster.b32",
+            (Traffic::ClusterRead, 8) => "ld.shared::cluster.b64",
+            (Traffic::ClusterRead, 16) => "ld.shared::cluster.v4.b32",
+            (Traffic::ClusterWrite, 1) => "st.shared::cluster.u8",
+            (Traffic::ClusterWrite, 2) => "st.shared::cluster.b16",
+            (Traffic::ClusterWrite, 4) => "st.shared::cluster.b32",
+            (Traffic::ClusterWrite, 8) => "st.shared::cluster.b64",
+            (Traffic::ClusterWrite, 16) => "st.shared::cluster.v4.b32",
             _ => unreachable!("elements have 1, 2, 4 or 8 bytes, and chunks 16"),
         }
     }

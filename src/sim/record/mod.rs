@@ -37,16 +37,26 @@ pub(in crate::sim) struct Recorder {
     closure: ClosureRun,
 }
 
-impl Recorder {
+/// What is to be recorded.
+#[derive(Debug, Clone, Copy, Default)]
+pub(in crate::sim) struct Recorded {
+    pub(in crate::sim) profiled: bool,
+    pub(in crate::sim) traced: bool,
+}
+
+impl Recorded {
     /// A recorder, if there is something to record.
-    pub(in crate::sim) fn new(profiled: bool, traced: bool) -> Option<Self> {
+    pub(in crate::sim) fn recorder(self) -> Option<Recorder> {
+        let Recorded { profiled, traced } = self;
         (profiled || traced).then(|| Recorder {
             profiler: profiled.then(Profiler::default),
             tracer: traced.then(Tracer::new),
             closure: ClosureRun::default(),
         })
     }
+}
 
+impl Recorder {
     pub(in crate::sim) fn begin_block(&mut self, block: Grid, warps: usize) {
         if let Some(tracer) = &mut self.tracer {
             tracer.begin_block(block, warps);
@@ -116,7 +126,7 @@ fn recorded(work: impl FnOnce(&mut Recorder, &BlockState)) {
 
 /// The running lane, or, at warp scope, the warp, executes an instruction that goes to no memory.
 #[inline]
-pub(in crate::sim) fn note_lane(site: Site, form: &'static str) {
+pub(crate) fn note_lane(site: Site, form: &'static str) {
     if RECORDING.get() {
         match current_lane() {
             Some(_) => access(site, form, Traffic::None, 0, 0),

@@ -41,9 +41,9 @@ pub struct BytesMoved {
     pub global_read: u64,
     /// Stored to global memory.
     pub global_written: u64,
-    /// Loaded from shared memory, by lanes and by `ldmatrix`.
+    /// Loaded from shared memory, by lanes and by `ldmatrix`; also from that of other blocks of the cluster.
     pub shared_read: u64,
-    /// Stored to shared memory, by lanes and by `stmatrix`.
+    /// Stored to shared memory, by lanes and by `stmatrix`, likewise.
     pub shared_written: u64,
     /// Copied asynchronously from global to shared memory, without the zeros that fill up.
     pub copied: u64,
@@ -146,8 +146,8 @@ impl Profiler {
             Traffic::None => return,
             Traffic::GlobalRead => &mut moved.global_read,
             Traffic::GlobalWrite => &mut moved.global_written,
-            Traffic::SharedRead => &mut moved.shared_read,
-            Traffic::SharedWrite => &mut moved.shared_written,
+            Traffic::SharedRead | Traffic::ClusterRead => &mut moved.shared_read,
+            Traffic::SharedWrite | Traffic::ClusterWrite => &mut moved.shared_written,
             Traffic::Copy => &mut moved.copied,
         };
         *moved += accesses.iter().map(|access| access.bytes as u64).sum::<u64>();

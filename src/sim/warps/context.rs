@@ -3,7 +3,7 @@
 use crate::lane::LANES;
 use crate::sim::findings::{Misuse, Place};
 use crate::sim::record;
-use crate::sim::warps::block::BlockState;
+use crate::sim::warps::block::{BlockState, ClusterState};
 use crate::sim::warps::lanes::{self, LaneYielder};
 use crate::site::Site;
 use core::panic::Location;
@@ -15,7 +15,8 @@ use std::string::{String, ToString};
 use std::sync::Once;
 
 std::thread_local! {
-    static BLOCK: RefCell<Option<Rc<BlockState>>> = const { RefCell::new(None) };
+    /// The cluster that is being simulated, and the rank of the block.
+    static BLOCK: RefCell<Option<(Rc<ClusterState>, usize)>> = const { RefCell::new(None) };
     static LANE: Cell<usize> = const { Cell::new(NO_LANE) };
     static PANIC: RefCell<Option<(String, Option<Place>)>> = const { RefCell::new(None) };
     /// What ended the run, while the warps that wait are unwound. A destructor that fails now ends the program.
@@ -31,11 +32,11 @@ pub(in crate::sim) struct Failure {
     pub(in crate::sim) lane: Option<usize>,
 }
 
-/// Runs `work` as part of simulating the block.
-pub(in crate::sim) fn in_block<R>(block: &Rc<BlockState>, work: impl FnOnce() -> R) -> R {
+/// Runs `work` as part of simulating the block of this rank.
+pub(in crate::sim) fn in_block<R>(cluster: &Rc<ClusterState>, rank: usize, work: impl FnOnce() -> R) -> R {
     /// What was being simulated before: a kernel may simulate another.
     struct Restore {
-        block: Option<Rc<BlockState>>,
+        block: Option<(Rc<ClusterState>, usize)>,
         recording: bool,
         lane: usize,
         yielder: LaneYielder,
@@ -50,8 +51,8 @@ pub(in crate::sim) fn in_block<R>(block: &Rc<BlockState>, work: impl FnOnce() ->
     }
     hush_panics();
     let _restore = Restore {
-        block: BLOCK.replace(Some(block.clone())),
-        recording: record::set_recording(block.recorder.is_some()),
+        block: BLOCK.replace(Some((cluster.clone(), rank))),
+        recording: record::set_recording(cluster.blocks[rank].recorder.is_some()),
         lane: LANE.replace(NO_LANE),
         yielder: lanes::yielder(),
     };
@@ -60,14 +61,20 @@ pub(in crate::sim) fn in_block<R>(block: &Rc<BlockState>, work: impl FnOnce() ->
 
 /// The block that is being simulated.
 pub(in crate::sim) fn with_block<R>(work: impl FnOnce(&BlockState) -> R) -> R {
+    with_cluster(|_, block| work(block))
+}
+
+/// The block that is being simulated, and its cluster.
+pub(in crate::sim) fn with_cluster<R>(work: impl FnOnce(&ClusterState, &BlockState) -> R) -> R {
     BLOCK.with_borrow(|block| {
-        work(block.as_deref().expect("warps, tiles and slices are only used while their kernel runs"))
+        let (cluster, rank) = block.as_ref().expect("warps, tiles and slices are only used while their kernel runs");
+        work(cluster, &cluster.blocks[*rank])
     })
 }
 
 /// The block that is being simulated, if one is.
 pub(in crate::sim) fn try_with_block<R>(work: impl FnOnce(&BlockState) -> R) -> Option<R> {
-    BLOCK.with_borrow(|block| block.as_deref().map(work))
+    BLOCK.with_borrow(|block| block.as_ref().map(|(cluster, rank)| work(&cluster.blocks[*rank])))
 }
 
 /// From now on this lane runs, or, again, uniform code.

@@ -8,9 +8,11 @@ use std::format;
 use std::string::String;
 use std::vec::Vec;
 
-/// The collective that lanes may reach at different lines, as long as all of them reach it; it is the only one that is not
-/// `.aligned`.
+/// One of the collectives that lanes may reach at different lines, as long as all of them reach it.
 pub(in crate::sim) const BAR_WARP_SYNC: &str = "bar.warp.sync";
+
+/// All of them: those that are not `.aligned`.
+const UNALIGNED: [&str; 3] = [BAR_WARP_SYNC, "barrier.cluster.wait", "barrier.cluster.wait.acquire"];
 
 /// Where a lane waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,7 +39,7 @@ impl CollectiveAt {
 
     /// Whether lanes here and lanes there execute one instruction.
     fn meets(self, other: Self) -> bool {
-        self.form == other.form && (self.form == BAR_WARP_SYNC || self.location == other.location)
+        self.form == other.form && (UNALIGNED.contains(&self.form) || self.location == other.location)
     }
 }
 

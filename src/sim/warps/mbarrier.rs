@@ -2,7 +2,8 @@
 
 use crate::sim::findings::{BarrierMisuse, Memory, Misuse};
 pub(crate) use crate::sim::memory::order::Space;
-use crate::sim::memory::order::{Known, WARP_GROUPS, asynchronous, executing};
+use crate::sim::memory::order::{Known, WARP_GROUPS, executing};
+use crate::sim::memory::peer::{self, Visit};
 use crate::sim::memory::race::Access;
 use crate::sim::record::note_lane;
 use crate::sim::warps::block::{BlockState, Waiting, WarpOfBlock};
@@ -47,6 +48,9 @@ pub(in crate::sim) struct Barrier {
     told: Known,
     /// What all told who arrived in the phases before.
     over: Known,
+    /// The same of other blocks of the cluster, which those learn of who wait for what the cluster did.
+    told_by_peers: Known,
+    over_of_peers: Known,
     /// Whether a fence of its own is behind its initialisation.
     is_fenced: bool,
     /// What comes asynchronously counts as done by this agent.
@@ -79,11 +83,22 @@ pub(crate) struct Arrival {
     pub(crate) expect: u32,
     /// Whether later phases are to need as many fewer.
     pub(crate) drop: bool,
+    /// Who is told of what was written before it.
+    pub(crate) scope: Scope,
 }
 
 impl Arrival {
     /// A plain one.
-    pub(crate) const ONE: Self = Arrival { count: 1, expect: 0, drop: false };
+    pub(crate) const ONE: Self = Arrival { count: 1, expect: 0, drop: false, scope: Scope::Block };
+}
+
+/// Whose writes an arrival or a wait orders.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Scope {
+    /// The executing block's (`.cta`).
+    Block,
+    /// Those of all blocks of the cluster.
+    Cluster,
 }
 
 impl Barrier {
@@ -113,6 +128,20 @@ impl Barrier {
         self.end_phase()
     }
 
+    /// The lanes that execute it arrive. Returns the state before.
+    fn count_arrival(&mut self, Arrival { count, expect, drop, .. }: Arrival) -> Result<u64, BarrierMisuse> {
+        let lanes = executing(current_lane()).len() as u32;
+        let arrivals = count * lanes;
+        let state = u64::from(self.phase) | u64::from(self.pending) << 32;
+        self.expect(expect * lanes)?;
+        if drop {
+            let of = self.count;
+            self.count = of.checked_sub(arrivals).ok_or(BarrierMisuse::TooManyArrivals { of })?;
+        }
+        self.arrive(arrivals)?;
+        Ok(state)
+    }
+
     fn arrive(&mut self, count: u32) -> Result<(), BarrierMisuse> {
         if count == 0 {
             return Err(BarrierMisuse::Count { count });
@@ -134,6 +163,7 @@ impl Barrier {
             self.phase = self.phase.wrapping_add(1);
             self.pending = self.count;
             self.over.join(&std::mem::take(&mut self.told));
+            self.over_of_peers.join(&std::mem::take(&mut self.told_by_peers));
         }
         Ok(())
     }
@@ -155,7 +185,7 @@ impl Barriers {
     }
 }
 
-/// The running lane, or each of the warp, does something to a barrier.
+/// The running lane, or each of the warp, does something to a barrier of its block.
 fn at_barrier<R: Default>(
     site: Site,
     address: u32,
@@ -168,14 +198,39 @@ fn at_barrier<R: Default>(
     }
     note_access(site);
     note_lane(site, form);
-    let done = with_block(|block| {
-        block.shared.use_barrier(block.access(site), address)?;
-        let mut barriers = block.barriers.borrow_mut();
-        barriers.vain_tests = 0;
-        let barrier = barriers.live.get_mut(&address).ok_or(BarrierMisuse::Uninitialised);
-        barrier.and_then(|barrier| work(block, barrier)).map_err(|misuse| Misuse::Barrier { address, misuse })
+    let done = with_block(|block| use_barrier(block, block.access(site), address, |barrier| work(block, barrier)));
+    done.unwrap_or_else(|misuse| fail(site, misuse))
+}
+
+/// The same to a barrier of the block of the cluster that the address names: `work(own, is it another's, barrier)`.
+fn at_barrier_of_cluster<R: Default>(
+    site: Site,
+    address: u32,
+    form: &'static str,
+    work: impl FnOnce(&BlockState, bool, &mut Barrier) -> Result<R, BarrierMisuse>,
+) -> R {
+    if std::thread::panicking() {
+        return R::default();
+    }
+    note_access(site);
+    note_lane(site, form);
+    let done = peer::at_peer(site, address, Visit::Arrival, |own, peer, by, address| {
+        use_barrier(peer, by, address, |barrier| work(own, own.rank != peer.rank, barrier))
     });
     done.unwrap_or_else(|misuse| fail(site, misuse))
+}
+
+fn use_barrier<R>(
+    block: &BlockState,
+    by: Access,
+    address: u32,
+    work: impl FnOnce(&mut Barrier) -> Result<R, BarrierMisuse>,
+) -> Result<R, Misuse> {
+    block.shared.use_barrier(by, address)?;
+    let mut barriers = block.barriers.borrow_mut();
+    barriers.vain_tests = 0;
+    let barrier = barriers.live.get_mut(&address).ok_or(BarrierMisuse::Uninitialised);
+    barrier.and_then(work).map_err(|misuse| Misuse::Barrier { address, misuse })
 }
 
 /// `mbarrier.init`.
@@ -196,10 +251,20 @@ pub(crate) fn init(site: Site, form: &'static str, address: u32, count: u32) {
         if barriers.live.contains_key(&address) {
             return misuse(BarrierMisuse::InitialisedAgain);
         }
-        let agent = asynchronous(WARP_GROUPS + barriers.made);
+        let agent = block.asynchronous(WARP_GROUPS + barriers.made);
         barriers.made += 1;
-        let (told, over) = (Known::default(), Known::default());
-        let barrier = Barrier { count, pending: count, bytes: 0, phase: 0, told, over, is_fenced: false, agent };
+        let barrier = Barrier {
+            count,
+            pending: count,
+            bytes: 0,
+            phase: 0,
+            told: Known::default(),
+            over: Known::default(),
+            told_by_peers: Known::default(),
+            over_of_peers: Known::default(),
+            is_fenced: false,
+            agent,
+        };
         barriers.live.insert(address, barrier);
         Ok(())
     });
@@ -220,20 +285,24 @@ pub(crate) fn invalidate(site: Site, form: &'static str, address: u32) {
 
 /// `mbarrier.arrive` and its like. Returns the state before: the phase, and in the upper half the arrivals that it still needed.
 pub(crate) fn arrive(site: Site, form: &'static str, address: u32, arrival: Arrival) -> u64 {
-    let Arrival { count, expect, drop } = arrival;
     at_barrier(site, address, form, |block, barrier| {
-        let lanes = executing(current_lane());
-        let arrivals = count * lanes.len() as u32;
-        let state = u64::from(barrier.phase) | u64::from(barrier.pending) << 32;
-        barrier.told.join(&block.order.release(block.running(), lanes.clone()));
-        barrier.expect(expect * lanes.len() as u32)?;
-        if drop {
-            let of = barrier.count;
-            barrier.count = of.checked_sub(arrivals).ok_or(BarrierMisuse::TooManyArrivals { of })?;
-        }
-        barrier.arrive(arrivals)?;
-        Ok(state)
+        let told = block.order.release(block.agent(), executing(current_lane()));
+        barrier.told.join(&told);
+        barrier.count_arrival(arrival)
     })
+}
+
+/// The same at a barrier of the block that an address of the `.shared::cluster` window names.
+pub(crate) fn arrive_at_peer(site: Site, form: &'static str, address: u32, arrival: Arrival) {
+    at_barrier_of_cluster(site, address, form, |own, is_peer, barrier| {
+        let told = own.order.release(own.agent(), executing(current_lane()));
+        match arrival.scope {
+            _ if !is_peer => barrier.told.join(&told),
+            Scope::Block => barrier.told.join(&told.without_writes()),
+            Scope::Cluster => barrier.told_by_peers.join(&told),
+        }
+        barrier.count_arrival(arrival).map(drop)
+    });
 }
 
 /// `mbarrier.expect_tx`.
@@ -246,41 +315,61 @@ pub(crate) fn complete_bytes(site: Site, form: &'static str, address: u32, bytes
     at_barrier(site, address, form, |_, barrier| barrier.receive(bytes * executing(current_lane()).len() as u32));
 }
 
+/// `mbarrier.expect_tx`, likewise.
+pub(crate) fn expect_bytes_at_peer(site: Site, form: &'static str, address: u32, bytes: u32) {
+    let bytes = bytes * executing(current_lane()).len() as u32;
+    at_barrier_of_cluster(site, address, form, |_, _, barrier| barrier.expect(bytes));
+}
+
+/// `mbarrier.complete_tx`, likewise.
+pub(crate) fn complete_bytes_at_peer(site: Site, form: &'static str, address: u32, bytes: u32) {
+    let bytes = bytes * executing(current_lane()).len() as u32;
+    at_barrier_of_cluster(site, address, form, |_, _, barrier| barrier.receive(bytes));
+}
+
 /// Whether a phase is over. If it is, those who execute this know what those did who arrived in it.
-fn look(site: Site, form: &'static str, wait: PhaseWait) -> bool {
+fn look(site: Site, form: &'static str, wait: PhaseWait, scope: Scope) -> bool {
     at_barrier(site, wait.address, form, |block, barrier| {
         let over = barrier.is_over(wait.phase)?;
         if over {
-            block.order.acquire(block.running(), executing(current_lane()), &barrier.over);
+            let lanes = executing(current_lane());
+            block.order.acquire(block.agent(), lanes.clone(), &barrier.over);
+            if block.blocks > 1 {
+                let known = match scope {
+                    Scope::Block => &barrier.over_of_peers.without_writes(),
+                    Scope::Cluster => &barrier.over_of_peers,
+                };
+                block.order.acquire(block.agent(), lanes, known);
+            }
         }
         Ok(over)
     })
 }
 
 /// At warp scope: waits for a phase.
-pub(crate) fn wait(warp: WarpOfBlock<'_>, site: Site, form: &'static str, address: u32, phase: Phase) {
+pub(crate) fn wait(warp: WarpOfBlock<'_>, site: Site, form: &'static str, address: u32, phase: Phase, scope: Scope) {
     let wait = PhaseWait { address, phase, location: site.location };
-    while !std::thread::panicking() && !look(site, form, wait) {
+    while !std::thread::panicking() && !look(site, form, wait, scope) {
         warp.suspend(Waiting::Phases(vec![wait]));
     }
 }
 
 /// In a lane closure: waits for a phase (`mbarrier.try_wait`, which here takes its time).
-pub(crate) fn wait_in_lane(site: Site, form: &'static str, address: u32, phase: Phase) -> bool {
+pub(crate) fn wait_in_lane(site: Site, form: &'static str, address: u32, phase: Phase, scope: Scope) -> bool {
     let wait = PhaseWait { address, phase, location: site.location };
-    while !std::thread::panicking() && !look(site, form, wait) {
+    while !std::thread::panicking() && !look(site, form, wait, scope) {
         pause(site, form, Pause::Phase(wait));
     }
     true
 }
 
 /// In a lane closure: whether a phase is over (`mbarrier.test_wait`). Where it is not, others go on before this lane does.
-pub(crate) fn test_in_lane(site: Site, form: &'static str, address: u32, phase: Phase) -> bool {
+pub(crate) fn test_in_lane(site: Site, form: &'static str, address: u32, phase: Phase, scope: Scope) -> bool {
     if std::thread::panicking() {
         return true;
     }
     let vain = with_block(|block| block.barriers.borrow().vain_tests);
-    let over = look(site, form, PhaseWait { address, phase, location: site.location });
+    let over = look(site, form, PhaseWait { address, phase, location: site.location }, scope);
     if !over {
         if vain >= VAIN_TESTS {
             fail(site, Misuse::Polling { memory: Memory::Shared { address } });
@@ -326,7 +415,12 @@ pub(in crate::sim) fn receive_copy(
 pub(crate) fn fence_init(site: Site, form: &'static str) {
     if !std::thread::panicking() {
         note_lane(site, form);
-        with_block(|block| block.barriers.borrow_mut().live.values_mut().for_each(|barrier| barrier.is_fenced = true));
+        with_block(|block| {
+            block.barriers.borrow_mut().live.values_mut().for_each(|barrier| barrier.is_fenced = true);
+            if block.blocks > 1 {
+                block.order.fence(block.agent(), executing(current_lane()), &[Space::Barriers]);
+            }
+        });
     }
 }
 
@@ -334,6 +428,6 @@ pub(crate) fn fence_init(site: Site, form: &'static str) {
 pub(crate) fn fence_proxy(site: Site, form: &'static str, of: &[Space]) {
     if !std::thread::panicking() {
         note_lane(site, form);
-        with_block(|block| block.order.fence(block.running(), executing(current_lane()), of));
+        with_block(|block| block.order.fence(block.agent(), executing(current_lane()), of));
     }
 }

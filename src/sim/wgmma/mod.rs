@@ -14,7 +14,7 @@ use crate::fragment::{FragmentShape, Registers, RoleA, RoleC, Shape};
 use crate::lane::LANES;
 use crate::sim::arithmetic::Product;
 use crate::sim::findings::Misuse;
-use crate::sim::memory::order::{Known, asynchronous};
+use crate::sim::memory::order::Known;
 use crate::sim::memory::race::{Access, Lanes};
 use crate::sim::record::note_collective;
 use crate::sim::warps::block::{BlockState, Waiting, WarpOfBlock};
@@ -157,7 +157,7 @@ where
         let (by, running) = (block.access_by(Lanes::Each, site), block.running());
         let mut groups = block.wgmma.borrow_mut();
         let warp = groups.warp(running);
-        let agent = asynchronous(running / WARPS);
+        let agent = block.asynchronous(running / WARPS);
         let reading =
             Access { agent, by: Lanes::One(0), epoch: u32::MAX, warp_epoch: 0, tick: warp.committed + 1, ..by };
         for chunk in chunks {
@@ -272,8 +272,8 @@ pub(crate) fn wait(warp: WarpOfBlock<'_>, site: Site, newest: usize) {
             own.is_fenced = false;
         }
         let mut known = Known::default();
-        known.pass_asynchronously(asynchronous(group), groups);
-        block.order.acquire(warp.warp(), 0..LANES, &known);
+        known.pass_asynchronously(block.asynchronous(group), groups);
+        block.order.acquire(block.agent(), 0..LANES, &known);
     });
 }
 

@@ -29,3 +29,10 @@ pub fn take_a_number(_: &Block, d: GlobalMut<u32>) {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     d.set(0, NEXT.fetch_add(1, Ordering::Relaxed));
 }
+
+/// Blocks that wait for each other.
+#[cfg(feature = "clusters")]
+#[kernel(threads = 32, cluster = 2)]
+pub fn meet(block: &ClusterBlock<2>) {
+    block.cluster().sync();
+}

@@ -14,24 +14,24 @@ pub fn checks<D: Device + 'static>() -> Vec<Check<D>> {
 }
 
 /// Steps of a script.
-const STEPS: usize = 96;
+pub(super) const STEPS: usize = 96;
 
 /// A barrier by its definition.
 #[derive(Debug, Clone, Copy)]
-struct Model {
+pub(super) struct Model {
     count: u32,
     pending: u32,
     bytes: i64,
-    phase: u32,
+    pub(super) phase: u32,
 }
 
 impl Model {
-    fn new(count: u32) -> Self {
+    pub(super) fn new(count: u32) -> Self {
         Model { count, pending: count, bytes: 0, phase: 0 }
     }
 
     /// After a step; none if the step would be wrong.
-    fn after(mut self, step: Step, operand: u32) -> Option<Self> {
+    pub(super) fn after(mut self, step: Step, operand: u32) -> Option<Self> {
         let arrivals = match step {
             Step::Expect | Step::Complete => 0,
             Step::ArriveTimes | Step::LeaveTimes => operand,
@@ -100,7 +100,7 @@ fn script<D: Device + 'static>(name: &str, most: u32) -> Check<D> {
     }
 }
 
-fn draw(rng: &mut Rng, model: Model) -> (Step, u32) {
+pub(super) fn draw(rng: &mut Rng, model: Model) -> (Step, u32) {
     let step = Step::ALL[rng.random_range(0..Step::ALL.len())];
     let operand = match step {
         Step::Arrive | Step::Leave => 0,

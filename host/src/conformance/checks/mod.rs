@@ -2,6 +2,7 @@
 
 mod barriers;
 mod bulk;
+mod clusters;
 mod copies;
 mod fragments;
 mod matrices;
@@ -62,6 +63,7 @@ pub fn all<D: Device + 'static>() -> Vec<Check<D>> {
         reductions::checks(),
         tensors::checks(),
         wgmma::checks(),
+        clusters::checks(),
         products::checks(),
     ];
     families.into_iter().flatten().collect()

@@ -13,17 +13,17 @@ use std::borrow::{Borrow, BorrowMut};
 
 /// What of a tensor a check's tiles are filled with.
 #[derive(Clone, Copy)]
-struct Boxes<const RANK: usize> {
+pub(super) struct Boxes<const RANK: usize> {
     /// Elements of a box along each dimension.
-    sizes: [usize; RANK],
+    pub(super) sizes: [usize; RANK],
     /// Of them, every so many is copied.
-    steps: [usize; RANK],
+    pub(super) steps: [usize; RANK],
     /// Whether the tile's rows are its lines; else its columns.
-    row_major: bool,
+    pub(super) row_major: bool,
 }
 
 /// A tensor in a buffer of `len` elements, and where boxes start in it.
-struct Place<const RANK: usize> {
+pub(super) struct Place<const RANK: usize> {
     start: usize,
     sizes: [usize; RANK],
     strides: [usize; RANK],
@@ -37,7 +37,7 @@ impl<const RANK: usize> Boxes<RANK> {
 
     /// A tensor not much larger than a box, or smaller, with room between its lines, and where boxes start that are copied, mostly some of
     /// them in it: of each, whether it is copied from there.
-    fn draw(&self, rng: &mut Rng, element_bytes: usize, is_loaded: &[bool]) -> Place<RANK> {
+    pub(super) fn draw(&self, rng: &mut Rng, element_bytes: usize, is_loaded: &[bool]) -> Place<RANK> {
         let unit = 16 / element_bytes;
         let sizes: [usize; RANK] =
             std::array::from_fn(|d| rng.random_range(1..=self.sizes[d] * if d < 2 { 2 } else { 1 } + 2));
@@ -58,7 +58,7 @@ impl<const RANK: usize> Boxes<RANK> {
     }
 
     /// For each element of the tile, row by row, its index in the buffer, if it is in the tensor.
-    fn indices(&self, place: &Place<RANK>, at: usize) -> Vec<Option<usize>> {
+    pub(super) fn indices(&self, place: &Place<RANK>, at: usize) -> Vec<Option<usize>> {
         let copied = self.copied();
         let (inner, lines) = (copied[0], copied[1..].iter().product::<usize>());
         let (rows, cols) = if self.row_major { (lines, inner) } else { (inner, lines) };
@@ -81,17 +81,17 @@ impl<const RANK: usize> Boxes<RANK> {
 
 impl<const RANK: usize> Place<RANK> {
     /// Elements of a buffer that ends with the tensor.
-    fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         self.start + (0..RANK).map(|d| (self.sizes[d] - 1) * self.strides[d]).sum::<usize>() + 1
     }
 
     /// Where it is, and where the boxes start.
-    fn bytes(&self) -> [Vec<u8>; 2] {
+    pub(super) fn bytes(&self) -> [Vec<u8>; 2] {
         let layout = [self.start].into_iter().chain(self.sizes).chain(self.strides).map(|value| value as u32);
         [bytes(&layout.collect::<Vec<u32>>()), bytes(self.at.as_flattened())]
     }
 
-    fn of(layout: &[u8], at: &[u8]) -> Self {
+    pub(super) fn of(layout: &[u8], at: &[u8]) -> Self {
         let layout: Vec<usize> = elements::<u32>(layout).into_iter().map(|value| value as usize).collect();
         Place {
             start: layout[0],
@@ -107,14 +107,14 @@ impl<const RANK: usize> Place<RANK> {
         self
     }
 
-    fn tensor<Tile: BoxTile>(&self, boxes: &Boxes<RANK>) -> Tensor<Tile, RANK> {
+    pub(super) fn tensor<Tile: BoxTile>(&self, boxes: &Boxes<RANK>) -> Tensor<Tile, RANK> {
         let tensor = Tensor::new(self.sizes).start(self.start).strides(self.strides);
         tensor.boxes(boxes.sizes).steps(boxes.steps)
     }
 }
 
 /// A map that must be one.
-fn right<M>(map: Result<M, TensorMapError>) -> M {
+pub(super) fn right<M>(map: Result<M, TensorMapError>) -> M {
     map.unwrap_or_else(|error| panic!("the tensor is right: {error}"))
 }
 

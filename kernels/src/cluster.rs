@@ -1,0 +1,361 @@
+//! Clusters of blocks: where they stand, what they do to each other's shared memory and barriers, and copies to several of them.
+
+use ptx_matrix::*;
+
+/// Numbers that a block writes of where it stands.
+pub const PLACES: usize = 10;
+
+/// Each block writes where it stands in its cluster, and that in the grid.
+#[kernel(threads = 32, cluster = (2, 1, 2), target = "sm_90")]
+pub fn cluster_places(block: &ClusterBlock<4>, out: GlobalMut<u32>) {
+    let (cluster, warp) = (block.cluster(), block.warp());
+    let (index, grid) = (block.index(), block.grid());
+    let first = ((index.z * grid.y + index.y) * grid.x + index.x) as usize * PLACES;
+    let (within, of) = (cluster.block_index(), cluster.index());
+    let (shape, clusters) = (raw::index::cluster_shape(), raw::index::clusters());
+    let places = [
+        cluster.rank() as u32,
+        within.x,
+        within.z,
+        of.x,
+        of.z,
+        shape[0] * 100 + shape[1] * 10 + shape[2],
+        clusters[0],
+        clusters[2],
+        raw::index::cluster_size(),
+        u32::from(raw::index::is_explicit_cluster()),
+    ];
+    warp.each(|lane| {
+        if lane.id() == 0 {
+            (0..PLACES).for_each(|i| out.set(first + i, places[i]));
+        }
+    });
+}
+
+/// Elements that each block has of each width.
+pub const EXCHANGED: usize = 64;
+
+/// Each of four blocks fills tiles, and writes the next block's marks; then it reads the tiles of the block behind that.
+#[inline(always)]
+fn exchange<T: Element>(
+    block: &ClusterBlock<4>,
+    (tile, marks): (SharedTile<T, 2, 32>, SharedTile<u32, 2, 32, Swizzle128>),
+    a: Global<T>,
+    out: GlobalMut<T>,
+    marked: GlobalMut<u32>,
+) {
+    let (cluster, warp) = (block.cluster(), block.warp());
+    let (rank, index) = (cluster.rank(), block.index().x as usize);
+    tile.fill(block, |row, col| a.get(index * EXCHANGED + row * 32 + col));
+    let relaxed = cluster.arrive_relaxed();
+    cluster.wait(relaxed); // All run.
+    let others = marks.of(cluster.peer((rank + 1) % 4));
+    let (row, first) = (warp.index(), index * EXCHANGED + warp.index() * 32);
+    warp.each(|lane| others.set(lane, (1 - row, lane.id() ^ 5), (first + lane.id()) as u32));
+    let arrival = cluster.arrive();
+    cluster.wait(arrival); // All have filled and written.
+    let others = tile.of(cluster.peer((rank + 2) % 4));
+    warp.each(|lane| {
+        out.set(first + lane.id(), others.get(lane, (row, 31 - lane.id())));
+        marked.set(first + lane.id(), marks.get(lane, (row, lane.id())));
+    });
+    cluster.sync(); // All have read.
+}
+
+/// Kernels that exchange: their names and elements.
+macro_rules! exchanges {
+    ($($name:ident $element:ty;)*) => {$(
+        /// Blocks write and read each other's tiles.
+        #[kernel(threads = 64, cluster = 4, target = "sm_90")]
+        pub fn $name(
+            block: &ClusterBlock<4>,
+            #[shared] tiles: (SharedTile<$element, 2, 32>, SharedTile<u32, 2, 32, Swizzle128>),
+            a: Global<$element>,
+            out: GlobalMut<$element>,
+            marked: GlobalMut<u32>,
+        ) {
+            exchange(block, tiles, a, out, marked);
+        }
+    )*};
+}
+
+exchanges! {
+    cluster_exchange_8 u8;
+    cluster_exchange_16 u16;
+    cluster_exchange_32 u32;
+    cluster_exchange_64 u64;
+}
+
+/// Block 0's warp hands rows to block 1's through stages in block 1, and is told when they are free again.
+#[kernel(threads = 32, cluster = 2, target = "sm_90")]
+pub fn cluster_stages(
+    block: &ClusterBlock<2>,
+    #[shared] rows: SharedRing<SharedTile<u32, 1, 32>, 3>,
+    #[shared] (full, empty): (SharedRing<BarrierMemory, 3>, SharedRing<BarrierMemory, 3>),
+    a: Global<u32>,
+    out: GlobalMut<u32>,
+) {
+    let (full, empty) = (full.init(block, 32), empty.init(block, 1));
+    let (warp, cluster) = (block.warp(), block.cluster());
+    cluster.sync();
+    let (first, second) = (cluster.peer(0), cluster.peer(1));
+    let (peer_rows, peer_full, peer_empty) = (rows.of(second), full.of(second), empty.of(first));
+    // Of each cluster.
+    let (count, from) = (a.len() / 32 / (block.grid().x as usize / 2), block.index().x as usize / 2);
+    let mut turn = Turn::FIRST;
+    for row in from * count..(from + 1) * count {
+        if cluster.rank() == 0 {
+            empty.stage(turn.index()).wait(warp, turn.phase_before());
+            let (to, full) = (peer_rows.stage(turn.index()), peer_full.stage(turn.index()));
+            warp.each(|lane| {
+                to.set(lane, (0, lane.id()), a.get(row * 32 + lane.id()));
+                full.arrive(lane);
+            });
+        } else {
+            full.stage(turn.index()).wait_for_cluster(warp, turn.phase());
+            let stage = rows.stage(turn.index());
+            warp.each(|lane| out.set(row * 32 + lane.id(), stage.get(lane, (0, lane.id() ^ 9))));
+            warp.sync();
+            let empty = peer_empty.stage(turn.index());
+            warp.elect(|lane| empty.arrive_having_read(lane));
+        }
+        turn = turn.next();
+    }
+    cluster.sync();
+}
+
+/// What a step of a script does to a barrier of another block; its operand is a count or a number of bytes.
+#[repr(u32)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PeerStep {
+    /// `mbarrier.arrive`, in both scopes.
+    Arrive,
+    /// With a count.
+    ArriveTimes,
+    /// `mbarrier.arrive.expect_tx`.
+    ArriveExpecting,
+    /// `mbarrier.arrive_drop`.
+    Leave,
+    /// With a count.
+    LeaveTimes,
+    /// `mbarrier.arrive_drop.expect_tx`.
+    LeaveExpecting,
+    /// `mbarrier.expect_tx`.
+    Expect,
+    /// `mbarrier.complete_tx`.
+    Complete,
+}
+
+/// Block 1 does to a barrier of block 0 for `count` what the script says: pairs of a step, in the scope of the cluster if its number is 8
+/// more, and its operand. For each, block 0 writes whether the last even phase is over (bit 0), and the last odd one (bit 1).
+#[kernel(threads = 32, cluster = 2, target = "sm_90")]
+pub fn cluster_barrier_script(
+    block: &ClusterBlock<2>,
+    #[shared] memory: BarrierMemory,
+    script: Global<u32>,
+    count: u32,
+    out: GlobalMut<u32>,
+) {
+    let barrier = memory.init(block, count);
+    let (warp, cluster) = (block.warp(), block.cluster());
+    cluster.sync();
+    let (own, peer) = (barrier.address(), barrier.of(cluster.peer(0)));
+    for step in 0..script.len() / 2 {
+        let (code, operand) = (script.get(step * 2), script.get(step * 2 + 1));
+        if cluster.rank() == 1 {
+            warp.elect(|lane| {
+                // SAFETY: the address of a barrier of a block that runs.
+                unsafe {
+                    let address = raw::mapa_shared_cluster_u32(own, 0);
+                    match code {
+                        0 => peer.arrive_having_read(lane),
+                        1 => raw::mbarrier_arrive_shared_cluster_b64_count(address, operand),
+                        2 => raw::mbarrier_arrive_expect_tx_shared_cluster_b64(address, operand),
+                        3 => raw::mbarrier_arrive_drop_shared_cluster_b64(address),
+                        4 => raw::mbarrier_arrive_drop_shared_cluster_b64_count(address, operand),
+                        5 => raw::mbarrier_arrive_drop_expect_tx_shared_cluster_b64(address, operand),
+                        6 | 14 => peer.expect(lane, operand),
+                        7 | 15 => peer.complete(lane, operand),
+                        8 => peer.arrive(lane),
+                        9 => peer.arrive_times(lane, operand),
+                        10 => peer.arrive_expecting(lane, operand),
+                        11 => raw::mbarrier_arrive_drop_release_cluster_shared_cluster_b64(address),
+                        12 => raw::mbarrier_arrive_drop_release_cluster_shared_cluster_b64_count(address, operand),
+                        _ => raw::mbarrier_arrive_drop_expect_tx_release_cluster_shared_cluster_b64(address, operand),
+                    }
+                }
+            });
+        }
+        cluster.sync();
+        if cluster.rank() == 0 {
+            warp.elect(|_| {
+                // SAFETY: a barrier.
+                let over = [0, 1].map(|parity| unsafe {
+                    u32::from(raw::mbarrier_test_wait_parity_acquire_cluster_shared_cta_b64(own, parity))
+                });
+                out.set(step, over[0] | over[1] << 1);
+            });
+        }
+        cluster.sync();
+    }
+}
+
+/// The forms that are not `.aligned`, and addresses of 64 bits: each lane of block 0 writes 16 bytes to block 1, which writes whose they are.
+#[kernel(threads = 32, cluster = 2, target = "sm_90")]
+pub fn cluster_raw(
+    block: &ClusterBlock<2>,
+    #[shared] tile: SharedTile<u32, 32, 4>,
+    a: Global<u32>,
+    out: GlobalMut<u32>,
+) {
+    let first = block.index().x as usize / 2 * 128;
+    block.warp().each(|lane| {
+        let at = tile.row((lane.id(), 0)).address();
+        // SAFETY: all lanes come to each barrier, arrive once and wait once; addresses are those of rows of the tile in a block that runs.
+        unsafe {
+            raw::barrier_cluster_arrive();
+            raw::barrier_cluster_wait();
+            let there = raw::mapa_shared_cluster_u64(u64::from(at), 1);
+            if raw::index::cluster_rank() == 0 {
+                let row = core::array::from_fn(|i| a.get(first + lane.id() * 4 + i));
+                raw::st_shared_cluster_v4_b32(there as u32, row);
+            }
+            raw::barrier_cluster_arrive_release();
+            raw::barrier_cluster_wait_acquire();
+            if raw::index::cluster_rank() == 1 {
+                let rank = raw::getctarank_shared_cluster_u64(there);
+                let [w, x, y, z] = raw::ld_shared_cluster_v4_b32(raw::mapa_shared_cluster_u32(at, rank));
+                let mine = raw::getctarank_shared_cluster_u32(at);
+                for (i, word) in [x, w, z, y].into_iter().enumerate() {
+                    out.set(first + lane.id() * 4 + i, word + rank + mine);
+                }
+            }
+            raw::barrier_cluster_arrive_relaxed();
+            raw::barrier_cluster_wait();
+            raw::griddepcontrol_wait();
+        }
+        raw::griddepcontrol_launch_dependents();
+    });
+}
+
+/// A tile that goes from block to block.
+pub type Sent = SharedTile<u16, 8, 32>;
+
+/// Each of four blocks loads a tile, and has it copied to the next one but `by`, which writes it.
+#[kernel(threads = 32, cluster = 4, target = "sm_90")]
+pub fn cluster_send(
+    block: &ClusterBlock<4>,
+    #[shared] (own, come): (Sent, Sent),
+    #[shared] full: BarrierMemory,
+    a: Global<u16>,
+    by: u32,
+    out: GlobalMut<u16>,
+) {
+    let full = full.init(block, 1);
+    let (warp, cluster, first) = (block.warp(), block.cluster(), block.index().x as usize * 256);
+    own.fill(warp, |row, col| a.get(first + row * 32 + col));
+    warp.fence_for_bulk();
+    warp.sync();
+    warp.elect(|lane| {
+        full.arrive_expecting(lane, Sent::COPIED_BYTES);
+    });
+    cluster.sync();
+    let to = cluster.peer((cluster.rank() + 1 + by as usize) % 4);
+    warp.elect(|lane| own.copy_bulk_to(lane, to, come, full));
+    full.wait(warp, Phase::FIRST);
+    come.for_each(warp, |row, col, value| out.set(first + row * 32 + col, value));
+    cluster.sync();
+}
+
+/// The block of rank 1 has a tile copied to itself and that of rank 2, or to all, if `all` is not 0; each block writes its tile, or, where
+/// none comes, the number 1.
+#[kernel(threads = 32, cluster = 4, target = "sm_90")]
+pub fn cluster_multicast(
+    block: &ClusterBlock<4>,
+    #[shared] tile: Sent,
+    #[shared] full: BarrierMemory,
+    a: Global<u16>,
+    all: u32,
+    out: GlobalMut<u16>,
+) {
+    let full = full.init(block, 1);
+    let (warp, cluster, index) = (block.warp(), block.cluster(), block.index().x as usize);
+    let rank = cluster.rank();
+    let comes = all != 0 || rank == 1 || rank == 2;
+    let blocks = if all != 0 { cluster.all() } else { cluster.peer(1).alone().and(cluster.peer(2)) };
+    warp.elect(|lane| {
+        full.arrive_expecting(lane, if comes { Sent::BULK_BYTES } else { 0 });
+    });
+    cluster.sync();
+    if rank == 1 {
+        warp.elect(|lane| tile.load_bulk_to(lane, blocks, a, index / 4 * 256, full));
+    }
+    full.wait(warp, Phase::FIRST);
+    if comes {
+        tile.for_each(warp, |row, col, value| out.set(index * 256 + row * 32 + col, value));
+    } else {
+        warp.each(|lane| (0..8).for_each(|row| out.set(index * 256 + row * 32 + lane.id(), 1)));
+    }
+    cluster.sync();
+}
+
+/// A box that goes to both blocks.
+pub type Both = SharedTile<u16, 16, 64, Swizzle128>;
+/// One line, likewise.
+pub type BothLine = SharedTile<u16, 1, 64, Unswizzled128>;
+
+/// Each of two blocks has the box at its own coordinates copied to both, and each writes both.
+#[inline(always)]
+fn multicast_boxes<const ROWS: usize, S: TensorSwizzle, const RANK: usize>(
+    block: &ClusterBlock<2>,
+    boxes: SharedRing<SharedTile<u16, ROWS, 64, S>, 2>,
+    full: BarrierMemory,
+    from: TensorMap<SharedTile<u16, ROWS, 64, S>, RANK>,
+    at: Global<i32>,
+    out: GlobalMut<u16>,
+) where
+    [i32; RANK]: BoxAt,
+{
+    let full = full.init(block, 1);
+    let (warp, cluster) = (block.warp(), block.cluster());
+    warp.elect(|lane| {
+        full.arrive_expecting(lane, 2 * SharedTile::<u16, ROWS, 64, S>::BOX_BYTES);
+    });
+    cluster.sync();
+    let (rank, all) = (cluster.rank(), cluster.all());
+    warp.elect(|lane| {
+        let at = core::array::from_fn(|dimension| at.get(rank * RANK + dimension));
+        boxes.part(rank).load_box_to(lane, all, from, at, full);
+    });
+    full.wait(warp, Phase::FIRST);
+    for part in 0..2 {
+        let first = (block.index().x as usize * 2 + part) * ROWS * 64;
+        boxes.part(part).for_each(warp, |row, col, value| out.set(first + row * 64 + col, value));
+    }
+}
+
+/// Kernels that copy boxes to both blocks: their names, tiles and ranks.
+macro_rules! multicasts {
+    ($($name:ident $tile:ty, $rank:literal;)*) => {$(
+        /// Each of two blocks has a box copied to both.
+        #[kernel(threads = 32, cluster = 2, target = "sm_90")]
+        pub fn $name(
+            block: &ClusterBlock<2>,
+            #[shared] boxes: SharedRing<$tile, 2>,
+            #[shared] full: BarrierMemory,
+            from: TensorMap<$tile, $rank>,
+            at: Global<i32>,
+            out: GlobalMut<u16>,
+        ) {
+            multicast_boxes(block, boxes, full, from, at, out);
+        }
+    )*};
+}
+
+multicasts! {
+    cluster_multicast_1d BothLine, 1;
+    cluster_multicast_2d Both, 2;
+    cluster_multicast_3d Both, 3;
+    cluster_multicast_4d Both, 4;
+    cluster_multicast_5d Both, 5;
+}

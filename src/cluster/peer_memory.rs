@@ -1,0 +1,273 @@
+//! Shared memory of another block of the cluster: its tiles, and its barriers.
+
+use super::Peer;
+#[cfg(target_arch = "nvptx64")]
+use crate::Width;
+use crate::shared::{Coordinate, Order, RingIndex, SharedLayout, SharedRing, SharedTile, Single, Swizzle, check_known};
+use crate::site::{Site, check};
+use crate::target::{AtLeast, BuiltFor};
+use crate::{Barrier, BarrierRing, Element, Lane, raw};
+use core::marker::PhantomData;
+
+/// A part of shared memory that other blocks of the cluster can reach.
+pub trait OfPeer: SharedLayout {
+    /// The same part of another block.
+    type Peer;
+
+    /// The part at an address in the `.shared::cluster` window.
+    ///
+    /// # Safety
+    /// As for [`SharedLayout::at`], in a block of the cluster.
+    #[doc(hidden)]
+    unsafe fn at_peer(address: u32) -> Self::Peer;
+}
+
+/// A [`SharedTile`] of another block of the cluster: [`SharedTile::of`] makes it. Its elements are read and written one by one
+/// (`ld.shared::cluster`, `st.shared::cluster`), in lane closures.
+///
+/// The other block runs (behind a [`sync`](super::Cluster::sync) of the cluster), and does not end meanwhile: the simulator reports both,
+/// and races with the other block's warps as with the own block's.
+pub struct PeerTile<T, const ROWS: usize, const COLS: usize, S, O> {
+    /// Its address is one of the `.shared::cluster` window.
+    tile: SharedTile<T, ROWS, COLS, S, O>,
+}
+
+impl<T, const ROWS: usize, const COLS: usize, S, O> Clone for PeerTile<T, ROWS, COLS, S, O> {
+    #[inline(always)]
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<T, const ROWS: usize, const COLS: usize, S, O> Copy for PeerTile<T, ROWS, COLS, S, O> {}
+
+impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order> SharedTile<T, ROWS, COLS, S, O> {
+    /// The same tile of another block of the cluster (`mapa`, PTX ISA 9.7.9.23). Needs sm_90.
+    ///
+    /// See [`Cluster`](super::Cluster) for an example.
+    #[inline(always)]
+    #[track_caller]
+    pub fn of(self, peer: Peer) -> PeerTile<T, ROWS, COLS, S, O>
+    where
+        Self: BuiltFor<AtLeast<90>>,
+    {
+        // SAFETY: the other block's shared memory is laid out as this one's.
+        unsafe { Self::at_peer(peer.map(self.address())) }
+    }
+}
+
+impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order> OfPeer
+    for SharedTile<T, ROWS, COLS, S, O>
+{
+    type Peer = PeerTile<T, ROWS, COLS, S, O>;
+
+    #[inline(always)]
+    unsafe fn at_peer(address: u32) -> Self::Peer {
+        // SAFETY: the caller's; nothing but `PeerTile` uses the address.
+        PeerTile { tile: unsafe { SharedTile::from_address(address) } }
+    }
+}
+
+impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order> PeerTile<T, ROWS, COLS, S, O> {
+    /// Writes one element (`st.shared::cluster`).
+    #[inline(always)]
+    #[track_caller]
+    pub fn set<C: Coordinate>(self, lane: Lane<'_>, at: C, value: T) {
+        const { check_known::<C, Single<SharedTile<T, ROWS, COLS, S, O>>>() };
+        let _ = lane;
+        let site = Site::here();
+        let address = self.element(at, site);
+        #[cfg(target_arch = "nvptx64")]
+        // SAFETY: in bounds, as resolved, and aligned, as the tile is.
+        unsafe {
+            T::Width::store_cluster(address, value.to_bits());
+        }
+        #[cfg(not(target_arch = "nvptx64"))]
+        crate::sim::peer::store(site, address, bytemuck::bytes_of(&value));
+    }
+
+    /// Reads one element (`ld.shared::cluster`).
+    #[inline(always)]
+    #[track_caller]
+    pub fn get<C: Coordinate>(self, lane: Lane<'_>, at: C) -> T {
+        const { check_known::<C, Single<SharedTile<T, ROWS, COLS, S, O>>>() };
+        let _ = lane;
+        let site = Site::here();
+        let address = self.element(at, site);
+        #[cfg(target_arch = "nvptx64")]
+        // SAFETY: in bounds, as resolved, and aligned, as the tile is.
+        return T::from_bits(unsafe { T::Width::load_cluster(address) });
+        #[cfg(not(target_arch = "nvptx64"))]
+        return {
+            let mut value = T::zeroed();
+            crate::sim::peer::load(site, address, bytemuck::bytes_of_mut(&mut value));
+            value
+        };
+    }
+
+    #[inline(always)]
+    fn element<C: Coordinate>(self, at: C, site: Site) -> u32 {
+        let (row, col) = at.resolve::<Single<SharedTile<T, ROWS, COLS, S, O>>>(site);
+        self.tile.address() + SharedTile::<T, ROWS, COLS, S, O>::offset(row, col)
+    }
+}
+
+/// A [`SharedRing`] of another block of the cluster: [`SharedRing::of`] makes it.
+pub struct PeerRing<P, const N: usize> {
+    address: u32,
+    _parts: PhantomData<fn() -> P>,
+}
+
+impl<P, const N: usize> Clone for PeerRing<P, N> {
+    #[inline(always)]
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<P, const N: usize> Copy for PeerRing<P, N> {}
+
+impl<P: OfPeer, const N: usize> SharedRing<P, N> {
+    /// The same ring of another block of the cluster (`mapa`). Needs sm_90.
+    #[inline(always)]
+    #[track_caller]
+    pub fn of(self, peer: Peer) -> PeerRing<P, N>
+    where
+        Self: BuiltFor<AtLeast<90>>,
+    {
+        PeerRing { address: peer.map(self.address()), _parts: PhantomData }
+    }
+}
+
+impl<P: OfPeer, const N: usize> PeerRing<P, N> {
+    /// The part of this index.
+    #[inline(always)]
+    pub fn stage(self, index: RingIndex<N>) -> P::Peer {
+        // SAFETY: an index is less than `N`.
+        unsafe { P::at_peer(self.address + index.get() as u32 * SharedRing::<P, N>::STRIDE) }
+    }
+
+    /// Part `index`, less than `N`.
+    #[inline(always)]
+    #[track_caller]
+    pub fn part(self, index: usize) -> P::Peer {
+        check!(index < N, Site::here(), RingOutOfBounds { index, len: N });
+        // SAFETY: as above.
+        unsafe { P::at_peer(self.address + index as u32 * SharedRing::<P, N>::STRIDE) }
+    }
+}
+
+/// A [`Barrier`] of another block of the cluster: [`Barrier::of`] makes it. Others can arrive at it, but only its own block can wait.
+///
+/// It is one behind the [`sync`](super::Cluster::sync) of the cluster that comes behind its initialisation, and as long as its block has not
+/// ended: the simulator reports whoever comes before, or may come after.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PeerBarrier {
+    address: u32,
+}
+
+impl Barrier {
+    /// The same barrier of another block of the cluster (`mapa`, PTX ISA 9.7.9.23). Needs sm_90.
+    ///
+    /// ```
+    /// use ptx_matrix::*;
+    ///
+    /// /// Block 0 hands a number to block 1.
+    /// #[kernel(threads = 32, cluster = 2, target = "sm_90")]
+    /// fn hand_over(
+    ///     block: &ClusterBlock<2>,
+    ///     #[shared] tile: SharedTile<u32, 1, 4>,
+    ///     #[shared] full: BarrierMemory,
+    ///     d: GlobalMut<u32>,
+    /// ) {
+    ///     let full = full.init(block, 1);
+    ///     let (warp, cluster) = (block.warp(), block.cluster());
+    ///     cluster.sync(); // The other block's barrier is one.
+    ///     let other = cluster.peer(1);
+    ///     if cluster.rank() == 0 {
+    ///         warp.elect(|lane| {
+    ///             tile.of(other).set(lane, (0, 0), 42);
+    ///             full.of(other).arrive(lane);
+    ///         });
+    ///     } else {
+    ///         full.wait_for_cluster(warp, Phase::FIRST);
+    ///         warp.elect(|lane| d.set(0, tile.get(lane, (0, 0))));
+    ///     }
+    /// }
+    ///
+    /// let mut d = [0];
+    /// hand_over::simulate(2, &mut d).check();
+    /// assert_eq!(d, [42]);
+    /// ```
+    #[inline(always)]
+    #[track_caller]
+    pub fn of(self, peer: Peer) -> PeerBarrier
+    where
+        Self: BuiltFor<AtLeast<90>>,
+    {
+        PeerBarrier { address: peer.map(self.address()) }
+    }
+}
+
+/// One arrival: its function, the raw one, its operands.
+macro_rules! arrivals {
+    ($($(#[$doc:meta])* $name:ident($($operand:ident)*) $raw:ident;)*) => {$(
+        $(#[$doc])*
+        #[inline(always)]
+        #[track_caller]
+        pub fn $name(self, lane: Lane<'_>, $($operand: u32)*) {
+            let _ = lane;
+            // SAFETY: a barrier of a block of the cluster, as `Barrier::of` said. That it is one by now, and its block runs, is the
+            // simulator's to check, as of a missing `sync`.
+            unsafe { raw::$raw(self.address, $($operand)*) }
+        }
+    )*};
+}
+
+impl PeerBarrier {
+    arrivals! {
+        /// One arrival (`mbarrier.arrive.release.cluster.shared::cluster`): what the lane wrote before, and what it knows of, the other block
+        /// sees who waits by [`wait_for_cluster`](Barrier::wait_for_cluster).
+        arrive() mbarrier_arrive_release_cluster_shared_cluster_b64;
+        /// As many at once, at least one.
+        arrive_times(count) mbarrier_arrive_release_cluster_shared_cluster_b64_count;
+        /// The phase waits for so many bytes more, and one has arrived (`mbarrier.arrive.expect_tx`).
+        arrive_expecting(bytes) mbarrier_arrive_expect_tx_release_cluster_shared_cluster_b64;
+        /// One arrival (`mbarrier.arrive.shared::cluster`), of a lane that has only read: what it, and who it knows of, read before may be
+        /// overwritten then. What they wrote the other block need not see. It is quick: [`arrive`](Self::arrive) waits until
+        /// what was written has come to memory.
+        arrive_having_read() mbarrier_arrive_shared_cluster_b64;
+        /// The phase waits for so many bytes more (`mbarrier.expect_tx`).
+        expect(bytes) mbarrier_expect_tx_relaxed_cluster_shared_cluster_b64;
+        /// So many bytes have come (`mbarrier.complete_tx`).
+        complete(bytes) mbarrier_complete_tx_relaxed_cluster_shared_cluster_b64;
+    }
+
+    pub(super) const fn address(self) -> u32 {
+        self.address
+    }
+}
+
+/// A [`BarrierRing`] of another block of the cluster: [`BarrierRing::of`] makes it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PeerBarrierRing<const N: usize> {
+    address: u32,
+}
+
+impl<const N: usize> BarrierRing<N> {
+    /// The same barriers of another block of the cluster (`mapa`). Needs sm_90.
+    #[inline(always)]
+    #[track_caller]
+    pub fn of(self, peer: Peer) -> PeerBarrierRing<N>
+    where
+        Barrier: BuiltFor<AtLeast<90>>,
+    {
+        PeerBarrierRing { address: peer.map(self.stage(RingIndex::FIRST).address()) }
+    }
+}
+
+impl<const N: usize> PeerBarrierRing<N> {
+    /// The barrier of this index.
+    #[inline(always)]
+    pub fn stage(self, index: RingIndex<N>) -> PeerBarrier {
+        PeerBarrier { address: self.address + index.get() as u32 * SharedRing::<crate::BarrierMemory, N>::STRIDE }
+    }
+}

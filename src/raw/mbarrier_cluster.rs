@@ -1,0 +1,78 @@
+//! `mbarrier` in shared memory of any block of the cluster (PTX ISA 9.7.13.15): arrivals return no state, and only the block itself can wait.
+//! sm_90, PTX 8.0.
+//!
+//! Of what was written before it, an arrival with `.release.cluster` tells those who wait with `.acquire.cluster`. One without is for the
+//! executing block, as PTX has it (`.release.cta`): that it has been read, what was read before it.
+
+#[cfg(not(target_arch = "nvptx64"))]
+use crate::sim::mbarrier as sim;
+#[cfg(not(target_arch = "nvptx64"))]
+use crate::site::Site;
+#[cfg(target_arch = "nvptx64")]
+use core::arch::asm;
+
+/// The function, its operands, PTX up to the address, what it does, what it is for the simulator.
+macro_rules! forms {
+    ($($name:ident($($operand:ident)*) $ptx:literal $destination:literal, $doc:literal,
+        $simulated:ident($($argument:expr)?);)*) => {$(
+        #[doc = concat!("`", $ptx, " ", $destination, "[address]", $(", ", stringify!($operand),)* ";`: ", $doc)]
+        ///
+        /// # Safety
+        /// `address` is that, in the `.shared::cluster` window, of a barrier of a block of the cluster that runs.
+        #[inline(always)]
+        #[track_caller]
+        pub unsafe fn $name(address: u32, $($operand: u32)*) {
+            #[cfg(target_arch = "nvptx64")]
+            // SAFETY: the caller's.
+            unsafe {
+                asm!(concat!($ptx, " ", $destination, "[{address}]", $(", {", stringify!($operand), "}",)* ";"),
+                    address = in(reg32) address, $($operand = in(reg32) $operand,)* options(nostack));
+            }
+            #[cfg(not(target_arch = "nvptx64"))]
+            sim::$simulated(Site::here(), $ptx, address, $($argument)?);
+        }
+    )*};
+}
+
+forms! {
+    mbarrier_arrive_shared_cluster_b64() "mbarrier.arrive.shared::cluster.b64" "_, ",
+        "one arrival.",
+        arrive_at_peer(sim::Arrival { ..sim::Arrival::ONE });
+    mbarrier_arrive_shared_cluster_b64_count(count) "mbarrier.arrive.shared::cluster.b64" "_, ",
+        "as many arrivals.",
+        arrive_at_peer(sim::Arrival { count: count, ..sim::Arrival::ONE });
+    mbarrier_arrive_expect_tx_shared_cluster_b64(bytes) "mbarrier.arrive.expect_tx.shared::cluster.b64" "_, ",
+        "the phase waits for so many bytes more, and one has arrived.",
+        arrive_at_peer(sim::Arrival { expect: bytes, ..sim::Arrival::ONE });
+    mbarrier_arrive_drop_shared_cluster_b64() "mbarrier.arrive_drop.shared::cluster.b64" "_, ",
+        "one arrival, and later phases need one fewer.",
+        arrive_at_peer(sim::Arrival { drop: true, ..sim::Arrival::ONE });
+    mbarrier_arrive_drop_shared_cluster_b64_count(count) "mbarrier.arrive_drop.shared::cluster.b64" "_, ",
+        "as many arrivals, and later phases need as many fewer.",
+        arrive_at_peer(sim::Arrival { count: count, drop: true, ..sim::Arrival::ONE });
+    mbarrier_arrive_drop_expect_tx_shared_cluster_b64(bytes) "mbarrier.arrive_drop.expect_tx.shared::cluster.b64" "_, ",
+        "the phase waits for so many bytes more, one has arrived, and later phases need one fewer.",
+        arrive_at_peer(sim::Arrival { expect: bytes, drop: true, ..sim::Arrival::ONE });
+    mbarrier_arrive_release_cluster_shared_cluster_b64() "mbarrier.arrive.release.cluster.shared::cluster.b64" "_, ",
+        "one arrival, by which those learn of what was written before it who wait with `.acquire.cluster`.",
+        arrive_at_peer(sim::Arrival { scope: sim::Scope::Cluster, ..sim::Arrival::ONE });
+    mbarrier_arrive_release_cluster_shared_cluster_b64_count(count) "mbarrier.arrive.release.cluster.shared::cluster.b64" "_, ",
+        "as many arrivals, by which those learn of what was written before it who wait with `.acquire.cluster`.",
+        arrive_at_peer(sim::Arrival { count: count, scope: sim::Scope::Cluster, ..sim::Arrival::ONE });
+    mbarrier_arrive_expect_tx_release_cluster_shared_cluster_b64(bytes) "mbarrier.arrive.expect_tx.release.cluster.shared::cluster.b64" "_, ",
+        "the phase waits for so many bytes more, and one has arrived, by which those learn of what was written before it who wait with `.acquire.cluster`.",
+        arrive_at_peer(sim::Arrival { expect: bytes, scope: sim::Scope::Cluster, ..sim::Arrival::ONE });
+    mbarrier_arrive_drop_release_cluster_shared_cluster_b64() "mbarrier.arrive_drop.release.cluster.shared::cluster.b64" "_, ",
+        "one arrival, and later phases need one fewer, by which those learn of what was written before it who wait with `.acquire.cluster`.",
+        arrive_at_peer(sim::Arrival { drop: true, scope: sim::Scope::Cluster, ..sim::Arrival::ONE });
+    mbarrier_arrive_drop_release_cluster_shared_cluster_b64_count(count) "mbarrier.arrive_drop.release.cluster.shared::cluster.b64" "_, ",
+        "as many arrivals, and later phases need as many fewer, by which those learn of what was written before it who wait with `.acquire.cluster`.",
+        arrive_at_peer(sim::Arrival { count: count, drop: true, scope: sim::Scope::Cluster, ..sim::Arrival::ONE });
+    mbarrier_arrive_drop_expect_tx_release_cluster_shared_cluster_b64(bytes) "mbarrier.arrive_drop.expect_tx.release.cluster.shared::cluster.b64" "_, ",
+        "the phase waits for so many bytes more, one has arrived, and later phases need one fewer, by which those learn of what was written before it who wait with `.acquire.cluster`.",
+        arrive_at_peer(sim::Arrival { expect: bytes, drop: true, scope: sim::Scope::Cluster, ..sim::Arrival::ONE });
+    mbarrier_expect_tx_relaxed_cluster_shared_cluster_b64(bytes) "mbarrier.expect_tx.relaxed.cluster.shared::cluster.b64" "",
+        "the phase waits for so many bytes more.", expect_bytes_at_peer(bytes);
+    mbarrier_complete_tx_relaxed_cluster_shared_cluster_b64(bytes) "mbarrier.complete_tx.relaxed.cluster.shared::cluster.b64" "",
+        "so many bytes have come.", complete_bytes_at_peer(bytes);
+}

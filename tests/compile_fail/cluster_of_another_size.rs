@@ -1,0 +1,11 @@
+//! The block's cluster is the kernel's.
+use ptx_matrix::*;
+
+#[kernel(threads = 32, cluster = (2, 2))]
+//~^ ERROR mismatched types
+//~| expected `2`, found `4`
+fn meet(block: &ClusterBlock<2>) {
+    block.cluster().sync();
+}
+
+fn main() {}

@@ -1,0 +1,16 @@
+//! Only some lanes would reach the barrier.
+use ptx_matrix::*;
+
+#[kernel(threads = 32, cluster = 2)]
+fn wait(block: &ClusterBlock<2>) {
+    let cluster = block.cluster();
+    block.warp().each(|lane| {
+        //~^ ERROR a lane closure must not capture `ptx_matrix::Cluster<'_, 2>`
+        //~| collectives (`sync`, `load`, `accumulate`, ...) belong outside of it
+        if lane.id() < 16 {
+            cluster.sync();
+        }
+    });
+}
+
+fn main() {}

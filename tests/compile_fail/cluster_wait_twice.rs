@@ -1,0 +1,13 @@
+//! There is one wait for each arrival.
+use ptx_matrix::*;
+
+#[kernel(threads = 32, cluster = 2)]
+fn wait(block: &ClusterBlock<2>) {
+    let cluster = block.cluster();
+    let arrival = cluster.arrive();
+    cluster.wait(arrival);
+    cluster.wait(arrival);
+    //~^ ERROR use of moved value: `arrival`
+}
+
+fn main() {}

@@ -1,0 +1,344 @@
+//! Shared memory of other blocks of the cluster: what orders accesses to it, and when it is there.
+
+use crate::{assert_at, line_of};
+use ptx_matrix::sim::{Agent, BarrierMisuse, Misuse, SimError, Simulator};
+use ptx_matrix::*;
+
+type Row = SharedTile<u32, 1, 32>;
+
+/// The blocks of a cluster, which are the grid's.
+const FIRST: Grid = Grid { x: 0, y: 0, z: 0 };
+const SECOND: Grid = Grid { x: 1, y: 0, z: 0 };
+
+/// What `run` finds, with the seeds, each of which must find something.
+fn find(run: impl Fn(&Simulator) -> Result<sim::Report, SimError>) -> Vec<SimError> {
+    (0..12).map(|seed| run(&Simulator::new(seed)).expect_err("something is wrong")).collect()
+}
+
+/// Block 0 writes a row of block 1, which reads it; what orders the two, `how` says.
+#[kernel(threads = 32, cluster = 2, target = "sm_90")]
+fn send(block: &ClusterBlock<2>, #[shared] row: Row, #[shared] full: BarrierMemory, d: GlobalMut<u32>, how: u32) {
+    let (warp, cluster) = (block.warp(), block.cluster());
+    let full = full.init(block, 1);
+    if how != 5 {
+        let arrival = if how == 4 { cluster.arrive() } else { cluster.arrive_relaxed() };
+        cluster.wait(arrival);
+    }
+    let other = cluster.peer(1);
+    if cluster.rank() == 0 {
+        let (row, full) = (row.of(other), full.of(other));
+        warp.each(|lane| row.set(lane, (0, lane.id()), lane.id() as u32)); // <- sent
+        if how != 2 {
+            warp.sync();
+        }
+        warp.elect(|lane| if how == 1 { full.arrive_having_read(lane) } else { full.arrive(lane) }); // <- told
+    } else {
+        if how == 3 {
+            full.wait(warp, Phase::FIRST)
+        } else {
+            full.wait_for_cluster(warp, Phase::FIRST)
+        };
+        warp.each(|lane| d.set(lane.id(), row.get(lane, (0, 31 - lane.id())))); // <- received
+    }
+}
+
+#[test]
+fn an_arrival_for_the_cluster_tells_of_what_was_written() {
+    for how in [0, 4] {
+        let mut d = [0; 32];
+        send::launch(&Simulator::new(0).schedules(32), 2, &mut d, how).check();
+        assert_eq!(d, core::array::from_fn(|i| 31 - i as u32));
+    }
+}
+
+#[test]
+fn one_for_the_block_or_of_one_lane_does_not() {
+    for how in [1, 2, 3] {
+        for error in find(|simulator| send::launch(simulator, 2, &mut [0; 32], how)) {
+            let Misuse::Race { access: "read", other_access: "write", other, .. } = error.misuse else {
+                panic!("{error}")
+            };
+            assert_eq!(other, Agent::WarpOfPeer { block: FIRST, warp: 0 });
+            assert_at(&error, "received", SECOND, 0, Some(0));
+        }
+    }
+}
+
+#[test]
+fn a_block_may_be_touched_when_it_is_known_to_run() {
+    for error in find(|simulator| send::launch(simulator, 2, &mut [0; 32], 5)) {
+        let Misuse::PeerNotStarted { access: "write", block } = error.misuse else { panic!("{error}") };
+        assert_eq!(block, SECOND);
+        assert_at(&error, "sent", FIRST, 0, Some(0));
+        let told = error.findings().iter().any(|finding| match finding.misuse {
+            Misuse::Barrier { misuse, .. } => misuse == BarrierMisuse::Uninitialised,
+            Misuse::Race { .. } => true,
+            _ => false,
+        });
+        assert!(told, "the barrier need not be one: {error}");
+    }
+    let text = send::simulate(2, &mut [0; 32], 5).unwrap_err().to_string();
+    let first = "error: write in shared memory of block (1, 0, 0), of which nothing says that it runs yet\n";
+    assert!(text.starts_with(first), "{text}");
+}
+
+/// Block 0 reads, or writes, or arrives in block 1, and only then, if it does, the cluster waits.
+#[kernel(threads = 64, cluster = 2, target = "sm_90")]
+fn visit(block: &ClusterBlock<2>, #[shared] row: Row, #[shared] barrier: BarrierMemory, what: u32, ends: u32) {
+    let (warp, cluster) = (block.warp(), block.cluster());
+    let barrier = barrier.init(block, 1);
+    row.fill(block, |_, col| col as u32);
+    cluster.sync();
+    let other = cluster.peer(1);
+    if cluster.rank() == 0 && warp.index() == 1 {
+        let (row, barrier) = (row.of(other), barrier.of(other));
+        warp.elect(|lane| match what {
+            0 => drop(row.get(lane, (0, 5))), // <- reads
+            1 => row.set(lane, (0, 5), 1),    // <- writes
+            _ => barrier.arrive(lane),        // <- arrives
+        });
+    }
+    match ends {
+        0 => cluster.sync(),
+        // That it was told, the block waits for itself.
+        1 if cluster.rank() == 1 && what == 2 => drop(barrier.wait(warp, Phase::FIRST)),
+        // Who does not release has not told that it wrote.
+        2 => {
+            let arrival = cluster.arrive_relaxed();
+            cluster.wait(arrival);
+        }
+        _ => {}
+    }
+}
+
+#[test]
+fn a_block_is_touched_before_it_ends() {
+    for what in 0..3 {
+        visit::launch(&Simulator::new(0).schedules(16), 2, what, 0).check();
+    }
+    visit::launch(&Simulator::new(0).schedules(16), 2, 2, 1).check();
+    for (what, marker, expected) in [(0, "reads", "read"), (1, "writes", "write"), (2, "arrives", "arrival")] {
+        for ends in if what == 1 { 2..4 } else { 3..4 } {
+            for error in find(|simulator| visit::launch(simulator, 2, what, ends)) {
+                let Misuse::PeerEnded { access, block } = error.misuse else { panic!("{error}") };
+                assert_eq!((access, block), (expected, SECOND));
+                assert_at(&error, marker, FIRST, 1, Some(0));
+                assert_eq!(error.findings().len(), 1, "{error}");
+            }
+        }
+    }
+}
+
+/// Both blocks write an element of block 0.
+#[kernel(threads = 32, cluster = 2, target = "sm_90")]
+fn both_write(block: &ClusterBlock<2>, #[shared] row: Row) {
+    let (warp, cluster) = (block.warp(), block.cluster());
+    cluster.sync();
+    let row = row.of(cluster.peer(0));
+    warp.elect(|lane| row.set(lane, (0, 7), 1)); // <- both
+    cluster.sync();
+}
+
+#[test]
+fn blocks_race_in_one_blocks_memory() {
+    for error in find(|simulator| both_write::launch(simulator, 2)) {
+        let Misuse::Race { access: "write", other_access: "write", other, .. } = error.misuse else {
+            panic!("{error}")
+        };
+        assert!(matches!(other, Agent::WarpOfPeer { .. }), "{error}");
+    }
+}
+
+#[kernel(threads = 32, cluster = 2, target = "sm_90")]
+fn out_of_cluster(
+    block: &ClusterBlock<2>,
+    #[shared] row: Row,
+    #[shared] full: BarrierMemory,
+    a: Global<u32>,
+    how: u32,
+) {
+    let (warp, cluster) = (block.warp(), block.cluster());
+    let (full, peers) = (full.init(block, 1), cluster.peers());
+    cluster.sync();
+    warp.elect(|lane| {
+        let (to, barrier) = (row.address(), full.address());
+        let copy = |mask| {
+            // SAFETY: none, if there are no such blocks; that is the bug.
+            unsafe {
+                raw::cp_async_bulk_shared_cluster_global_mbarrier_complete_tx_bytes_multicast_cluster(
+                    to,
+                    a.as_ptr().cast(),
+                    128,
+                    barrier,
+                    mask,
+                );
+            }
+        };
+        match how {
+            0 => drop(row.of(peers.get(lane.id() + 2))), // <- typed
+            // SAFETY: likewise.
+            1 => drop(unsafe { raw::mapa_shared_cluster_u32(to, 2) }), // <- raw
+            2 => copy(0b101),
+            3 => copy(0),
+            // SAFETY: likewise: a mapped address is none of the block's own.
+            4 => drop(unsafe { raw::ld_shared_b32(raw::mapa_shared_cluster_u32(to, 1)) }),
+            // SAFETY: likewise.
+            _ => drop(unsafe { raw::ld_shared_cluster_b32(5 << 24 | to) }),
+        }
+    });
+}
+
+#[test]
+fn there_are_only_the_clusters_blocks() {
+    let run = |how| out_of_cluster::simulate(2, &[0; 32], how).unwrap_err();
+    for (how, marker) in [(0, "typed"), (1, "raw")] {
+        let error = run(how);
+        assert!(matches!(error.misuse, Misuse::ClusterRank { rank: 2, blocks: 2 }), "{error}");
+        assert_eq!((error.place.as_ref().map(|place| place.line), error.lane), (Some(line_of(marker).1), Some(0)));
+    }
+    assert!(matches!(run(2).misuse, Misuse::BlockMask { mask: 0b101, blocks: 2 }));
+    assert!(matches!(run(3).misuse, Misuse::BlockMask { mask: 0, blocks: 2 }));
+    assert!(matches!(run(4).misuse, Misuse::SharedOutOfBounds { access: "read", .. }));
+    assert!(matches!(run(5).misuse, Misuse::ClusterRank { rank: 4, blocks: 2 }));
+}
+
+/// Block 0 copies its row to block 1's second, which tells it when that has come. What is wrong, `how` says.
+#[kernel(threads = 32, cluster = 2, target = "sm_90")]
+fn copy(
+    block: &ClusterBlock<2>,
+    #[shared] (from, to): (Row, Row),
+    #[shared] (full, empty): (BarrierMemory, BarrierMemory),
+    d: GlobalMut<u32>,
+    how: u32,
+) {
+    let (warp, cluster) = (block.warp(), block.cluster());
+    let (full, empty) = (full.init(block, 1), empty.init(block, 1));
+    cluster.sync();
+    let [first, second] = [0, 1].map(|rank| cluster.peer(rank));
+    if cluster.rank() == 0 {
+        from.fill(warp, |_, col| col as u32); // <- filled
+        if how != 1 {
+            warp.fence_for_bulk();
+        }
+        warp.sync();
+        warp.elect(|lane| {
+            if how == 2 {
+                // SAFETY: none; that is the bug: the barrier is not the second block's.
+                unsafe {
+                    raw::cp_async_bulk_shared_cluster_shared_cta_mbarrier_complete_tx_bytes(
+                        raw::mapa_shared_cluster_u32(to.address(), 1),
+                        from.address(),
+                        128,
+                        full.address(),
+                    );
+                }
+            } else {
+                from.copy_bulk_to(lane, second, to, full); // <- copied
+            }
+        });
+        if how != 3 {
+            empty.wait(warp, Phase::FIRST);
+        }
+        from.fill(warp, |_, _| 0); // <- filled again
+    } else {
+        warp.elect(|lane| {
+            full.arrive_expecting(lane, Row::COPIED_BYTES);
+        });
+        if how != 4 {
+            full.wait(warp, Phase::FIRST);
+        }
+        to.for_each(warp, |_, col, value| d.set(col, value)); // <- taken
+        let empty = empty.of(first);
+        warp.elect(|lane| empty.arrive_having_read(lane));
+    }
+    cluster.sync();
+}
+
+#[test]
+fn a_copy_to_another_block_lands_there() {
+    let mut d = [0; 32];
+    copy::launch(&Simulator::new(0).schedules(32), 2, &mut d, 0).check();
+    assert_eq!(d, core::array::from_fn(|i| i as u32));
+}
+
+#[test]
+fn a_copy_to_another_block_is_waited_for_by_both() {
+    for error in find(|simulator| copy::launch(simulator, 2, &mut [0; 32], 1)) {
+        assert!(matches!(error.misuse, Misuse::ProxyFence { .. }), "{error}");
+    }
+    for error in find(|simulator| copy::launch(simulator, 2, &mut [0; 32], 2)) {
+        assert!(matches!(error.misuse, Misuse::BarrierOfAnother { to: 1, barrier: 0 }), "{error}");
+    }
+    for error in find(|simulator| copy::launch(simulator, 2, &mut [0; 32], 3)) {
+        let found = |misuse: &Misuse| match misuse {
+            Misuse::CopySourceInFlight { warp: 0, block, .. } => *block == Some(FIRST),
+            Misuse::Race { access: "write", other: Agent::Asynchronous, .. } => true,
+            _ => false,
+        };
+        assert!(error.findings().iter().any(|finding| found(&finding.misuse)), "{error}");
+    }
+    for error in find(|simulator| copy::launch(simulator, 2, &mut [0; 32], 4)) {
+        let found = |misuse: &Misuse| match misuse {
+            Misuse::CopyInFlight { access: "read", block, .. } => *block == Some(FIRST),
+            Misuse::Race { .. } | Misuse::SharedUnwritten { .. } => true,
+            _ => false,
+        };
+        assert!(error.findings().iter().any(|finding| found(&finding.misuse)), "{error}");
+    }
+}
+
+/// Block 0 copies a row to block 1, and ends, with or without a `sync` of the cluster.
+#[kernel(threads = 32, cluster = 2, target = "sm_90")]
+fn copy_and_end(block: &ClusterBlock<2>, #[shared] (from, to): (Row, Row), #[shared] full: BarrierMemory, last: u32) {
+    let (warp, cluster) = (block.warp(), block.cluster());
+    let full = full.init(block, 1);
+    from.fill(warp, |_, col| col as u32);
+    warp.fence_for_bulk();
+    cluster.sync();
+    let second = cluster.peer(1);
+    if cluster.rank() == 0 {
+        warp.elect(|lane| from.copy_bulk_to(lane, second, to, full)); // <- unfinished
+    } else {
+        warp.elect(|lane| {
+            full.arrive_expecting(lane, Row::COPIED_BYTES);
+        });
+        full.wait(warp, Phase::FIRST);
+    }
+    if last != 0 {
+        cluster.sync();
+    }
+}
+
+#[test]
+fn a_block_stays_until_what_it_sends_was_read() {
+    copy_and_end::launch(&Simulator::new(0).schedules(16), 2, 1).check();
+    for error in find(|simulator| copy_and_end::launch(simulator, 2, 0)) {
+        assert!(matches!(error.misuse, Misuse::BulkUnfinished), "{error}");
+        assert_at(&error, "unfinished", FIRST, 0, Some(0));
+    }
+}
+
+/// A copy is to bring what another copy, which is in flight, takes away.
+#[kernel(threads = 32, target = "sm_90")]
+fn from_where_to(block: &Block, #[shared] row: Row, #[shared] full: BarrierMemory, a: Global<u32>, d: GlobalMut<u32>) {
+    let (full, warp) = (full.init(block, 1), block.warp());
+    row.fill(warp, |_, _| 1);
+    warp.fence_for_bulk();
+    warp.sync();
+    warp.elect(|lane| {
+        full.arrive_expecting(lane, Row::BULK_BYTES);
+        row.load_bulk(lane, a, 0, full);
+        row.store_bulk(lane, d, 0);
+        BulkGroup::commit(lane);
+    });
+    full.wait(warp, Phase::FIRST);
+    warp.elect(|lane| BulkGroup::wait::<0>(lane));
+}
+
+#[test]
+fn a_copy_lands_where_another_reads() {
+    let error = from_where_to::simulate(1, &[2; 32], &mut [0; 32]).unwrap_err();
+    assert!(matches!(error.misuse, Misuse::CopyInFlight { access: "read", .. }), "{error}");
+    let landed = error.findings().iter().find(|finding| matches!(finding.misuse, Misuse::CopySourceInFlight { .. }));
+    assert!(landed.is_some_and(|finding| finding.warp.is_none()), "{error}");
+}

@@ -1,0 +1,170 @@
+//! What a product by clusters does: each block brings half of what both need to both, by copies through stages, and what reads a stage
+//! tells both blocks' producers.
+
+use ptx_matrix::sim::{Misuse, SimError, Simulator};
+use ptx_matrix::*;
+
+type Half = SharedTile<u32, 4, 32, Unswizzled128>;
+type Own = SharedTile<u32, 8, 32, Swizzle128>;
+
+const STAGES: usize = 3;
+
+/// What is left out.
+const RIGHT: u32 = 0;
+const NO_FIRST_SYNC: u32 = 1;
+const NO_LAST_SYNC: u32 = 2;
+const OWN_CONSUMERS_ONLY: u32 = 3;
+const TOO_FEW_BYTES: u32 = 4;
+
+/// The columns' sums of the products of elements of A, which the blocks of a pair have in common, and of B, of which each has its own: of
+/// rows `0..4` and `4..8` of each step by a consumer each.
+#[kernel(threads = 96, cluster = 2, target = "sm_90")]
+fn multiply(
+    block: &ClusterBlock<2>,
+    #[shared] stages: SharedRing<(Own, SharedRing<Half, 2>), STAGES>,
+    #[shared] (full, empty): (SharedRing<BarrierMemory, STAGES>, SharedRing<BarrierMemory, STAGES>),
+    a: TensorMap<Half, 2>,
+    b: TensorMap<Own, 3>,
+    d: GlobalMut<u32>,
+    steps: u32,
+    how: u32,
+) {
+    let (warp, cluster) = (block.warp(), block.cluster());
+    // Each stage is read by two consumers of each block.
+    let readers = if how == OWN_CONSUMERS_ONLY { 2 } else { 4 };
+    let (full, empty) = (full.init(block, 1), empty.init(block, readers));
+    if how != NO_FIRST_SYNC {
+        cluster.sync();
+    }
+    let (rank, index) = (cluster.rank(), block.index().x);
+    let mut turn = Turn::FIRST;
+    if warp.index() == 0 {
+        let all = cluster.all();
+        let expected = if how == TOO_FEW_BYTES { Half::BOX_BYTES } else { 2 * Half::BOX_BYTES } + Own::BOX_BYTES;
+        for step in 0..steps as i32 {
+            let ((own, halves), full) = (stages.stage(turn.index()), full.stage(turn.index()));
+            empty.stage(turn.index()).wait(warp, turn.phase_before());
+            warp.elect(|lane| {
+                full.arrive_expecting(lane, expected);
+                halves.part(rank).load_box_to(lane, all, a, [0, step * 8 + rank as i32 * 4], full);
+                own.load_box(lane, b, [0, step * 8, index as i32], full);
+            });
+            turn = turn.next();
+        }
+    } else {
+        let (consumer, peers) = (warp.index() - 1, cluster.peers());
+        let mut sums = PerLane::splat(0);
+        for _ in 0..steps {
+            let (own, halves) = stages.stage(turn.index());
+            let (half, empty) = (halves.part(consumer), empty.stage(turn.index()));
+            full.stage(turn.index()).wait(warp, turn.phase());
+            warp.update(&mut sums, |lane, sum| {
+                for row in 0..4 {
+                    *sum += half.get(lane, (row, lane.id())) * own.get(lane, (consumer * 4 + row, lane.id()));
+                }
+            });
+            warp.sync();
+            if how == OWN_CONSUMERS_ONLY {
+                warp.elect(|lane| {
+                    empty.arrive(lane);
+                });
+            } else {
+                warp.each(|lane| {
+                    if lane.id() < 2 {
+                        empty.of(peers.get(lane.id())).arrive_having_read(lane);
+                    }
+                });
+            }
+            turn = turn.next();
+        }
+        let first = (index as usize * 2 + consumer) * 32;
+        warp.each(|lane| d.set(first + lane.id(), lane.get(&sums)));
+    }
+    if how != NO_LAST_SYNC {
+        // The other block's consumers may tell this block's producer yet.
+        cluster.sync();
+    }
+}
+
+/// Two pairs of blocks.
+fn run(simulator: Simulator, steps: u32, how: u32) -> Result<Vec<u32>, SimError> {
+    let rows = steps as usize * 8;
+    let a: Vec<u32> = (0..rows * 32).map(|i| i as u32 % 97).collect();
+    let b: Vec<u32> = (0..4 * rows * 32).map(|i| i as u32 % 89).collect();
+    let map_a = Tensor::<Half, 2>::new([32, rows]).map(&simulator, &a[..]).unwrap();
+    let map_b = Tensor::<Own, 3>::new([32, rows, 4]).map(&simulator, &b[..]).unwrap();
+    let mut d = vec![0; 4 * 2 * 32];
+    multiply::launch(&simulator, 4, &map_a, &map_b, &mut d, steps, how)?.check()?;
+    let expected = (0..d.len()).map(|i| {
+        let (block, consumer, col) = (i / 64, i / 32 % 2, i % 32);
+        let rows = (0..rows).filter(|row| row / 4 % 2 == consumer);
+        rows.map(|row| a[row * 32 + col] * b[(block * steps as usize * 8 + row) * 32 + col]).sum::<u32>()
+    });
+    assert_eq!(d, expected.collect::<Vec<_>>());
+    Ok(d)
+}
+
+#[test]
+fn a_ring_that_both_blocks_fill_and_read_is_right_in_every_schedule() {
+    run(Simulator::new(0).strict().schedules(100), 7, RIGHT).unwrap();
+}
+
+#[test]
+fn a_cluster_runs_alike_from_the_same_seed() {
+    for seed in 0..3 {
+        let [one, other] = [(); 2].map(|()| {
+            let simulator = Simulator::new(seed).traced();
+            let a = vec![1; 3 * 8 * 32];
+            let map_a = Tensor::<Half, 2>::new([32, 24]).map(&simulator, &a[..]).unwrap();
+            let map_b = Tensor::<Own, 3>::new([32, 24, 1]).map(&simulator, &a[..]).unwrap();
+            multiply::launch(&simulator, 2, &map_a, &map_b, &mut vec![0; 128], 3, RIGHT).unwrap().trace
+        });
+        assert_eq!(one, other);
+    }
+}
+
+/// The misuses that the findings are.
+fn found(how: u32, seed: u64) -> Vec<Misuse> {
+    let error = run(Simulator::new(seed), 7, how).unwrap_err();
+    error.findings().iter().map(|finding| finding.misuse.clone()).collect()
+}
+
+#[test]
+fn who_tells_or_fills_another_block_waits_until_it_runs() {
+    for seed in 0..16 {
+        let found = found(NO_FIRST_SYNC, seed);
+        assert!(found.iter().any(|misuse| matches!(misuse, Misuse::PeerNotStarted { .. })), "{found:?}");
+    }
+}
+
+#[test]
+fn a_block_stays_until_nobody_tells_it_any_more() {
+    for seed in 0..16 {
+        let found = found(NO_LAST_SYNC, seed);
+        assert!(found.iter().all(|misuse| matches!(misuse, Misuse::PeerEnded { access: "arrival", .. })), "{found:?}");
+    }
+}
+
+#[test]
+fn a_stage_is_filled_again_when_both_blocks_have_read_it() {
+    for seed in 0..16 {
+        let found = found(OWN_CONSUMERS_ONLY, seed);
+        let is_it = |misuse: &Misuse| match misuse {
+            Misuse::Race { access: "write", other, .. } => {
+                matches!(other, sim::Agent::WarpOfPeer { .. } | sim::Agent::Asynchronous)
+            }
+            Misuse::CopyInFlight { block: Some(_), .. } | Misuse::CopyInFlight { access: "copy", .. } => true,
+            _ => false,
+        };
+        assert!(found.iter().any(is_it), "{found:?}");
+    }
+}
+
+#[test]
+fn a_barrier_expects_what_both_blocks_bring() {
+    for seed in 0..16 {
+        let found = found(TOO_FEW_BYTES, seed);
+        let is_it = |misuse: &Misuse| matches!(misuse, Misuse::Barrier { .. } | Misuse::CopyInFlight { .. });
+        assert!(found.iter().any(is_it), "{found:?}");
+    }
+}
