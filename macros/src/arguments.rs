@@ -67,14 +67,14 @@ const MAX_CLUSTER: u32 = 8;
 
 /// `2`, or the blocks along each dimension: `(2, 2)`, `(2, 2, 2)`.
 fn cluster_size(size: &Expr) -> Result<[u32; 3]> {
-    let number = |of: &Expr| match of {
+    let number = |of: &Expr| match ungrouped(of) {
         Expr::Lit(ExprLit { lit: Lit::Int(literal), .. }) => within(literal, 1..=MAX_CLUSTER, "blocks"),
         other => {
             Err(Error::new_spanned(other, "the blocks of a cluster: a number, or one for each dimension: `(2, 2)`"))
         }
     };
     let mut dimensions = [1; 3];
-    match size {
+    match ungrouped(size) {
         Expr::Tuple(tuple) if (1..=3).contains(&tuple.elems.len()) => {
             for (dimension, of) in dimensions.iter_mut().zip(&tuple.elems) {
                 *dimension = number(of)?;
@@ -87,6 +87,14 @@ fn cluster_size(size: &Expr) -> Result<[u32; 3]> {
         return Err(Error::new_spanned(size, format!("a cluster has at most {MAX_CLUSTER} blocks, not {blocks}")));
     }
     Ok(dimensions)
+}
+
+/// The expression that a macro's fragment stands for.
+fn ungrouped(of: &Expr) -> &Expr {
+    match of {
+        Expr::Group(group) => ungrouped(&group.expr),
+        other => other,
+    }
 }
 
 fn within(literal: &LitInt, range: std::ops::RangeInclusive<u32>, what: &str) -> Result<u32> {

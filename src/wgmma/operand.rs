@@ -129,14 +129,16 @@ const fn descriptor<S: Swizzle>(address: u32, offset: u32, leading: usize) -> u6
     pattern | (((address >> 4) | ((leading as u32) >> 4) << 16) + (offset >> 4)) as u64
 }
 
-/// Where lines go along K: so many lines from a multiple of eight on, and 32 bytes of them.
-struct AlongK<T, const LINES: usize, const LINE: usize, const TAKEN: usize, const ROW_MAJOR: bool>(PhantomData<T>);
+/// Where lines go along K: so many lines from a multiple of eight on, of `TILES` tiles, and 32 bytes of them.
+struct AlongK<T, const TILES: usize, const LINES: usize, const LINE: usize, const TAKEN: usize, const ROW_MAJOR: bool>(
+    PhantomData<T>,
+);
 
-impl<T, const LINES: usize, const LINE: usize, const TAKEN: usize, const ROW_MAJOR: bool> Window
-    for AlongK<T, LINES, LINE, TAKEN, ROW_MAJOR>
+impl<T, const TILES: usize, const LINES: usize, const LINE: usize, const TAKEN: usize, const ROW_MAJOR: bool> Window
+    for AlongK<T, TILES, LINES, LINE, TAKEN, ROW_MAJOR>
 {
-    const TILE_ROWS: usize = if ROW_MAJOR { LINES } else { LINE };
-    const TILE_COLS: usize = if ROW_MAJOR { LINE } else { LINES };
+    const TILE_ROWS: usize = if ROW_MAJOR { TILES * LINES } else { LINE };
+    const TILE_COLS: usize = if ROW_MAJOR { LINE } else { TILES * LINES };
     const ROWS: usize = if ROW_MAJOR { TAKEN } else { STEP / size_of::<T>() };
     const COLS: usize = if ROW_MAJOR { STEP / size_of::<T>() } else { TAKEN };
     const ROW_STEP: usize = if ROW_MAJOR { 8 } else { STEP / size_of::<T>() };
@@ -170,8 +172,8 @@ impl<T: Multiplicand, const ROWS: usize, const COLS: usize, S: PatternSwizzle> S
     #[track_caller]
     pub fn matrix_a<C: Coordinate>(self, at: C) -> MatrixA<T::As, NoTrans> {
         const { check_line::<T, S>(COLS) };
-        const { check_known::<C, AlongK<T, ROWS, COLS, 64, true>>() };
-        let (row, k) = at.resolve::<AlongK<T, ROWS, COLS, 64, true>>(Site::here());
+        const { check_known::<C, AlongK<T, 1, ROWS, COLS, 64, true>>() };
+        let (row, k) = at.resolve::<AlongK<T, 1, ROWS, COLS, 64, true>>(Site::here());
         MatrixA::new(descriptor::<S>(self.address(), place::<T, S>(row, k), 16))
     }
 
@@ -212,8 +214,77 @@ impl<T: Multiplicand, const ROWS: usize, const COLS: usize, S: PatternSwizzle> S
     #[track_caller]
     pub fn matrix_b<const N: usize, C: Coordinate>(self, at: C) -> MatrixB<N, T::As, NoTrans> {
         const { check_line::<T, S>(ROWS) };
-        const { check_known::<C, AlongK<T, COLS, ROWS, N, false>>() };
-        let (k, col) = at.resolve::<AlongK<T, COLS, ROWS, N, false>>(Site::here());
+        const { check_known::<C, AlongK<T, 1, COLS, ROWS, N, false>>() };
+        let (k, col) = at.resolve::<AlongK<T, 1, COLS, ROWS, N, false>>(Site::here());
+        MatrixB::new(descriptor::<S>(self.address(), place::<T, S>(col, k), 16))
+    }
+}
+
+/// Lines that the tiles of a ring have: whole patterns, so that those of one tile lie behind those of the one before.
+const fn check_patterns(lines: usize) {
+    assert!(lines.is_multiple_of(8), "tiles whose lines `wgmma` takes together have a multiple of 8 of them");
+}
+
+/// Tiles below each other: a matrix with more rows than a tile, whose lines go along K.
+impl<T: Multiplicand, const ROWS: usize, const COLS: usize, S: PatternSwizzle, const TILES: usize>
+    SharedRing<SharedTile<T, ROWS, COLS, S, RowMajor>, TILES>
+{
+    /// As [`SharedTile::matrix_a`] of a row-major tile, the rows of each tile behind those of the one before.
+    #[inline(always)]
+    #[track_caller]
+    pub fn matrix_a<C: Coordinate>(self, at: C) -> MatrixA<T::As, NoTrans> {
+        const { check_line::<T, S>(COLS) };
+        const { check_patterns(ROWS) };
+        const { check_known::<C, AlongK<T, TILES, ROWS, COLS, 64, true>>() };
+        let (row, k) = at.resolve::<AlongK<T, TILES, ROWS, COLS, 64, true>>(Site::here());
+        MatrixA::new(descriptor::<S>(self.address(), place::<T, S>(row, k), 16))
+    }
+}
+
+/// Tiles beside each other: a matrix with more columns than a tile, whose lines go along K.
+impl<T: Multiplicand, const ROWS: usize, const COLS: usize, S: PatternSwizzle, const TILES: usize>
+    SharedRing<SharedTile<T, ROWS, COLS, S, ColMajor>, TILES>
+{
+    /// As [`SharedTile::matrix_b`] of a column-major tile, the columns of each tile behind those of the one before: tiles that several
+    /// copies bring, say.
+    ///
+    /// ```
+    /// use ptx_matrix::*;
+    ///
+    /// /// D = A x B: 64 x 32, of bf16 into f32, with K of 64, B in two tiles.
+    /// #[kernel(threads = 128, target = "sm_90a")]
+    /// fn multiply(
+    ///     block: &Block,
+    ///     #[shared] tile_a: SharedTile<bf16, 64, 64, Swizzle128>,
+    ///     #[shared] tiles_b: SharedRing<SharedTile<bf16, 64, 16, Swizzle128, ColMajor>, 2>,
+    ///     d: GlobalMut<f32>,
+    /// ) {
+    ///     let group = block.warp_group();
+    ///     tile_a.fill(group, |row, _| bf16::from_f32(row as f32));
+    ///     tiles_b.part(0).fill(group, |_, _| bf16::from_f32(1.0));
+    ///     tiles_b.part(1).fill(group, |_, _| bf16::from_f32(2.0));
+    ///     group.warp().fence_for_bulk();
+    ///     group.sync();
+    ///     let mut sums = GroupAccumulator::<32, f32>::zero().begin(group);
+    ///     Wgmma::<32, bf16, bf16, f32>::issue(group, &mut sums, |issue| {
+    ///         for k in (0..64).step_by(16) {
+    ///             issue.accumulate(tile_a.matrix_a((0, k)), tiles_b.matrix_b((k, 0)));
+    ///         }
+    ///     });
+    ///     sums.finish(group).for_each(group, |row, col, sum| d.set(row * 32 + col, sum));
+    /// }
+    ///
+    /// let mut d = [0.0; 64 * 32];
+    /// multiply::simulate(1, &mut d).check();
+    /// assert_eq!((d[3 * 32 + 15], d[3 * 32 + 16]), (192.0, 384.0));
+    /// ```
+    #[inline(always)]
+    #[track_caller]
+    pub fn matrix_b<const N: usize, C: Coordinate>(self, at: C) -> MatrixB<N, T::As, NoTrans> {
+        const { check_line::<T, S>(ROWS) };
+        const { check_patterns(COLS) };
+        const { check_known::<C, AlongK<T, TILES, COLS, ROWS, N, false>>() };
+        let (k, col) = at.resolve::<AlongK<T, TILES, COLS, ROWS, N, false>>(Site::here());
         MatrixB::new(descriptor::<S>(self.address(), place::<T, S>(col, k), 16))
     }
 }

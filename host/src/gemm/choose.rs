@@ -100,7 +100,7 @@ impl Task {
         let [tile_m, tile_n, _] = kernel.tile;
         let sms = f64::from(self.multiprocessors.max(1));
         let k = self.k_part(kernel, parts).min(self.k) as f64;
-        let blocks = (self.m.div_ceil(tile_m) * self.n.div_ceil(tile_n) * self.batches * parts) as f64;
+        let blocks = f64::from(kernel.blocks(self.m as u32, self.n as u32)) * (self.batches * parts) as f64;
         let [input, output, sum] = self.bytes;
         let products = (tile_m * tile_n) as f64 * k / (self.products * kernel.rate);
         let cache = if kernel.by_tensor_maps { CACHE_BYTES_BY_TENSOR_MAPS } else { CACHE_BYTES };

@@ -39,9 +39,10 @@ impl Kernel {
         }
     }
 
-    /// Blocks that compute a product of `m` x `n`.
-    pub const fn blocks(&self, m: u32, n: u32) -> u32 {
-        m.div_ceil(self.tile[0] as u32) * n.div_ceil(self.tile[1] as u32)
+    /// Tiles that blocks compute of a product of `m` x `n`: those of a cluster lie below each other, and all have one.
+    pub fn blocks(&self, m: u32, n: u32) -> u32 {
+        let together = self.info.cluster.blocks() as u32;
+        m.div_ceil(self.tile[0] as u32).next_multiple_of(together) * n.div_ceil(self.tile[1] as u32)
     }
 }
 

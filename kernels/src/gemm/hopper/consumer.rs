@@ -1,6 +1,6 @@
 //! A warpgroup that multiplies: it waits for each stage's tiles, adds their products up, and gives the stage back.
 
-use super::factor::{Factor, Left, Multiplied, Right};
+use super::factor::{Columns, Left, Multiplied, Right};
 use crate::gemm::epilogue::Number;
 use ptx_matrix::*;
 
@@ -8,7 +8,7 @@ use ptx_matrix::*;
 const SLICES: usize = 4;
 
 /// One of those of a block, and where it is in the pipeline.
-pub struct Consumer<'k, A, B, const STAGES: usize> {
+pub struct Consumer<'k, A, B, const STAGES: usize, const BLOCKS: usize> {
     /// The warpgroup.
     pub group: WarpGroup<'k>,
     /// Which of the block's rows it has: the so many'th 64.
@@ -17,15 +17,15 @@ pub struct Consumer<'k, A, B, const STAGES: usize> {
     pub stages: SharedRing<(A, B), STAGES>,
     /// Whether a stage's tiles have come.
     pub full: BarrierRing<STAGES>,
-    /// Whether they have been multiplied.
-    pub empty: BarrierRing<STAGES>,
+    /// Whether they have been multiplied, of each block of the cluster: all bring some of them.
+    pub empty: [PeerBarrierRing<STAGES>; BLOCKS],
     /// Whether the first consumer has multiplied the first part of them.
     pub ahead: BarrierRing<STAGES>,
     /// The next stage.
     pub turn: Turn<STAGES>,
 }
 
-impl<A: Left, B: Factor, const STAGES: usize> Consumer<'_, A, B, STAGES> {
+impl<A: Left, B: Right, const STAGES: usize, const BLOCKS: usize> Consumer<'_, A, B, STAGES, BLOCKS> {
     /// Rows of D that a consumer computes.
     pub const ROWS: usize = 64;
 
@@ -48,11 +48,12 @@ impl<A: Left, B: Factor, const STAGES: usize> Consumer<'_, A, B, STAGES> {
         steps: u32,
     ) -> GroupAccumulator<N, T>
     where
-        B: Right<N> + Right<PART>,
+        B: Columns<N> + Columns<PART>,
         M64<N>: WgmmaColumns<Bits32>,
         M64<PART>: WgmmaColumns<Bits32>,
-        Wgmma<N, Multiplied<A>, Multiplied<B>, T>: WgmmaForm<Registers = <M64<N> as WgmmaColumns<Bits32>>::Registers>,
-        Wgmma<PART, Multiplied<A>, Multiplied<B>, T>:
+        Wgmma<N, Multiplied<A::Element>, Multiplied<B::Element>, T>:
+            WgmmaForm<Registers = <M64<N> as WgmmaColumns<Bits32>>::Registers>,
+        Wgmma<PART, Multiplied<A::Element>, Multiplied<B::Element>, T>:
             WgmmaForm<Registers = <M64<PART> as WgmmaColumns<Bits32>>::Registers>,
     {
         if PART == N { self.sum_at_once(steps) } else { self.sum_by_steps::<T, N, PART>(steps) }
@@ -62,16 +63,17 @@ impl<A: Left, B: Factor, const STAGES: usize> Consumer<'_, A, B, STAGES> {
     #[inline(always)]
     fn sum_at_once<T: Number + Element<Width = Bits32>, const N: usize>(&mut self, steps: u32) -> GroupAccumulator<N, T>
     where
-        B: Right<N>,
+        B: Columns<N>,
         M64<N>: WgmmaColumns<Bits32>,
-        Wgmma<N, Multiplied<A>, Multiplied<B>, T>: WgmmaForm<Registers = <M64<N> as WgmmaColumns<Bits32>>::Registers>,
+        Wgmma<N, Multiplied<A::Element>, Multiplied<B::Element>, T>:
+            WgmmaForm<Registers = <M64<N> as WgmmaColumns<Bits32>>::Registers>,
     {
         let mut sums = GroupAccumulator::<N, T>::zero().begin(self.group);
         let mut before = self.turn;
         for step in 0..steps {
             let (a, b) = self.wait();
             let row = self.row();
-            Wgmma::<N, Multiplied<A>, Multiplied<B>, T>::issue(self.group, &mut sums, |issue| {
+            Wgmma::<N, Multiplied<A::Element>, Multiplied<B::Element>, T>::issue(self.group, &mut sums, |issue| {
                 for slice in 0..SLICES {
                     issue.accumulate(a.matrix(row, slice), b.matrix(0, slice));
                 }
@@ -96,10 +98,10 @@ impl<A: Left, B: Factor, const STAGES: usize> Consumer<'_, A, B, STAGES> {
         steps: u32,
     ) -> GroupAccumulator<N, T>
     where
-        B: Right<PART>,
+        B: Columns<PART>,
         M64<N>: WgmmaColumns<Bits32>,
         M64<PART>: WgmmaColumns<Bits32>,
-        Wgmma<PART, Multiplied<A>, Multiplied<B>, T>:
+        Wgmma<PART, Multiplied<A::Element>, Multiplied<B::Element>, T>:
             WgmmaForm<Registers = <M64<PART> as WgmmaColumns<Bits32>>::Registers>,
     {
         let mut sums = GroupAccumulator::<N, T>::zero();
@@ -113,15 +115,21 @@ impl<A: Left, B: Factor, const STAGES: usize> Consumer<'_, A, B, STAGES> {
             }
             for first in (0..N).step_by(PART) {
                 let mut multiplied = products.begin(self.group);
-                Wgmma::<PART, Multiplied<A>, Multiplied<B>, T>::issue(self.group, &mut multiplied, |issue| {
-                    issue.multiply(a.matrix(row, 0), b.matrix(first, 0));
-                    for slice in 1..SLICES {
-                        issue.accumulate(a.matrix(row, slice), b.matrix(first, slice));
-                    }
-                });
+                Wgmma::<PART, Multiplied<A::Element>, Multiplied<B::Element>, T>::issue(
+                    self.group,
+                    &mut multiplied,
+                    |issue| {
+                        issue.multiply(a.matrix(row, 0), b.matrix(first, 0));
+                        for slice in 1..SLICES {
+                            issue.accumulate(a.matrix(row, slice), b.matrix(first, slice));
+                        }
+                    },
+                );
                 products = multiplied.finish(self.group);
-                if first == 0 && self.index == 0 {
-                    self.tell(ahead);
+                if first == 0 && self.index == 0 && self.group.warp_rank() == 0 {
+                    self.group.warp().elect(|lane| {
+                        ahead.arrive(lane);
+                    });
                 }
                 if first + PART == N {
                     self.leave(self.turn);
@@ -144,15 +152,12 @@ impl<A: Left, B: Factor, const STAGES: usize> Consumer<'_, A, B, STAGES> {
     /// Says that the stage of a turn has been multiplied, by this consumer.
     #[inline(always)]
     fn leave(&self, turn: Turn<STAGES>) {
-        self.tell(self.empty.stage(turn.index()));
-    }
-
-    /// Arrives, once for the warpgroup.
-    #[inline(always)]
-    fn tell(&self, barrier: Barrier) {
         if self.group.warp_rank() == 0 {
+            let empty = self.empty;
             self.group.warp().elect(|lane| {
-                barrier.arrive(lane);
+                for empty in empty {
+                    empty.stage(turn.index()).arrive_having_read(lane);
+                }
             });
         }
     }

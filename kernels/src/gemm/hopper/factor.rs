@@ -1,15 +1,21 @@
 //! The tiles of A and B in one stage, by the order of the matrix: how a lane has them filled, and how `wgmma` is told of them.
+//!
+//! Lines of the matrix that go along K are lines of tiles too. Of a matrix whose lines go across K, tiles lie beside each other, each as
+//! long as a line of the swizzle. What of a tile is beyond the matrix, is zero.
 
 use ptx_matrix::*;
 
-/// Elements of 16 bits of a line of a tile's pattern: of a matrix whose lines go across K, a tile has as many.
+/// Elements of 16 bits of a line of a tile's pattern.
 const LINE: usize = 64;
 
 /// Bytes along K that a `wgmma` takes.
 const SLICE: usize = 32;
 
-/// The tiles of a factor in one stage. What of them is beyond the matrix, is zero.
-pub trait Factor: SharedLayout + Copy + LaneCapture {
+/// What the elements of a factor are multiplied as.
+pub type Multiplied<T> = <T as Multiplicand>::As;
+
+/// The tiles of A in one stage.
+pub trait Left: SharedLayout + Copy + LaneCapture {
     /// Its elements.
     type Element: Multiplicand;
     /// What one copy fills.
@@ -21,117 +27,187 @@ pub trait Factor: SharedLayout + Copy + LaneCapture {
     /// Bytes of the tiles.
     const COPIED: u32;
 
-    /// Starts to fill the tiles from (row, column) of a matrix of the batch on.
+    /// Starts to fill the tiles from (row, k) of a matrix of the batch on.
     fn load(self, lane: Lane<'_>, map: TensorMap<'_, Self::Box, 3>, at: (u32, u32), batch: u32, barrier: Barrier);
+
+    /// What `wgmma` multiplies: 64 rows from `row` on, and so many'th 32 bytes along K.
+    fn matrix(self, row: usize, slice: usize) -> MatrixA<Multiplied<Self::Element>, Self::Trans>;
 }
 
-/// What `wgmma` multiplies of A's tiles: 64 rows from `row` on, and so many'th 32 bytes along K.
-pub trait Left: Factor {
-    /// That.
-    fn matrix(self, row: usize, slice: usize) -> MatrixA<Multiplied<Self>, Self::Trans>;
+impl<T: Multiplicand, const M: usize, const K: usize> Left for SharedTile<T, M, K, Swizzle128> {
+    type Element = T;
+    type Box = Self;
+    type Trans = NoTrans;
+    const ROW_MAJOR: bool = true;
+    const COPIED: u32 = Self::BOX_BYTES;
+
+    #[inline(always)]
+    fn load(self, lane: Lane<'_>, map: TensorMap<'_, Self, 3>, (row, k): (u32, u32), batch: u32, barrier: Barrier) {
+        self.load_box(lane, map, [k as i32, row as i32, batch as i32], barrier);
+    }
+
+    #[inline(always)]
+    fn matrix(self, row: usize, slice: usize) -> MatrixA<T::As, NoTrans> {
+        self.matrix_a((row, slice * (SLICE / size_of::<T>())))
+    }
+}
+
+impl<T: Multiplicand<Width = Bits16>, const K: usize, const TILES: usize> Left
+    for SharedRing<SharedTile<T, LINE, K, Swizzle128, ColMajor>, TILES>
+{
+    type Element = T;
+    type Box = SharedTile<T, LINE, K, Swizzle128, ColMajor>;
+    type Trans = Trans;
+    const ROW_MAJOR: bool = false;
+    const COPIED: u32 = TILES as u32 * Self::Box::BOX_BYTES;
+
+    #[inline(always)]
+    fn load(
+        self,
+        lane: Lane<'_>,
+        map: TensorMap<'_, Self::Box, 3>,
+        (row, k): (u32, u32),
+        batch: u32,
+        barrier: Barrier,
+    ) {
+        for tile in 0..TILES {
+            self.part(tile).load_box(lane, map, [row as i32 + (tile * LINE) as i32, k as i32, batch as i32], barrier);
+        }
+    }
+
+    #[inline(always)]
+    fn matrix(self, row: usize, slice: usize) -> MatrixA<T::As, Trans> {
+        self.part(row / LINE).matrix_a((0, slice * (SLICE / size_of::<T>())))
+    }
+}
+
+/// What a block brings of what all `N` of its cluster need: as many boxes as each other, to all of them.
+#[derive(Clone, Copy)]
+pub struct Share<const N: usize> {
+    /// Which of the blocks it is.
+    pub rank: usize,
+    /// All of them.
+    pub blocks: Blocks,
+}
+
+/// The tiles of B in one stage, which the blocks of a cluster bring together.
+pub trait Right: SharedLayout + Copy + LaneCapture {
+    /// Its elements.
+    type Element: Multiplicand;
+    /// What one copy fills.
+    type Box: BoxTile<Element = Self::Element>;
+    /// What is to be told `wgmma`.
+    type Trans: Transposition;
+    /// Whether rows of the matrix are lines.
+    const ROW_MAJOR: bool;
+    /// Bytes of the tiles.
+    const COPIED: u32;
+
+    /// Starts to fill a block's share of the tiles from (k, column) of a matrix of the batch on.
+    fn load<const N: usize>(
+        self,
+        lane: Lane<'_>,
+        map: TensorMap<'_, Self::Box, 3>,
+        at: (u32, u32),
+        batch: u32,
+        barrier: Barrier,
+        share: Share<N>,
+    );
 }
 
 /// What `wgmma` multiplies of B's tiles: `N` columns from `col` on, and so many'th 32 bytes along K.
-pub trait Right<const N: usize>: Factor {
+pub trait Columns<const N: usize>: Right {
     /// That.
-    fn matrix(self, col: usize, slice: usize) -> MatrixB<N, Multiplied<Self>, Self::Trans>;
+    fn matrix(self, col: usize, slice: usize) -> MatrixB<N, Multiplied<Self::Element>, Self::Trans>;
 }
 
-/// What the elements of a factor are multiplied as.
-pub type Multiplied<F> = <<F as Factor>::Element as Multiplicand>::As;
+/// A tile for each block of the cluster: together they are as one.
+impl<T: Multiplicand, const K: usize, const COLS: usize, const TILES: usize> Right
+    for SharedRing<SharedTile<T, K, COLS, Swizzle128, ColMajor>, TILES>
+{
+    type Element = T;
+    type Box = SharedTile<T, K, COLS, Swizzle128, ColMajor>;
+    type Trans = NoTrans;
+    const ROW_MAJOR: bool = false;
+    const COPIED: u32 = TILES as u32 * Self::Box::BOX_BYTES;
 
-/// Tiles whose lines go along K are one; tiles whose lines go across it lie beside each other, as long as a line of the swizzle each.
-macro_rules! factors {
-    ($along:ident across $across:ident, rows $row_major:literal) => {
-        impl<T: Multiplicand, const ROWS: usize, const COLS: usize> Factor
-            for SharedTile<T, ROWS, COLS, Swizzle128, $along>
-        {
-            type Element = T;
-            type Box = Self;
-            type Trans = NoTrans;
-            const ROW_MAJOR: bool = $row_major;
-            const COPIED: u32 = Self::BOX_BYTES;
-
-            #[inline(always)]
-            fn load(self, lane: Lane<'_>, map: TensorMap<'_, Self, 3>, at: (u32, u32), batch: u32, barrier: Barrier) {
-                let (inner, line) = if $row_major { (at.1, at.0) } else { at };
-                self.load_box(lane, map, [inner as i32, line as i32, batch as i32], barrier);
-            }
-        }
-
-        impl<T: Multiplicand<Width = Bits16>, const ROWS: usize, const COLS: usize, const TILES: usize> Factor
-            for SharedRing<SharedTile<T, ROWS, COLS, Swizzle128, $across>, TILES>
-        {
-            type Element = T;
-            type Box = SharedTile<T, ROWS, COLS, Swizzle128, $across>;
-            type Trans = Trans;
-            const ROW_MAJOR: bool = !$row_major;
-            const COPIED: u32 = TILES as u32 * Self::Box::BOX_BYTES;
-
-            #[inline(always)]
-            fn load(
-                self,
-                lane: Lane<'_>,
-                map: TensorMap<'_, Self::Box, 3>,
-                at: (u32, u32),
-                batch: u32,
-                barrier: Barrier,
-            ) {
-                let (inner, line) = if $row_major { at } else { (at.1, at.0) };
-                for tile in 0..TILES {
-                    let at = [(inner + (tile * LINE) as u32) as i32, line as i32, batch as i32];
-                    self.part(tile).load_box(lane, map, at, barrier);
-                }
-            }
-        }
-    };
-}
-
-/// A's tiles.
-mod left {
-    use super::*;
-
-    factors!(RowMajor across ColMajor, rows true);
-
-    impl<T: Multiplicand, const M: usize, const K: usize> Left for SharedTile<T, M, K, Swizzle128> {
-        #[inline(always)]
-        fn matrix(self, row: usize, slice: usize) -> MatrixA<T::As, NoTrans> {
-            self.matrix_a((row, slice * (SLICE / size_of::<T>())))
-        }
-    }
-
-    impl<T: Multiplicand<Width = Bits16>, const K: usize, const TILES: usize> Left
-        for SharedRing<SharedTile<T, LINE, K, Swizzle128, ColMajor>, TILES>
-    {
-        #[inline(always)]
-        fn matrix(self, row: usize, slice: usize) -> MatrixA<T::As, Trans> {
-            self.part(row / LINE).matrix_a((0, slice * (SLICE / size_of::<T>())))
-        }
+    #[inline(always)]
+    fn load<const N: usize>(
+        self,
+        lane: Lane<'_>,
+        map: TensorMap<'_, Self::Box, 3>,
+        (k, col): (u32, u32),
+        batch: u32,
+        barrier: Barrier,
+        share: Share<N>,
+    ) {
+        load_share(self, lane, map, barrier, share, |tile| {
+            [k as i32, (col + (tile * COLS) as u32) as i32, batch as i32]
+        });
     }
 }
 
-/// B's tiles.
-mod right {
-    use super::*;
-
-    factors!(ColMajor across RowMajor, rows false);
-
-    impl<T: Multiplicand, const N: usize, const K: usize, const COLS: usize> Right<N>
-        for SharedTile<T, K, COLS, Swizzle128, ColMajor>
-    {
-        #[inline(always)]
-        fn matrix(self, col: usize, slice: usize) -> MatrixB<N, T::As, NoTrans> {
-            self.matrix_b((slice * (SLICE / size_of::<T>()), col))
-        }
+impl<T: Multiplicand, const N: usize, const K: usize, const COLS: usize, const TILES: usize> Columns<N>
+    for SharedRing<SharedTile<T, K, COLS, Swizzle128, ColMajor>, TILES>
+{
+    #[inline(always)]
+    fn matrix(self, col: usize, slice: usize) -> MatrixB<N, T::As, NoTrans> {
+        self.matrix_b((slice * (SLICE / size_of::<T>()), col))
     }
+}
 
-    impl<T: Multiplicand<Width = Bits16>, const N: usize, const K: usize, const TILES: usize> Right<N>
-        for SharedRing<SharedTile<T, K, LINE, Swizzle128, RowMajor>, TILES>
-    {
-        #[inline(always)]
-        fn matrix(self, col: usize, slice: usize) -> MatrixB<N, T::As, Trans> {
-            assert!(col == 0, "tiles beside each other are multiplied together");
-            self.matrix_b((slice * (SLICE / size_of::<T>()), 0))
+impl<T: Multiplicand<Width = Bits16>, const K: usize, const TILES: usize> Right
+    for SharedRing<SharedTile<T, K, LINE, Swizzle128>, TILES>
+{
+    type Element = T;
+    type Box = SharedTile<T, K, LINE, Swizzle128>;
+    type Trans = Trans;
+    const ROW_MAJOR: bool = true;
+    const COPIED: u32 = TILES as u32 * Self::Box::BOX_BYTES;
+
+    #[inline(always)]
+    fn load<const N: usize>(
+        self,
+        lane: Lane<'_>,
+        map: TensorMap<'_, Self::Box, 3>,
+        (k, col): (u32, u32),
+        batch: u32,
+        barrier: Barrier,
+        share: Share<N>,
+    ) {
+        load_share(self, lane, map, barrier, share, |tile| {
+            [(col + (tile * LINE) as u32) as i32, k as i32, batch as i32]
+        });
+    }
+}
+
+impl<T: Multiplicand<Width = Bits16>, const N: usize, const K: usize, const TILES: usize> Columns<N>
+    for SharedRing<SharedTile<T, K, LINE, Swizzle128>, TILES>
+{
+    #[inline(always)]
+    fn matrix(self, col: usize, slice: usize) -> MatrixB<N, T::As, Trans> {
+        assert!(col == 0, "tiles beside each other are multiplied together");
+        self.matrix_b((slice * (SLICE / size_of::<T>()), 0))
+    }
+}
+
+/// Starts to fill a block's share of tiles, each from the place that `at` says.
+#[inline(always)]
+fn load_share<T: Element, O: Order, const ROWS: usize, const COLS: usize, const TILES: usize, const N: usize>(
+    tiles: SharedRing<SharedTile<T, ROWS, COLS, Swizzle128, O>, TILES>,
+    lane: Lane<'_>,
+    map: TensorMap<'_, SharedTile<T, ROWS, COLS, Swizzle128, O>, 3>,
+    barrier: Barrier,
+    share: Share<N>,
+    at: impl Fn(usize) -> [i32; 3],
+) {
+    const { assert!(TILES.is_multiple_of(N), "the blocks bring as many tiles as each other") };
+    for tile in 0..TILES / N {
+        let tile = share.rank * (TILES / N) + tile;
+        if N == 1 {
+            tiles.part(tile).load_box(lane, map, at(tile), barrier);
+        } else {
+            tiles.part(tile).load_box_to(lane, share.blocks, map, at(tile), barrier);
         }
     }
 }

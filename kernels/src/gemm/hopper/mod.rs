@@ -8,7 +8,7 @@ mod product;
 mod results;
 mod work;
 
-pub use factor::{Factor, Left, Right};
+pub use factor::{Columns, Left, Right};
 pub use product::{Memory, product};
 pub use results::{Results, Strip};
 pub use work::Work;
@@ -20,42 +20,45 @@ use crate::gemm::{Buffers, Kernel, LaunchError, Numbers};
 use ptx_matrix::launch::Device;
 use ptx_matrix::*;
 
-/// The tiles of A, or B, of `LINES` rows, or columns, in a stage: as they are named in the table, by what goes along a line.
+/// The tiles of A, or B, of so many rows, or columns, in a stage, by the order of the matrix. B's come in as many copies as the cluster has
+/// blocks, or more.
 macro_rules! tiles {
     (a RowMajor $input:ident $lines:literal $k:literal) => { SharedTile<$input, $lines, $k, Swizzle128> };
     (a ColMajor $input:ident $lines:literal $k:literal) => {
         SharedRing<SharedTile<$input, 64, $k, Swizzle128, ColMajor>, { $lines / 64 }>
     };
-    (b ColMajor $input:ident $lines:literal $k:literal) => { SharedTile<$input, $k, $lines, Swizzle128, ColMajor> };
-    (b RowMajor $input:ident $lines:literal $k:literal) => {
+    (b ColMajor $input:ident $lines:literal $k:literal $blocks:literal) => {
+        SharedRing<SharedTile<$input, $k, { $lines / $blocks }, Swizzle128, ColMajor>, $blocks>
+    };
+    (b RowMajor $input:ident $lines:literal $k:literal $blocks:literal) => {
         SharedRing<SharedTile<$input, $k, 64, Swizzle128>, { $lines / 64 }>
     };
 }
 
 /// The kernels: a row each. The name; the elements of A and B, and of C, D and the bias; the orders of A and B; what a block computes,
 /// and how deep its steps are; its stages; how many warpgroups multiply, of the block with its threads, and how many columns at once (see
-/// `Consumer::sum`); and its rate, as in `products!`.
+/// `Consumer::sum`); the blocks of a cluster; and its rate, as in `products!`.
 macro_rules! kernels {
     ($(
         $kernel:ident $input:ident into $output:ident, $order_a:ident x $order_b:ident, $m:literal x $n:literal x $k:literal,
-        $stages:literal stages, $consumers:literal consumers, $threads:literal threads, $part:literal at once,
+        $stages:literal stages, $consumers:literal consumers, $threads:literal threads, $part:literal at once, clusters of $blocks:literal,
         $rate:literal;
     )*) => {$(
         /// D = f(alpha A x B + beta C + bias); or, if there is room for `sums`, the sums of each `k_part` of K: see `product` and `Results`.
         ///
         /// A, B and D are tensors of a dimension along lines, one across, and one of the products of a batch; what of A, B and D is in
         /// no product is not read or written. C of the first product starts `skip_c` elements into its slice.
-        #[kernel(threads = $threads, min_blocks = 1, target = "sm_90a")]
+        #[kernel(threads = $threads, min_blocks = 1, cluster = $blocks, target = "sm_90a")]
         pub fn $kernel(
-            block: &Block,
+            block: &ClusterBlock<$blocks>,
             #[shared] stages: SharedRing<
-                (tiles!(a $order_a $input $m $k), tiles!(b $order_b $input $n $k)), $stages>,
+                (tiles!(a $order_a $input $m $k), tiles!(b $order_b $input $n $k $blocks)), $stages>,
             #[shared] strips: SharedRing<SharedRing<Strip<$output, { 128 / size_of::<$output>() }>, 2>, $consumers>,
             #[shared] full: SharedRing<BarrierMemory, $stages>,
             #[shared] empty: SharedRing<BarrierMemory, $stages>,
             #[shared] ahead: SharedRing<BarrierMemory, $stages>,
-            a: TensorMap<<tiles!(a $order_a $input $m $k) as Factor>::Box, 3>,
-            b: TensorMap<<tiles!(b $order_b $input $n $k) as Factor>::Box, 3>,
+            a: TensorMap<<tiles!(a $order_a $input $m $k) as Left>::Box, 3>,
+            b: TensorMap<<tiles!(b $order_b $input $n $k $blocks) as Right>::Box, 3>,
             d: TensorMapMut<Strip<$output, { 128 / size_of::<$output>() }>, 3>,
             c: Global<$output>,
             bias: Global<$output>,
@@ -87,7 +90,7 @@ macro_rules! kernels {
             };
             let work = Work { sides: (m, n, k), k_part, batches };
             product::<
-                _, _, _, $m, $n, $k, { 128 / size_of::<$output>() }, $stages, $consumers, $part,
+                _, _, _, $m, $n, $k, { 128 / size_of::<$output>() }, $stages, $consumers, $part, $blocks,
             >(
                 block, memory, a, b, work, &results,
             );
@@ -98,8 +101,8 @@ macro_rules! kernels {
             const KERNEL: Kernel = Kernel {
                 name: stringify!($kernel),
                 row_major: Some([
-                    <tiles!(a $order_a $input $m $k)>::ROW_MAJOR,
-                    <tiles!(b $order_b $input $n $k)>::ROW_MAJOR,
+                    <tiles!(a $order_a $input $m $k) as Left>::ROW_MAJOR,
+                    <tiles!(b $order_b $input $n $k $blocks) as Right>::ROW_MAJOR,
                 ]),
                 tile: [$m, $n, $k],
                 alignment: 16,
@@ -118,8 +121,9 @@ macro_rules! kernels {
                 let a = numbers.tensor(0, row_major_a).map(device, a)?;
                 let b = numbers.tensor(1, row_major_b).map(device, b)?;
                 let mut d = numbers.tensor(2, true).map_mut(device, d)?;
-                let units = Self::KERNEL.blocks(m, n) * batches * numbers.parts;
-                let grid = units.min(numbers.multiprocessors);
+                let blocks = Self::KERNEL.blocks(m, n) * batches * numbers.parts;
+                // Whole clusters, at least one.
+                let grid = blocks.min((numbers.multiprocessors / $blocks).max(1) * $blocks);
                 Ok($kernel::launch(
                     device, grid, &a, &b, d.by_ref(), c, bias, sums, m, n, k, k_part, batches, numbers.strides[2], numbers.starts[2],
                     numbers.batch_strides[2], alpha, beta, bias_of_rows.into(), activation as u32,
@@ -154,30 +158,30 @@ pub fn launch<K: ByWarpGroups<I, O>, I: Element, O: Output, D: Device>(
 }
 
 kernels! {
-    hopper_bf16_nn bf16 into bf16, RowMajor x RowMajor, 128 x 256 x 64, 4 stages, 2 consumers, 384 threads, 256 at once, 1.7;
-    hopper_bf16_nt bf16 into bf16, RowMajor x ColMajor, 128 x 256 x 64, 4 stages, 2 consumers, 384 threads, 256 at once, 1.7;
-    hopper_bf16_tn bf16 into bf16, ColMajor x RowMajor, 128 x 256 x 64, 4 stages, 2 consumers, 384 threads, 256 at once, 1.7;
-    hopper_bf16_tt bf16 into bf16, ColMajor x ColMajor, 128 x 256 x 64, 4 stages, 2 consumers, 384 threads, 256 at once, 1.7;
-    hopper_bf16_nn_128x128 bf16 into bf16, RowMajor x RowMajor, 128 x 128 x 64, 6 stages, 2 consumers, 384 threads, 128 at once, 1.65;
-    hopper_bf16_nn_64x64 bf16 into bf16, RowMajor x RowMajor, 64 x 64 x 64, 12 stages, 1 consumers, 256 threads, 64 at once, 0.75;
-    hopper_bf16_nt_128x128 bf16 into bf16, RowMajor x ColMajor, 128 x 128 x 64, 6 stages, 2 consumers, 384 threads, 128 at once, 1.65;
-    hopper_bf16_nt_64x64 bf16 into bf16, RowMajor x ColMajor, 64 x 64 x 64, 12 stages, 1 consumers, 256 threads, 64 at once, 0.75;
-    hopper_bf16_f32_nn bf16 into f32, RowMajor x RowMajor, 128 x 256 x 64, 4 stages, 2 consumers, 384 threads, 256 at once, 1.7;
-    hopper_bf16_f32_nt bf16 into f32, RowMajor x ColMajor, 128 x 256 x 64, 4 stages, 2 consumers, 384 threads, 256 at once, 1.7;
-    hopper_f16_nn f16 into f16, RowMajor x RowMajor, 128 x 256 x 64, 4 stages, 2 consumers, 384 threads, 256 at once, 1.7;
-    hopper_f16_nt f16 into f16, RowMajor x ColMajor, 128 x 256 x 64, 4 stages, 2 consumers, 384 threads, 256 at once, 1.7;
-    hopper_f16_tn f16 into f16, ColMajor x RowMajor, 128 x 256 x 64, 4 stages, 2 consumers, 384 threads, 256 at once, 1.7;
-    hopper_f16_tt f16 into f16, ColMajor x ColMajor, 128 x 256 x 64, 4 stages, 2 consumers, 384 threads, 256 at once, 1.7;
-    hopper_f16_nn_128x128 f16 into f16, RowMajor x RowMajor, 128 x 128 x 64, 6 stages, 2 consumers, 384 threads, 128 at once, 1.65;
-    hopper_f16_nn_64x64 f16 into f16, RowMajor x RowMajor, 64 x 64 x 64, 12 stages, 1 consumers, 256 threads, 64 at once, 0.75;
-    hopper_f16_nt_128x128 f16 into f16, RowMajor x ColMajor, 128 x 128 x 64, 6 stages, 2 consumers, 384 threads, 128 at once, 1.65;
-    hopper_f16_nt_64x64 f16 into f16, RowMajor x ColMajor, 64 x 64 x 64, 12 stages, 1 consumers, 256 threads, 64 at once, 0.75;
-    hopper_f16_f32_nn f16 into f32, RowMajor x RowMajor, 128 x 256 x 64, 4 stages, 2 consumers, 384 threads, 256 at once, 1.7;
-    hopper_f16_f32_nt f16 into f32, RowMajor x ColMajor, 128 x 256 x 64, 4 stages, 2 consumers, 384 threads, 256 at once, 1.7;
-    hopper_tf32_nt f32 into f32, RowMajor x ColMajor, 128 x 256 x 32, 4 stages, 2 consumers, 384 threads, 256 at once, 1.7;
-    hopper_tf32_nt_128x128 f32 into f32, RowMajor x ColMajor, 128 x 128 x 32, 6 stages, 2 consumers, 384 threads, 128 at once, 1.65;
-    hopper_s8_nt i8 into i32, RowMajor x ColMajor, 128 x 256 x 128, 4 stages, 2 consumers, 384 threads, 256 at once, 1.65;
-    hopper_s8_nt_128x128 i8 into i32, RowMajor x ColMajor, 128 x 128 x 128, 6 stages, 2 consumers, 384 threads, 128 at once, 1.6;
-    hopper_e4m3_bf16_nt F8E4M3 into bf16, RowMajor x ColMajor, 128 x 256 x 128, 4 stages, 2 consumers, 384 threads, 128 at once, 2.8;
-    hopper_e4m3_f16_nt F8E4M3 into f16, RowMajor x ColMajor, 128 x 256 x 128, 4 stages, 2 consumers, 384 threads, 128 at once, 2.8;
+    hopper_bf16_nn bf16 into bf16, RowMajor x RowMajor, 128 x 256 x 64, 4 stages, 2 consumers, 384 threads, 256 at once, clusters of 2, 1.7;
+    hopper_bf16_nt bf16 into bf16, RowMajor x ColMajor, 128 x 256 x 64, 4 stages, 2 consumers, 384 threads, 256 at once, clusters of 2, 1.7;
+    hopper_bf16_tn bf16 into bf16, ColMajor x RowMajor, 128 x 256 x 64, 4 stages, 2 consumers, 384 threads, 256 at once, clusters of 2, 1.7;
+    hopper_bf16_tt bf16 into bf16, ColMajor x ColMajor, 128 x 256 x 64, 4 stages, 2 consumers, 384 threads, 256 at once, clusters of 2, 1.7;
+    hopper_bf16_nn_128x128 bf16 into bf16, RowMajor x RowMajor, 128 x 128 x 64, 6 stages, 2 consumers, 384 threads, 128 at once, clusters of 2, 1.65;
+    hopper_bf16_nn_64x64 bf16 into bf16, RowMajor x RowMajor, 64 x 64 x 64, 12 stages, 1 consumers, 256 threads, 64 at once, clusters of 1, 0.75;
+    hopper_bf16_nt_128x128 bf16 into bf16, RowMajor x ColMajor, 128 x 128 x 64, 6 stages, 2 consumers, 384 threads, 128 at once, clusters of 2, 1.65;
+    hopper_bf16_nt_64x64 bf16 into bf16, RowMajor x ColMajor, 64 x 64 x 64, 12 stages, 1 consumers, 256 threads, 64 at once, clusters of 1, 0.75;
+    hopper_bf16_f32_nn bf16 into f32, RowMajor x RowMajor, 128 x 256 x 64, 4 stages, 2 consumers, 384 threads, 256 at once, clusters of 2, 1.7;
+    hopper_bf16_f32_nt bf16 into f32, RowMajor x ColMajor, 128 x 256 x 64, 4 stages, 2 consumers, 384 threads, 256 at once, clusters of 2, 1.7;
+    hopper_f16_nn f16 into f16, RowMajor x RowMajor, 128 x 256 x 64, 4 stages, 2 consumers, 384 threads, 256 at once, clusters of 2, 1.7;
+    hopper_f16_nt f16 into f16, RowMajor x ColMajor, 128 x 256 x 64, 4 stages, 2 consumers, 384 threads, 256 at once, clusters of 2, 1.7;
+    hopper_f16_tn f16 into f16, ColMajor x RowMajor, 128 x 256 x 64, 4 stages, 2 consumers, 384 threads, 256 at once, clusters of 2, 1.7;
+    hopper_f16_tt f16 into f16, ColMajor x ColMajor, 128 x 256 x 64, 4 stages, 2 consumers, 384 threads, 256 at once, clusters of 2, 1.7;
+    hopper_f16_nn_128x128 f16 into f16, RowMajor x RowMajor, 128 x 128 x 64, 6 stages, 2 consumers, 384 threads, 128 at once, clusters of 2, 1.65;
+    hopper_f16_nn_64x64 f16 into f16, RowMajor x RowMajor, 64 x 64 x 64, 12 stages, 1 consumers, 256 threads, 64 at once, clusters of 1, 0.75;
+    hopper_f16_nt_128x128 f16 into f16, RowMajor x ColMajor, 128 x 128 x 64, 6 stages, 2 consumers, 384 threads, 128 at once, clusters of 2, 1.65;
+    hopper_f16_nt_64x64 f16 into f16, RowMajor x ColMajor, 64 x 64 x 64, 12 stages, 1 consumers, 256 threads, 64 at once, clusters of 1, 0.75;
+    hopper_f16_f32_nn f16 into f32, RowMajor x RowMajor, 128 x 256 x 64, 4 stages, 2 consumers, 384 threads, 256 at once, clusters of 2, 1.7;
+    hopper_f16_f32_nt f16 into f32, RowMajor x ColMajor, 128 x 256 x 64, 4 stages, 2 consumers, 384 threads, 256 at once, clusters of 2, 1.7;
+    hopper_tf32_nt f32 into f32, RowMajor x ColMajor, 128 x 256 x 32, 4 stages, 2 consumers, 384 threads, 256 at once, clusters of 2, 1.7;
+    hopper_tf32_nt_128x128 f32 into f32, RowMajor x ColMajor, 128 x 128 x 32, 6 stages, 2 consumers, 384 threads, 128 at once, clusters of 2, 1.65;
+    hopper_s8_nt i8 into i32, RowMajor x ColMajor, 128 x 256 x 128, 4 stages, 2 consumers, 384 threads, 256 at once, clusters of 2, 1.65;
+    hopper_s8_nt_128x128 i8 into i32, RowMajor x ColMajor, 128 x 128 x 128, 6 stages, 2 consumers, 384 threads, 128 at once, clusters of 2, 1.6;
+    hopper_e4m3_bf16_nt F8E4M3 into bf16, RowMajor x ColMajor, 128 x 256 x 128, 4 stages, 2 consumers, 384 threads, 128 at once, clusters of 2, 2.8;
+    hopper_e4m3_f16_nt F8E4M3 into f16, RowMajor x ColMajor, 128 x 256 x 128, 4 stages, 2 consumers, 384 threads, 128 at once, clusters of 2, 2.8;
 }

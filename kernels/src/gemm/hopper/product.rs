@@ -1,6 +1,7 @@
 //! What a block does: a warpgroup that brings tiles of A and B, and others that multiply them.
 //!
-//! There are as many blocks as multiprocessors, and each computes tile after tile. The producer, of whose warps one has tiles copied, is
+//! There are as many blocks as multiprocessors, and each computes tile after tile. Those of a cluster compute tiles of D below each other,
+//! for which they need the same tiles of B: each brings as many of these as the others, to all of them. The producer, of whose warps one has tiles copied, is
 //! as many stages ahead as there are, also from one tile of D to the next: while the consumers bring their sums away, it fills the
 //! stages again. It needs few registers, and leaves the others to the consumers' sums.
 //!
@@ -8,7 +9,7 @@
 //! `ahead`, keeps consumers from all adding at the same time: see `consumer.rs`.)
 
 use super::consumer::Consumer;
-use super::factor::{Left, Multiplied, Right};
+use super::factor::{Columns, Left, Multiplied, Share};
 use super::results::{Results, Strip};
 use super::work::Work;
 use crate::gemm::epilogue::Output;
@@ -37,7 +38,7 @@ pub struct Memory<A, B, O, const COLS: usize, const STAGES: usize, const CONSUME
 #[inline(always)]
 pub fn product<
     A: Left,
-    B: Right<N> + Right<PART>,
+    B: Columns<N> + Columns<PART>,
     O: Output<Sum: Element<Width = Bits32>>,
     const M: usize,
     const N: usize,
@@ -46,8 +47,9 @@ pub fn product<
     const STAGES: usize,
     const CONSUMERS: usize,
     const PART: usize,
+    const BLOCKS: usize,
 >(
-    block: &Block,
+    block: &ClusterBlock<'_, BLOCKS>,
     memory: Memory<A, B, O, COLS, STAGES, CONSUMERS>,
     a: TensorMap<'_, A::Box, 3>,
     b: TensorMap<'_, B::Box, 3>,
@@ -57,12 +59,13 @@ pub fn product<
     M64<N>: WgmmaColumns<Bits32> + WgmmaColumns<O::Width>,
     M64<PART>: WgmmaColumns<Bits32>,
     M16N8K16: FragmentShape<RoleC, O::Width>,
-    Wgmma<N, Multiplied<A>, Multiplied<B>, O::Sum>: WgmmaForm<Registers = <M64<N> as WgmmaColumns<Bits32>>::Registers>,
-    Wgmma<PART, Multiplied<A>, Multiplied<B>, O::Sum>:
+    Wgmma<N, Multiplied<A::Element>, Multiplied<B::Element>, O::Sum>:
+        WgmmaForm<Registers = <M64<N> as WgmmaColumns<Bits32>>::Registers>,
+    Wgmma<PART, Multiplied<A::Element>, Multiplied<B::Element>, O::Sum>:
         WgmmaForm<Registers = <M64<PART> as WgmmaColumns<Bits32>>::Registers>,
 {
     const {
-        assert!(M == CONSUMERS * Consumer::<A, B, STAGES>::ROWS, "each consumer computes 64 rows");
+        assert!(M == CONSUMERS * Consumer::<A, B, STAGES, BLOCKS>::ROWS, "each consumer computes 64 rows");
         assert!(N.is_multiple_of(PART), "the parts are all columns");
         assert!(K * size_of::<A::Element>() == 128, "the lines of a stage's tiles are the swizzle's");
     }
@@ -74,10 +77,17 @@ pub fn product<
         });
     }
     let full = memory.full.init(block, 1);
-    let empty = memory.empty.init(block, CONSUMERS as u32);
+    let empty = memory.empty.init(block, (BLOCKS * CONSUMERS) as u32);
     let ahead = memory.ahead.init(block, 1);
+    let cluster = block.cluster();
+    let rank = cluster.rank();
+    if BLOCKS > 1 {
+        // So that the others' barriers are some, and they run.
+        cluster.sync();
+    }
     let stages = memory.stages;
-    let units = work.units::<M, N>();
+    let units = work.units::<M, N, BLOCKS>();
+    let (first, distance) = (block.index().x / BLOCKS as u32, block.grid().x / BLOCKS as u32);
     let mut turn = Turn::FIRST;
 
     if group.index() == 0 {
@@ -86,23 +96,27 @@ pub fn product<
         }
         let warp = group.warp();
         if group.warp_rank() == 0 {
-            let mut next = block.index().x;
+            let share = Share::<BLOCKS> { rank, blocks: cluster.all() };
+            let mut next = first;
             while next < units {
-                let unit = work.unit::<M, N>(next);
-                let (row, col, first) = unit.start;
+                let unit = work.unit::<M, N, BLOCKS>(next, rank as u32);
+                let (row, col, start) = unit.start;
                 for step in 0..unit.inner.div_ceil(K as u32) {
                     let ((tiles_a, tiles_b), full) = (stages.stage(turn.index()), full.stage(turn.index()));
-                    let inner = first + step * K as u32;
+                    let inner = start + step * K as u32;
                     empty.stage(turn.index()).wait(warp, turn.phase_before());
                     warp.elect(|lane| {
                         full.arrive_expecting(lane, A::COPIED + B::COPIED);
                         tiles_a.load(lane, a, (row, inner), unit.batch, full);
-                        tiles_b.load(lane, b, (inner, col), unit.batch, full);
+                        tiles_b.load(lane, b, (inner, col), unit.batch, full, share);
                     });
                     turn = turn.next();
                 }
-                next += block.grid().x;
+                next += distance;
             }
+        }
+        if BLOCKS > 1 {
+            cluster.sync();
         }
         return;
     }
@@ -112,15 +126,20 @@ pub fn product<
     }
     let index = group.index() - 1;
     let strips = memory.strips.part(index);
+    let empty: [_; BLOCKS] = core::array::from_fn(|rank| empty.of(cluster.peer(rank)));
     let mut consumer = Consumer { group, index, stages, full, empty, ahead, turn };
-    let mut next = block.index().x;
+    let mut next = first;
     while next < units {
-        let unit = work.unit::<M, N>(next);
+        let unit = work.unit::<M, N, BLOCKS>(next, rank as u32);
         let (row, col, _) = unit.start;
         let sums = consumer.sum::<_, N, PART>(unit.inner.div_ceil(K as u32));
         results.put(group, strips, &unit, (row + consumer.row() as u32, col), &sums);
-        next += block.grid().x;
+        next += distance;
     }
     // Anew, so that until here no register has the warpgroup's index.
     results.finish(block.warp_group());
+    if BLOCKS > 1 {
+        // Others may still tell this block's barriers.
+        cluster.sync();
+    }
 }

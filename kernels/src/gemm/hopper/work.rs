@@ -30,22 +30,24 @@ pub struct Unit {
 }
 
 impl Work {
-    /// Unit `index`, for tiles of `M` x `N`. Those of a part of a product are behind each other.
+    /// What the block of this rank does of unit `index`: of `BLOCKS` tiles of `M` x `N` below each other. Those of a part of a product are
+    /// behind each other.
     #[inline(always)]
-    pub fn unit<const M: usize, const N: usize>(self, index: u32) -> Unit {
+    pub fn unit<const M: usize, const N: usize, const BLOCKS: usize>(self, index: u32, rank: u32) -> Unit {
         let (rows, cols, inner) = self.sides;
-        let (down, right) = (rows.div_ceil(M as u32), cols.div_ceil(N as u32));
+        let (down, right) = (rows.div_ceil((BLOCKS * M) as u32), cols.div_ceil(N as u32));
         let matrix = index / (down * right);
-        let (row, col) = raster(index % (down * right), GROUP, down, right);
+        let (row, col) = raster(index % (down * right), GROUP / BLOCKS as u32, down, right);
         let (part, batch) = (matrix / self.batches, matrix % self.batches);
         let first = part * self.k_part;
-        Unit { batch, matrix, start: (row * M as u32, col * N as u32, first), inner: (inner - first).min(self.k_part) }
+        let start = ((row * BLOCKS as u32 + rank) * M as u32, col * N as u32, first);
+        Unit { batch, matrix, start, inner: (inner - first).min(self.k_part) }
     }
 
     /// How many units there are.
     #[inline(always)]
-    pub fn units<const M: usize, const N: usize>(self) -> u32 {
+    pub fn units<const M: usize, const N: usize, const BLOCKS: usize>(self) -> u32 {
         let (rows, cols, inner) = self.sides;
-        rows.div_ceil(M as u32) * cols.div_ceil(N as u32) * self.batches * inner.div_ceil(self.k_part)
+        rows.div_ceil((BLOCKS * M) as u32) * cols.div_ceil(N as u32) * self.batches * inner.div_ceil(self.k_part)
     }
 }
