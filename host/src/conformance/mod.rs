@@ -5,15 +5,15 @@
 
 mod checks;
 mod compare;
-mod data;
 pub mod record;
-mod reference;
 mod run;
 mod trials;
 
 pub use checks::{Check, all};
 pub use run::{Options, Outcome, Status, Summary, UnknownFilter, run, run_in_parallel, select};
 pub use trials::{Trials, trials};
+
+use ptx_matrix_reference::{self as reference, data};
 
 /// The buffers of a kernel, in the order of its parameters, as bytes.
 pub type Buffers = Vec<Vec<u8>>;
