@@ -82,7 +82,7 @@ impl Agent {
             _ if is_warp_group(earlier.agent) => Agent::WarpGroup,
             _ if is_asynchronous(earlier.agent) => Agent::Asynchronous,
             _ if earlier.agent != later.agent => Agent::WarpOfBlock(earlier.agent),
-            Lanes::One(lane) => Agent::LaneOfWarp(lane),
+            Lanes::One(lane) => Agent::LaneOfWarp(lane.into()),
             Lanes::Each | Lanes::Together(_) => Agent::SameWarp,
         }
     }
