@@ -32,7 +32,8 @@ pub fn expand(arguments: TokenStream, function: TokenStream) -> Result<TokenStre
     let type_doc = format!("How the kernel `{name_text}` is launched.");
     Ok(quote! {
         #built
-        #[inline(always)]
+        // Into its entry. On the host it is compiled once, and as its crate is, whoever launches it.
+        #[cfg_attr(target_arch = "nvptx64", inline(always))]
         // A kernel takes slices and numbers, and no struct that would hold them.
         #[allow(clippy::too_many_arguments)]
         #function

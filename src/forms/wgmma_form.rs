@@ -48,7 +48,8 @@ macro_rules! records {
 crate::wgmma_forms!(records);
 
 impl WgmmaForm {
-    /// A kernel that executes the form once, with A in shared memory or `in_registers`, as PTX text; what it computes on is of no account.
+    /// A kernel that executes the form once, with A in shared memory or `in_registers`, and stores what that leaves, as PTX text; what it
+    /// computes on is of no account.
     pub fn kernel(&self, name: &str, in_registers: bool) -> String {
         let d: Vec<String> = (0..self.d).map(|register| format!("%d{register}")).collect();
         let a = if in_registers { "{%a0, %a1, %a2, %a3}" } else { "%from" };
@@ -58,10 +59,13 @@ impl WgmmaForm {
             (true, false) => ", 1, 0",
             (false, _) => "",
         };
+        let stores: String =
+            d.iter().enumerate().map(|(i, d)| format!("  st.global.b32 [%from+{}], {d};\n", 4 * i)).collect();
         format!(
             ".visible .entry {name}(.param .u64 in) {{\n  .reg .b32 %d<{}>, %a<4>; .reg .b64 %from; .reg .pred %add;\n  \
-             ld.param.u64 %from, [in]; setp.ne.u64 %add, %from, 0;\n  \
-             {} {{{}}}, {a}, %from, %add{negated}{transposed};\n  ret;\n}}\n",
+             ld.param.u64 %from, [in]; setp.ne.u64 %add, %from, 0;\n  wgmma.fence.sync.aligned;\n  \
+             {} {{{}}}, {a}, %from, %add{negated}{transposed};\n  \
+             wgmma.commit_group.sync.aligned;\n  wgmma.wait_group.sync.aligned 0;\n{stores}  ret;\n}}\n",
             self.d,
             self.ptx,
             d.join(", "),

@@ -41,7 +41,7 @@ enum Command {
     /// Make one folder with programs, PTX and scripts, which runs the conformance, the measurements, and the misuses under
     /// compute-sanitizer, on a machine that has an NVIDIA driver and no Rust.
     Bundle(bundle::Arguments),
-    /// List every legal form of every matrix instruction, and what was really done with it: run on the simulator and assembled for
+    /// List every legal form of every matrix instruction, those of `wgmma` too, and what was really done with it: run on the simulator and assembled for
     /// each of its targets, now; run on hardware, as recorded. Fails if there is a hole.
     Coverage(coverage::Arguments),
     /// Execute one form of an instruction once, on registers and shared memory that a file gives: on the simulator, or, with

@@ -5,10 +5,8 @@
 
 mod checks;
 mod compare;
-mod data;
 mod not_recorded;
 pub mod record;
-mod reference;
 mod run;
 mod trials;
 
@@ -16,6 +14,8 @@ pub use checks::{Check, all};
 pub use not_recorded::NOT_RECORDED;
 pub use run::{Options, Outcome, Status, Summary, UnknownFilter, run, run_in_parallel, select};
 pub use trials::{Trials, trials};
+
+use ptx_matrix_reference::{self as reference, data};
 
 /// The buffers of a kernel, in the order of its parameters, as bytes.
 pub type Buffers = Vec<Vec<u8>>;

@@ -43,10 +43,14 @@ impl fmt::Display for Trials {
 /// Runs, of each check whose arithmetic the simulator knows apart from its kernel, so many rounds that there are at least `cases`
 /// elements of output, and compares them with it.
 pub fn trials<D: Device + 'static>(device: &D, options: &Options, cases: u64) -> Result<Trials, UnknownFilter> {
+    Ok(trials_of(device, select::<D>(options)?, options, cases))
+}
+
+fn trials_of<D: Device + 'static>(device: &D, checks: Vec<Check<D>>, options: &Options, cases: u64) -> Trials {
     let is_run = |check: &Check<D>| {
         check.arithmetic.is_some() && options.target.as_deref().is_none_or(|target| check.needs.are_met_by(target))
     };
-    let (checks, skipped): (Vec<_>, Vec<_>) = select::<D>(options)?.into_iter().partition(is_run);
+    let (checks, skipped): (Vec<_>, Vec<_>) = checks.into_iter().partition(is_run);
     let style = ProgressStyle::with_template("{bar:32} {pos}/{len} {wide_msg}").expect("a valid template");
     let progress = ProgressBar::new(checks.len() as u64).with_style(style);
     let mut trials = Trials { skipped: skipped.len(), ..Trials::default() };
@@ -58,7 +62,7 @@ pub fn trials<D: Device + 'static>(device: &D, options: &Options, cases: u64) ->
         progress.inc(1);
     }
     progress.finish_and_clear();
-    Ok(trials)
+    trials
 }
 
 /// How many elements were compared, up to the end or to the launch with the first one that differed.
@@ -95,39 +99,59 @@ fn trial<D: Device + 'static>(device: &D, check: &Check<D>, seed: u64, cases: u6
 #[cfg(test)]
 mod tests {
     use super::*;
+    use bytemuck::cast_slice;
     use ptx_matrix::sim::Simulator;
+    use ptx_matrix::target::{AtLeast, Requirement};
+    use rand::RngExt;
 
-    const FORM: &str = "mma.sync.aligned.m8n8k16.row.col.s32.s8.s8.s32";
+    /// Of four numbers, the sum with one.
+    fn check(name: &str, arithmetic: Option<fn(u32) -> u32>) -> Check<Simulator> {
+        let of_each = |of: fn(u32) -> u32| {
+            move |inputs: &Buffers| {
+                let numbers = super::super::elements::<u32>(&inputs[0]);
+                super::super::bytes(&numbers.into_iter().map(of).collect::<Vec<u32>>())
+            }
+        };
+        let successor = of_each(|number| number.wrapping_add(1));
+        Check {
+            name: name.to_owned(),
+            needs: AtLeast::<75>::NEEDS,
+            rounds: 1,
+            element: 4,
+            inputs: Box::new(|rng| vec![cast_slice(&[(); 4].map(|()| rng.random::<u32>())).to_vec()]),
+            run: Box::new(move |_, inputs| Ok(successor(inputs))),
+            reference: Box::new(successor),
+            arithmetic: arithmetic.map(|of| Box::new(of_each(of)) as _),
+        }
+    }
 
-    fn options(filter: &str) -> Options {
-        Options { filter: Some(filter.to_owned()), ..Options::default() }
+    fn on_the_simulator(checks: Vec<Check<Simulator>>, options: &Options) -> Trials {
+        trials_of(&Simulator::default(), checks, options, 5000)
     }
 
     #[test]
     fn cases_are_counted_and_skipped_checks_too() {
-        let trials = trials(&Simulator::default(), &options(FORM), 1).unwrap();
-        assert_eq!(trials.cases.len(), 2, "{trials:?}");
-        assert_eq!(trials.to_string(), "trials: 131072 cases; 2 checks passed, 0 failed, 0 skipped");
+        let checks = || {
+            let known = ["one", "another"].map(|name| check(name, Some(|number| number.wrapping_add(1))));
+            Vec::from_iter(known.into_iter().chain([check("of no known arithmetic", None)]))
+        };
+        let trials = on_the_simulator(checks(), &Options::default());
+        assert_eq!(trials.cases, [("another".to_owned(), 8192), ("one".to_owned(), 8192)].into(), "{trials:?}");
+        assert_eq!(trials.to_string(), "trials: 16384 cases; 2 checks passed, 0 failed, 1 skipped");
 
-        let options = Options { target: Some("sm_70".to_owned()), ..options(FORM) };
-        let none = super::trials(&Simulator::default(), &options, 1).unwrap();
-        assert_eq!(none.to_string(), "trials: 0 cases; 0 checks passed, 0 failed, 2 skipped");
+        let options = Options { target: Some("sm_70".to_owned()), ..Options::default() };
+        let none = on_the_simulator(checks(), &options);
+        assert_eq!(none.to_string(), "trials: 0 cases; 0 checks passed, 0 failed, 3 skipped");
     }
 
     #[test]
     fn what_differs_is_a_failure() {
-        let mut check = select::<Simulator>(&options(FORM)).unwrap().remove(0);
-        check.arithmetic = Some(Box::new(|inputs| vec![1; inputs[2].len()]));
-        let (cases, mismatch) = trial(&Simulator::default(), &check, 7, 1);
-        assert_eq!(cases, 65536);
-        let mismatch = mismatch.unwrap();
-        assert!(mismatch.starts_with("seed 7: "), "{mismatch}");
-        let trials = Trials {
-            cases: [(check.name.clone(), cases)].into(),
-            mismatches: [(check.name, mismatch)].into(),
-            skipped: 3,
-        };
+        let options = Options { seed: 7, ..Options::default() };
+        let trials = on_the_simulator(vec![check("wrong", Some(|_| 1))], &options);
+        // No more than one launch, of the first that differs.
+        assert_eq!(trials.cases["wrong"], 4096);
+        assert!(trials.mismatches["wrong"].starts_with("seed 7: "), "{trials:?}");
         let text = trials.to_string();
-        assert!(text.ends_with("trials: 65536 cases; 0 checks passed, 1 failed, 3 skipped"), "{text}");
+        assert!(text.ends_with("trials: 4096 cases; 0 checks passed, 1 failed, 0 skipped"), "{text}");
     }
 }

@@ -113,7 +113,7 @@ fn check_codes<W: SparseWidth, Order: MetadataOrder>(
         let lane = W::METADATA.owner(row, first_chunk + chunk).0;
         let cols = (chunk * W::CHUNK, (chunk + 1) * W::CHUNK - 1);
         let misuse = Misuse::Metadata { form, code: kept.code(), row, cols, why };
-        with_block(|block| block.findings.note(block.access_by(Lanes::Together(lane), site), misuse));
+        with_block(|block| block.findings.note(block.access_by(Lanes::together(lane), site), misuse));
     }
 }
 

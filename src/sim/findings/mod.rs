@@ -85,7 +85,7 @@ impl Findings {
                 Agent::WarpOfPeer { block: self.blocks[agent / self.warps], warp: agent % self.warps }
             }
             _ if agent != later.agent => Agent::WarpOfBlock(agent % self.warps),
-            Lanes::One(lane) => Agent::LaneOfWarp(lane),
+            Lanes::One(lane) => Agent::LaneOfWarp(lane.into()),
             Lanes::Each | Lanes::Together(_) => Agent::SameWarp,
         }
     }

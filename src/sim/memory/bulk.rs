@@ -383,13 +383,13 @@ pub(crate) fn wait(site: Site, form: &'static str, newest: usize, read: bool) {
             };
             for store in stores.iter_mut().filter(|store| waited_for(store) && !store.read) {
                 store.read = true;
-                let by = block.access_by(Lanes::One(store.lane), site);
+                let by = block.access_by(Lanes::one(store.lane), site);
                 block.shared.finish_bulk_read(by, &store.started, store.from.clone());
             }
             if read { Vec::new() } else { stores.extract_if(.., |store| waited_for(store)).collect() }
         };
         for store in finished {
-            store.land(block, block.access_by(Lanes::One(store.lane), site));
+            store.land(block, block.access_by(Lanes::one(store.lane), site));
         }
     });
 }

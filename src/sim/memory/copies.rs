@@ -75,7 +75,7 @@ pub(crate) fn wait_for_copies(site: Site, newest: usize) {
         });
         for copy in landing {
             // It is the lane that copied, and no other, that sees what has landed.
-            block.shared.land(block.access_by(Lanes::One(copy.lane), site), copy.to, &copy.bytes);
+            block.shared.land(block.access_by(Lanes::one(copy.lane), site), copy.to, &copy.bytes);
         }
     });
 }

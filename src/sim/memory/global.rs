@@ -19,8 +19,9 @@ use crate::sim::warps::context::with_block;
 use crate::sim::warps::polling::note_read;
 use crate::sim::wgmma;
 use crate::site::Site;
+use rustc_hash::FxHashMap;
+use std::boxed::Box;
 use std::cell::RefMut;
-use std::collections::HashMap;
 use std::ops::Range;
 use std::vec::Vec;
 
@@ -39,57 +40,85 @@ impl From<ElementOf> for Memory {
 
 /// The accesses of one block, or of a cluster's blocks, to memory that the kernel may write, by the elements' addresses.
 #[derive(Default)]
-pub(in crate::sim) struct GlobalAccesses(HashMap<usize, Accessed>);
+pub(in crate::sim) struct GlobalAccesses {
+    /// Which of `accessed` an element is.
+    indices: FxHashMap<usize, u32>,
+    accessed: Vec<(usize, Accessed)>,
+}
 
 struct Accessed {
     element: ElementOf,
     history: History,
-    /// Reductions, as reads: they do not race with each other, and with all else.
-    reductions: History,
     /// What the block wrote last.
     value: Option<Value>,
     /// Whether a bulk copy wrote it.
     by_copy: bool,
+    /// Few elements have any.
+    reductions: Option<Box<Reductions>>,
+}
+
+/// The reductions of an element by one block.
+#[derive(Default)]
+struct Reductions {
+    /// As reads: they do not race with each other, and with all else.
+    history: History,
     /// What the block has reduced it by, where it has not written it.
-    reduced: Vec<(Reduction, Value)>,
+    values: Vec<(Reduction, Value)>,
 }
 
 /// The bytes of an element.
 #[derive(Clone, Copy)]
 struct Value {
     bytes: [u8; 8],
-    len: usize,
+    len: u8,
 }
 
 impl Value {
     fn new(of: &[u8]) -> Self {
         let mut bytes = [0; 8];
         bytes[..of.len()].copy_from_slice(of);
-        Value { bytes, len: of.len() }
+        Value { bytes, len: of.len() as u8 }
     }
 
     fn bytes(&self) -> &[u8] {
-        &self.bytes[..self.len]
+        &self.bytes[..self.len.into()]
     }
 }
 
 impl GlobalAccesses {
     fn accessed(&mut self, address: usize, element: ElementOf) -> &mut Accessed {
-        self.0.entry(address).or_insert_with(|| Accessed {
-            element,
-            history: History::default(),
-            reductions: History::default(),
-            value: None,
-            by_copy: false,
-            reduced: Vec::new(),
-        })
+        let next = self.accessed.len() as u32;
+        let index = *self.indices.entry(address).or_insert(next);
+        if index == next {
+            let history = History::default();
+            self.accessed.push((address, Accessed { element, history, value: None, by_copy: false, reductions: None }));
+        }
+        &mut self.accessed[index as usize].1
+    }
+
+    fn get(&self, address: usize) -> Option<&Accessed> {
+        Some(&self.accessed[*self.indices.get(&address)? as usize].1)
+    }
+}
+
+impl Accessed {
+    /// What the block has reduced it by, since it wrote it.
+    fn reduced(&self) -> &[(Reduction, Value)] {
+        self.reductions.as_ref().map_or(&[], |reductions| &reductions.values)
+    }
+
+    /// A reduction that is not ordered with an access.
+    fn reduction_beside(&self, by: &Access, order: &Order) -> Option<Access> {
+        Some(self.reductions.as_ref()?.history.beside(by, order)?.0)
     }
 }
 
 /// The accesses of all blocks of a launch so far.
 #[derive(Default)]
 pub(in crate::sim) struct LaunchAccesses {
-    elements: HashMap<usize, (History, History)>,
+    elements: FxHashMap<usize, History>,
+    /// Reductions, of the elements that have any.
+    reductions: FxHashMap<usize, History>,
     /// The blocks of the clusters that have run; accesses here name the cluster as the agent, and as the tick the block's rank.
     clusters: Vec<Vec<Grid>>,
 }
@@ -113,13 +142,19 @@ impl LaunchAccesses {
         let none = Order::default();
         self.clusters.push(blocks.to_vec());
         // In an order that does not change from run to run.
-        let mut accesses: Vec<_> = accesses.0.into_iter().collect();
-        accesses.sort_unstable_by_key(|(address, _)| *address);
+        let mut accesses = accesses.accessed;
+        accesses.sort_by_cached_key(|(address, _)| *address);
         unwritten::wrote(
             accesses.iter().filter_map(|(address, Accessed { value, .. })| Some((*address, value.as_ref()?.bytes()))),
         );
-        for (address, Accessed { element, history, reductions, value, reduced, .. }) in accesses {
-            let (known, known_reductions) = self.elements.entry(address).or_default();
+        for (address, Accessed { element, history, value, reductions, .. }) in accesses {
+            let known = self.elements.entry(address).or_default();
+            let mut none_known = History::default();
+            let known_reductions = match &reductions {
+                Some(_) => self.reductions.entry(address).or_default(),
+                None => self.reductions.get_mut(&address).unwrap_or(&mut none_known),
+            };
+            let Reductions { history: reductions, values: reduced } = reductions.map(|of| *of).unwrap_or_default();
             // What threads of one cluster do to each other is known already: here it counts as done by one.
             let as_a_block = |by: Access| {
                 let tick = (by.agent / warps) as u32;
@@ -158,13 +193,13 @@ impl LaunchAccesses {
             if let Some(value) = value {
                 let to = std::ptr::with_exposed_provenance_mut::<u8>(address);
                 // SAFETY: the caller's.
-                unsafe { to.copy_from_nonoverlapping(value.bytes().as_ptr(), value.len) };
+                unsafe { to.copy_from_nonoverlapping(value.bytes().as_ptr(), value.bytes().len()) };
             }
-            for (reduction, Value { bytes, len }) in reduced {
+            for (reduction, value) in reduced {
                 let to = std::ptr::with_exposed_provenance_mut::<u8>(address);
                 // SAFETY: the caller's.
-                let memory = unsafe { std::slice::from_raw_parts_mut(to, len) };
-                reduction.apply(memory, &bytes[..len]);
+                let memory = unsafe { std::slice::from_raw_parts_mut(to, value.bytes().len()) };
+                reduction.apply(memory, value.bytes());
             }
         }
     }
@@ -191,14 +226,14 @@ pub(in crate::sim) fn read_by_copy(site: Site, address: usize, element: ElementO
         if let Some(earlier) = accessed.history.read(by, &block.order) {
             block.findings.note(by, race(block, ("read", "write"), element.into(), by, earlier));
         }
-        if let Some((earlier, _)) = accessed.reductions.beside(&by, &block.order) {
+        if let Some(earlier) = accessed.reduction_beside(&by, &block.order) {
             block.findings.note(by, race(block, ("read", "reduction"), element.into(), by, earlier));
         }
         match &accessed.value {
             Some(value) => bytes.copy_from_slice(value.bytes()),
             None => check_written(block, by, address..address + bytes.len(), element),
         }
-        accessed.reduced.iter().for_each(|(reduction, value)| reduction.apply(bytes, value.bytes()));
+        accessed.reduced().iter().for_each(|(reduction, value)| reduction.apply(bytes, value.bytes()));
     });
 }
 
@@ -251,15 +286,17 @@ fn land_write<'b>(
 ) -> RefMut<'b, Accessed> {
     let mut accessed = RefMut::map(block.global.borrow_mut(), |global| global.accessed(address, element));
     // What was reduced, and is now written: whether it changes is not looked at.
-    let changes = !accessed.reduced.is_empty() || bytes != accessed.value.as_ref().map_or(before, Value::bytes);
+    let changes = !accessed.reduced().is_empty() || bytes != accessed.value.as_ref().map_or(before, Value::bytes);
     if let Some((earlier, wrote)) = accessed.history.write(by, changes, &block.order) {
         block.findings.note(by, race(block, ("write", read_or_write(wrote)), element.into(), by, earlier));
     }
-    if let Some((earlier, _)) = accessed.reductions.beside(&by, &block.order) {
+    if let Some(earlier) = accessed.reduction_beside(&by, &block.order) {
         block.findings.note(by, race(block, ("write", "reduction"), element.into(), by, earlier));
     }
     accessed.value = Some(Value::new(bytes));
-    accessed.reduced.clear();
+    if let Some(reductions) = &mut accessed.reductions {
+        reductions.values.clear();
+    }
     accessed
 }
 
@@ -277,12 +314,13 @@ pub(in crate::sim) fn land_reduction(
     if let Some((earlier, wrote)) = accessed.history.beside(&by, &block.order) {
         block.findings.note(by, race(block, ("reduction", read_or_write(wrote)), element.into(), by, earlier));
     }
-    accessed.reductions.read(by, &block.order);
+    let reductions = accessed.reductions.get_or_insert_default();
+    reductions.history.read(by, &block.order);
     match &mut accessed.value {
-        Some(Value { bytes, len }) => reduction.apply(&mut bytes[..*len], by_value),
+        Some(Value { bytes, len }) => reduction.apply(&mut bytes[..usize::from(*len)], by_value),
         None => {
             check_written(block, by, address..address + by_value.len(), element);
-            accessed.reduced.push((reduction, Value::new(by_value)));
+            reductions.values.push((reduction, Value::new(by_value)));
         }
     }
 }
@@ -290,7 +328,7 @@ pub(in crate::sim) fn land_reduction(
 /// Tells of an element that an ordinary store wrote, and no proxy fence is between that and a bulk copy. Returns whether it is one.
 pub(in crate::sim) fn check_fenced(block: &BlockState, by: Access, address: usize, element: ElementOf) -> bool {
     let global = block.global.borrow();
-    let stored = global.0.get(&address).filter(|accessed| !accessed.by_copy);
+    let stored = global.get(address).filter(|accessed| !accessed.by_copy);
     let unfenced = stored
         .and_then(|accessed| accessed.history.last_write())
         .filter(|write| !block.order.is_fenced(Space::Global, &by, write) && write.is_seen_by(&by, &block.order));

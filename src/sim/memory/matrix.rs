@@ -82,7 +82,7 @@ pub(crate) fn load_matrices<R: Registers<Register = u32>>(
         for (line, row) in matrix.iter_mut().take(arrangement.rows()).enumerate() {
             let lane = index * arrangement.rows() + line;
             let loaded = aligned(rows.array()[lane]).and_then(|address| {
-                with_block(|block| block.shared.load(block.access_by(Lanes::Together(lane), site), address, row))
+                with_block(|block| block.shared.load(block.access_by(Lanes::together(lane), site), address, row))
             });
             loaded.unwrap_or_else(|misuse| fail_in_lane(site, Some(lane), misuse));
             *row = arrangement.unpacked(*row);
@@ -110,7 +110,7 @@ pub(crate) fn store_matrices<R: Registers<Register = u32>>(
         for (line, row) in matrix.iter().take(arrangement.rows()).enumerate() {
             let lane = index * arrangement.rows() + line;
             let stored = aligned(rows.array()[lane]).and_then(|address| {
-                with_block(|block| block.shared.store(block.access_by(Lanes::Together(lane), site), address, row))
+                with_block(|block| block.shared.store(block.access_by(Lanes::together(lane), site), address, row))
             });
             stored.unwrap_or_else(|misuse| fail_in_lane(site, Some(lane), misuse));
         }

@@ -1,6 +1,7 @@
 //! Memory, who accessed which of it, and what may not be read or overwritten yet.
 
 pub(crate) mod bulk;
+pub(in crate::sim) mod bytes;
 pub(in crate::sim) mod copies;
 pub(in crate::sim) mod global;
 pub(in crate::sim) mod matrix;

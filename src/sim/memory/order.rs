@@ -100,7 +100,7 @@ impl Ticks {
         }
         let Some(lanes) = self.warps.get(access.agent) else { return false };
         match access.by {
-            Lanes::One(lane) => lanes[lane] >= tick,
+            Lanes::One(lane) => lanes[usize::from(lane)] >= tick,
             // Done by all lanes: all must have gone on.
             Lanes::Each | Lanes::Together(_) => lanes.iter().all(|&known| known >= tick),
         }
@@ -214,7 +214,7 @@ impl Order {
         let own = |lane| warp.own.iter().any(|(of_lane, known)| *of_lane == lane && runs(known));
         runs(&warp.common)
             || match by.by {
-                Lanes::One(lane) => own(lane),
+                Lanes::One(lane) => own(lane.into()),
                 Lanes::Each | Lanes::Together(_) => (0..LANES).all(own),
             }
     }
@@ -243,7 +243,7 @@ impl Order {
         let own = |lane| warp.own.iter().any(|(of_lane, known)| *of_lane == lane && of(known).cover(earlier));
         of(&warp.common).cover(earlier)
             || match later.by {
-                Lanes::One(lane) => own(lane),
+                Lanes::One(lane) => own(lane.into()),
                 Lanes::Each | Lanes::Together(_) => warp.own.len() == LANES && (0..LANES).all(own),
             }
     }

@@ -23,22 +23,32 @@ pub(in crate::sim) struct Access {
     pub(in crate::sim) location: &'static Location<'static>,
 }
 
-/// Which lanes of the warp make an access.
+/// Which lanes of the warp make an access. Small, as each byte of shared memory has four accesses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::sim) enum Lanes {
     /// One lane, in a lane closure.
-    One(usize),
+    One(u8),
     /// Each lane for itself, and all the same, at warp scope.
     Each,
     /// The warp together: a lane's data goes to, or comes from, other lanes. The operand is this lane's.
-    Together(usize),
+    Together(u8),
+}
+
+impl Lanes {
+    pub(in crate::sim) fn one(lane: usize) -> Self {
+        Lanes::One(lane as u8)
+    }
+
+    pub(in crate::sim) fn together(lane: usize) -> Self {
+        Lanes::Together(lane as u8)
+    }
 }
 
 impl Access {
     /// The lane that asks, if it is one.
     pub(in crate::sim) fn lane(&self) -> Option<usize> {
         match self.by {
-            Lanes::One(lane) | Lanes::Together(lane) => Some(lane),
+            Lanes::One(lane) | Lanes::Together(lane) => Some(lane.into()),
             Lanes::Each => None,
         }
     }

@@ -2,8 +2,9 @@
 
 use crate::sim::findings::Findings;
 use crate::sim::findings::{Memory, Misuse};
+use crate::sim::memory::bytes::{Known, KnownBytes};
 use crate::sim::memory::order::{Order, Space};
-use crate::sim::memory::race::{Access, History};
+use crate::sim::memory::race::Access;
 use crate::sim::record::Traffic;
 use crate::sim::record::note_element;
 use crate::sim::warps::context::{fail, with_block};
@@ -23,9 +24,7 @@ pub const SHARED_BASE: u32 = 1024;
 
 pub(in crate::sim) struct SharedMemory {
     bytes: RefCell<Vec<u8>>,
-    history: RefCell<Vec<History>>,
-    /// Who copies to each byte, while a copy to it is in flight.
-    copying: RefCell<Vec<Option<Access>>>,
+    known: RefCell<KnownBytes>,
     /// What bulk copies still read.
     sources: RefCell<Vec<(Range<usize>, Access)>>,
     findings: Rc<Findings>,
@@ -37,8 +36,7 @@ impl SharedMemory {
         // What was never written is not zero on a GPU either.
         SharedMemory {
             bytes: RefCell::new(vec![0xa5; size]),
-            history: RefCell::new(vec![History::default(); size]),
-            copying: RefCell::new(vec![None; size]),
+            known: RefCell::new(KnownBytes::new(size)),
             sources: RefCell::default(),
             findings,
             order,
@@ -81,33 +79,41 @@ impl SharedMemory {
             let (place, (warp, block)) = (started.location.into(), self.findings.warp(started.agent));
             self.findings.note(by, Misuse::CopySourceInFlight { address, place, warp, block });
         }
-        let bytes = self.bytes.borrow();
-        let mut histories = self.history.borrow_mut();
-        for (offset, (&before, history)) in bytes[range.clone()].iter().zip(&mut histories[range]).enumerate() {
-            let raced = history.write(by, changes(offset, before), &self.order);
+        let (bytes, start) = (self.bytes.borrow(), range.start);
+        let changes = |byte: usize| changes(byte - start, bytes[byte]);
+        let alike = |one, other| changes(one) == changes(other);
+        self.known.borrow_mut().change(range, alike, |byte, known| {
+            let raced = known.history.write(by, changes(byte), &self.order);
             if let Some((earlier, wrote)) = raced.filter(|_| report) {
                 let other_access = if wrote { "write" } else { "read" };
-                self.findings.note(by, self.race("write", address + offset as u32, other_access, by, earlier));
+                let address = address + (byte - start) as u32;
+                self.findings.note(by, self.race("write", address, other_access, by, earlier));
             }
-        }
+        });
     }
 
     /// Whether no copy to the bytes is in flight. Else that is the finding, and a race with the copy would be the same again.
     fn check_in_flight(&self, access: &'static str, by: Access, address: u32, range: Range<usize>) -> bool {
-        let copying = self.copying.borrow();
-        let in_flight = (address..).zip(&copying[range]).find_map(|(byte, copy)| copy.map(|copy| (byte, copy)));
-        if let Some((address, copy)) = in_flight {
+        let (known, start) = (self.known.borrow(), range.start);
+        let in_flight = known.of(range).find_map(|(byte, known)| Some((byte, known.copying?)));
+        if let Some((byte, copy)) = in_flight {
             let (place, (warp, block)) = (copy.location.into(), self.findings.warp(copy.agent));
+            let address = address + (byte - start) as u32;
             self.findings.note(by, Misuse::CopyInFlight { access, address, place, warp, block });
         }
         in_flight.is_none()
+    }
+
+    /// A copy to these bytes is in flight, or is no more.
+    fn set_copying(&self, range: Range<usize>, by: Option<Access>) {
+        self.known.borrow_mut().change(range, |_, _| true, |_, known| known.copying = by);
     }
 
     /// A copy starts: its bytes are written some time from now on.
     pub(in crate::sim) fn start_copy(&self, by: Access, address: u32, bytes: usize) -> Result<(), Misuse> {
         let range = self.range("copy", address, bytes)?;
         let free = self.check_in_flight("copy", by, address, range.clone());
-        self.copying.borrow_mut()[range.clone()].fill(Some(by));
+        self.set_copying(range.clone(), Some(by));
         self.note_write(by, address, range, free, |_, _| true);
         Ok(())
     }
@@ -115,7 +121,7 @@ impl SharedMemory {
     /// A copy that has started has landed, by the wait of the warp that started it.
     pub(in crate::sim) fn land(&self, by: Access, address: u32, from: &[u8]) {
         let range = self.range("copy", address, from.len()).expect("the start of the copy was in bounds");
-        self.copying.borrow_mut()[range.clone()].fill(None);
+        self.set_copying(range.clone(), None);
         self.note_write(by, address, range.clone(), true, |_, _| true);
         self.bytes.borrow_mut()[range].copy_from_slice(from);
     }
@@ -130,7 +136,7 @@ impl SharedMemory {
     /// A bulk copy to these bytes has landed.
     pub(in crate::sim) fn land_bulk(&self, by: Access, address: u32, from: &[u8]) {
         let range = self.range("copy", address, from.len()).expect("the start of the copy was in bounds");
-        self.copying.borrow_mut()[range.clone()].fill(None);
+        self.set_copying(range.clone(), None);
         // What was not ordered with its start was found then, and what came since is told of as in flight.
         self.note_write(by, address, range.clone(), false, |_, _| true);
         self.bytes.borrow_mut()[range].copy_from_slice(from);
@@ -155,9 +161,13 @@ impl SharedMemory {
         if let Some(index) = sources.iter().position(is_it) {
             sources.swap_remove(index);
         }
-        for history in &mut self.history.borrow_mut()[range] {
-            history.read(by, &self.order);
-        }
+        self.known.borrow_mut().change(
+            range,
+            |_, _| true,
+            |_, known| {
+                known.history.read(by, &self.order);
+            },
+        );
     }
 
     /// A `wgmma` of the warp is to read these bytes, some time before `reading` is known to be over.
@@ -182,11 +192,12 @@ impl SharedMemory {
 
     /// Tells of bytes that an ordinary store wrote, and no proxy fence is between.
     fn check_fenced(&self, by: Access, address: u32, range: Range<usize>) {
-        for (byte, history) in (address..).zip(&self.history.borrow()[range]) {
-            let unfenced = history.last_write().filter(|write| !self.order.is_fenced(Space::Shared, &by, write));
+        let start = range.start;
+        for (byte, known) in self.known.borrow().of(range) {
+            let unfenced = known.history.last_write().filter(|write| !self.order.is_fenced(Space::Shared, &by, write));
             // Where nothing orders the two, that is the finding.
             if let Some(write) = unfenced.filter(|write| write.is_seen_by(&by, &self.order)) {
-                let memory = Memory::Shared { address: byte };
+                let memory = Memory::Shared { address: address + (byte - start) as u32 };
                 self.findings.note(by, Misuse::ProxyFence { memory, place: write.location.into() });
                 return;
             }
@@ -196,9 +207,8 @@ impl SharedMemory {
     /// Whether who made an mbarrier has put a proxy fence behind that.
     pub(in crate::sim) fn is_barrier_fenced(&self, by: Access, address: u32) -> bool {
         let Ok(range) = self.barrier(address) else { return true };
-        self.history.borrow()[range]
-            .iter()
-            .all(|byte| byte.last_write().is_none_or(|made| self.order.is_fenced(Space::Shared, &by, &made)))
+        let is_fenced = |made: Access| self.order.is_fenced(Space::Shared, &by, &made);
+        self.known.borrow().of(range).all(|(_, known)| known.history.last_write().is_none_or(is_fenced))
     }
 
     /// An mbarrier is made, or ended: for others, its eight bytes are written.
@@ -211,11 +221,14 @@ impl SharedMemory {
 
     /// An mbarrier is used: whoever does must come behind whoever made it.
     pub(in crate::sim) fn use_barrier(&self, by: Access, address: u32) -> Result<(), Misuse> {
-        for (byte, history) in (address..).zip(&mut self.history.borrow_mut()[self.barrier(address)?]) {
+        let range = self.barrier(address)?;
+        let start = range.start;
+        for (byte, known) in self.known.borrow().of(range) {
             let is_known =
                 |made: &Access| made.is_seen_by(&by, &self.order) || self.order.is_fenced(Space::Barriers, &by, made);
-            if let Some(earlier) = history.last_write().filter(|made| !is_known(made)) {
-                self.findings.note(by, self.race("read", byte, "write", by, earlier));
+            if let Some(earlier) = known.history.last_write().filter(|made| !is_known(made)) {
+                let address = address + (byte - start) as u32;
+                self.findings.note(by, self.race("read", address, "write", by, earlier));
             }
         }
         Ok(())
@@ -237,13 +250,18 @@ impl SharedMemory {
         let range = self.range("read", address, into.len())?;
         let free = self.check_in_flight("read", by, address, range.clone());
         let mut unwritten = false;
-        for (byte, history) in (address..).zip(&mut self.history.borrow_mut()[range.clone()]) {
-            unwritten |= !history.is_written();
-            history.read(reading, &self.order);
-            if let Some(earlier) = history.unseen_write(&by, &self.order).filter(|_| free) {
-                self.findings.note(by, self.race("read", byte, "write", by, earlier));
-            }
-        }
+        self.known.borrow_mut().change(
+            range.clone(),
+            |_, _| true,
+            |byte, Known { history, .. }| {
+                unwritten |= !history.is_written();
+                history.read(reading, &self.order);
+                if let Some(earlier) = history.unseen_write(&by, &self.order).filter(|_| free) {
+                    let address = address + (byte - range.start) as u32;
+                    self.findings.note(by, self.race("read", address, "write", by, earlier));
+                }
+            },
+        );
         if unwritten {
             self.findings.note(by, Misuse::SharedUnwritten { address, bytes: into.len() });
         }

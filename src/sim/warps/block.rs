@@ -99,7 +99,7 @@ impl BlockState {
 
     /// An access by the running lane, or, at warp scope, by each lane.
     pub(in crate::sim) fn access(&self, site: Site) -> Access {
-        self.access_by(current_lane().map_or(Lanes::Each, Lanes::One), site)
+        self.access_by(current_lane().map_or(Lanes::Each, Lanes::one), site)
     }
 
     /// An access by lanes of the running warp.

@@ -91,7 +91,9 @@ fn unpack(text: &str) -> Result<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::coverage::legal;
+    use crate::coverage::table::Hardware;
+    use crate::coverage::{MachineCode, group_rows, legal};
+    use ptx_matrix::forms;
 
     /// Of each check of a form that the GPU has, something is recorded, and of floating-point forms at least ten million cases.
     #[test]
@@ -104,6 +106,23 @@ mod tests {
             let is_float = row.form.starts_with("mma") && !row.form.contains(".s32.");
             assert!(!is_float || count.is_none_or(|count| count >= 10_000_000), "{}: {count:?}", row.form);
         }
+    }
+
+    /// Of `wgmma`, each form of the table has a row, and of the elements of each, one was run with some N.
+    #[test]
+    fn every_form_of_wgmma_was_run_or_one_that_differs_in_n() {
+        let simulated = elements_of_one_byte();
+        let cases = Cases::recorded(&simulated).unwrap();
+        let forms: Vec<_> = forms::all_wgmma().collect();
+        let rows = group_rows(&forms, &simulated, &cases, &MachineCode::default());
+        for form in &forms {
+            let row = rows.iter().find(|row| row.form == form.ptx).unwrap_or_else(|| panic!("{} has no row", form.ptx));
+            assert_ne!(row.hardware, Hardware::NotRun, "{}", form.ptx);
+        }
+        let ran = rows.iter().filter(|row| matches!(row.hardware, Hardware::Ran(_))).count();
+        let docs = fs::read_to_string(crate::root().join("README.md")).unwrap();
+        let said = format!("of the {} forms of `wgmma`, {ran}:", forms.len());
+        assert!(docs.contains(&said), "the README does not say \"{said}\"");
     }
 
     /// What the simulator's run would report, of every check that is recorded.

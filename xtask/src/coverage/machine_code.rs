@@ -1,7 +1,9 @@
 //! What ptxas makes of the forms, target by target.
 
 use anyhow::Result;
-use ptx_matrix::forms::{Form, Nature, Selectors};
+use ptx_matrix::forms::ptx;
+use ptx_matrix::forms::{Form, Nature, Selectors, WgmmaForm};
+use ptx_matrix::target::Requirement;
 use ptx_matrix_build::Toolchain;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -12,7 +14,15 @@ use std::thread;
 const PTX_VERSION: &str = "9.5";
 
 /// The machine instructions that multiply or move matrices.
-const MATRIX_INSTRUCTIONS: [&str; 9] = ["HMMA", "IMMA", "DMMA", "BMMA", "QMMA", "OMMA", "LDSM", "STSM", "MOVM"];
+const MATRIX_INSTRUCTIONS: [&str; 13] =
+    ["HMMA", "IMMA", "DMMA", "BMMA", "QMMA", "OMMA", "LDSM", "STSM", "MOVM", "HGMMA", "IGMMA", "BGMMA", "QGMMA"];
+
+/// A kernel with one form of an instruction.
+struct Kernel {
+    form: &'static str,
+    name: String,
+    text: String,
+}
 
 /// What became of a form for a target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,7 +41,7 @@ pub struct MachineCode(BTreeMap<&'static str, BTreeMap<String, Outcome>>);
 
 impl MachineCode {
     /// Assembles kernels with one form each, for each target that the crate says has them.
-    pub fn of(forms: &[&'static Form], targets: &BTreeSet<&str>) -> Result<Self> {
+    pub fn of(forms: &[&'static Form], groups: &[WgmmaForm], targets: &BTreeSet<&str>) -> Result<Self> {
         let project = crate::kernels();
         let toolchain = Toolchain::find_or_fetch(&project, &Toolchain::store(&project)?, &|step| eprintln!("{step}"))?;
         let jobs = Mutex::new(targets.iter());
@@ -40,10 +50,11 @@ impl MachineCode {
             let work = || -> Result<()> {
                 while let Some(target) = { jobs.lock().expect("no thread panics").next() } {
                     eprintln!("assembling for {target}");
-                    let outcomes = assemble(&toolchain, target, forms)?;
+                    let outcomes = assemble(&toolchain, target, kernels(forms, groups, target))?;
                     let mut code = code.lock().expect("no thread panics");
                     for (form, outcome) in outcomes {
-                        code.0.entry(form).or_default().insert((*target).to_owned(), outcome);
+                        let known = code.0.entry(form).or_default().entry((*target).to_owned()).or_insert(outcome);
+                        *known = known.and(outcome);
                     }
                 }
                 Ok(())
@@ -60,27 +71,54 @@ impl MachineCode {
     }
 }
 
-/// Assembles what a target has of the forms.
-fn assemble(toolchain: &Toolchain, target: &str, forms: &[&'static Form]) -> Result<Vec<(&'static str, Outcome)>> {
-    let forms: Vec<&Form> = forms.iter().copied().filter(|form| form.needs.are_met_by(target)).collect();
-    if forms.is_empty() {
+impl Outcome {
+    /// What became of a form whose kernels became this and that.
+    fn and(self, other: Outcome) -> Outcome {
+        match (self, other) {
+            (Outcome::Refused, _) | (_, Outcome::Refused) => Outcome::Refused,
+            (Outcome::Became(Nature::Native), other) => other,
+            (one, _) => one,
+        }
+    }
+}
+
+/// The kernels of what a target has of the forms; of `wgmma`, with A in shared memory and in registers.
+fn kernels(forms: &[&'static Form], groups: &[WgmmaForm], target: &str) -> Vec<Kernel> {
+    let forms = forms.iter().filter(|form| form.needs.are_met_by(target)).map(|form| Kernel {
+        form: form.ptx,
+        name: form.name(),
+        text: form.kernel(&form.name(), &Selectors::default()),
+    });
+    let groups = groups.iter().filter(|_| <ptx::sm_90a as Requirement>::NEEDS.are_met_by(target));
+    let groups = groups.flat_map(|form| {
+        [false, true].map(|in_registers| {
+            let name = format!("{}_{}", form.ptx.replace('.', "_"), if in_registers { "rs" } else { "ss" });
+            Kernel { form: form.ptx, text: form.kernel(&name, in_registers), name }
+        })
+    });
+    forms.chain(groups).collect()
+}
+
+/// Assembles kernels for a target.
+fn assemble(toolchain: &Toolchain, target: &str, kernels: Vec<Kernel>) -> Result<Vec<(&'static str, Outcome)>> {
+    if kernels.is_empty() {
         return Ok(Vec::new());
     }
     let folder = crate::target().join("coverage");
     fs::create_dir_all(&folder)?;
-    let (ptx, cubin) = (folder.join(format!("{target}.ptx")), folder.join(format!("{target}.cubin")));
+    let (text, cubin) = (folder.join(format!("{target}.ptx")), folder.join(format!("{target}.cubin")));
     let head = format!(".version {PTX_VERSION}\n.target {target}\n.address_size 64\n");
-    fs::write(&ptx, forms.iter().fold(head, |text, form| text + &form.kernel(&form.name(), &Selectors::default())))?;
-    if let Err(error) = toolchain.assemble(target, &ptx, &cubin) {
+    fs::write(&text, kernels.iter().fold(head, |text, kernel| text + &kernel.text))?;
+    if let Err(error) = toolchain.assemble(target, &text, &cubin) {
         eprintln!("{target}: {error}");
         return Ok(Vec::new());
     }
     let code = toolchain.disassemble(&cubin)?;
-    let outcome = |form: &Form| match &code {
-        Some(code) => code.get(&form.name()).map_or(Outcome::Refused, |code| Outcome::Became(nature(code))),
+    let outcome = |name: &str| match &code {
+        Some(code) => code.get(name).map_or(Outcome::Refused, |code| Outcome::Became(nature(code))),
         None => Outcome::Assembled,
     };
-    Ok(forms.iter().map(|form| (form.ptx, outcome(form))).collect())
+    Ok(kernels.iter().map(|kernel| (kernel.form, outcome(&kernel.name))).collect())
 }
 
 /// What the code of a kernel with one form makes of it.
@@ -101,7 +139,13 @@ mod tests {
     #[test]
     fn what_forms_become() {
         let forms: Vec<&Form> = forms::all().collect();
-        let code = MachineCode::of(&forms, &BTreeSet::from(["sm_75", "sm_90a"])).unwrap();
+        // Of `wgmma`, those of one N: `tests/wgmma.rs` has all assembled.
+        let groups: Vec<WgmmaForm> = forms::all_wgmma().filter(|form| form.n == 16).collect();
+        let code = MachineCode::of(&forms, &groups, &BTreeSet::from(["sm_75", "sm_90a"])).unwrap();
+        for form in &groups {
+            assert_eq!(code.outcome(form.ptx, "sm_90a"), Outcome::Became(Nature::Native), "{}", form.ptx);
+            assert_eq!(code.outcome(form.ptx, "sm_75"), Outcome::Refused, "{}", form.ptx);
+        }
         for form in &forms {
             let expected = match form.on_sm_90 {
                 Nature::Absent => Outcome::Refused,

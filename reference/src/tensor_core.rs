@@ -1,7 +1,7 @@
 //! Sums of the tensor cores.
 
 use super::number::{Rounding, SCALE, cut, exponent, fixed, round};
-use crate::conformance::data::Float;
+use crate::data::Float;
 use half::f16;
 use num_bigint::BigInt;
 

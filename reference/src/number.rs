@@ -1,6 +1,6 @@
 //! Numbers as integers of any size, and back.
 
-use crate::conformance::data::Float;
+use crate::data::Float;
 use num_bigint::{BigInt, BigUint};
 use num_traits::{Signed, ToPrimitive, Zero};
 

@@ -2,7 +2,7 @@
 
 use super::number::{Rounding, SCALE, cut, exponent, fixed, round};
 use super::tensor_core::{BLACKWELL, Sum};
-use crate::conformance::data::Float;
+use crate::data::Float;
 use num_bigint::BigInt;
 use ptx_matrix::{F8E4M3, F8E5M2};
 use ptx_matrix::{InByte, Mxf4, Mxf4Nvf4, Mxf8f6f4, e2m1, e2m3, e3m2, ue4m3, ue8m0};

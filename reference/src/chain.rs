@@ -2,7 +2,7 @@
 
 use super::number::{Rounding, SCALE, fixed, round};
 use super::tensor_core::Sum;
-use crate::conformance::data::Float;
+use crate::data::Float;
 use half::f16;
 use num_bigint::BigInt;
 use num_traits::{Signed, Zero};

@@ -2,6 +2,7 @@
 //! one element at a time, with integers of any size.
 
 mod chain;
+pub mod data;
 mod matrices;
 mod number;
 mod scaled;
@@ -13,8 +14,8 @@ pub use scaled::{ScaledFactor, scaled};
 pub use sparse::{Granularity, multiply_sparse};
 pub use tensor_core::tensor_core;
 
-use super::data::Element;
 use chain::{additions, fused_chain};
+use data::Element;
 use half::{bf16, f16};
 use number::Rounding;
 use ptx_matrix::sim::{Quad, WarpGroupFp8};
