@@ -125,8 +125,10 @@ const fn check_line<T, S: Swizzle>(elements: usize) {
 #[inline(always)]
 const fn descriptor<S: Swizzle>(address: u32, offset: u32, leading: usize) -> u64 {
     let pattern = ((8 * width::<S>() as u64) >> 4) << 32 | (4 - S::BITS as u64) << 62;
-    // An address in shared memory is less than its 14 bits: what is constant of it is an addition, of 32 bits.
-    pattern | (((address >> 4) | ((leading as u32) >> 4) << 16) + (offset >> 4)) as u64
+    // Above the 18 bits of a place in shared memory, an address has the block's rank in its cluster. The sum of places is one of 18 bits
+    // again: what is constant of it is an addition, of 32 bits.
+    let place = (address & 0x3_ffff) >> 4;
+    pattern | ((place | ((leading as u32) >> 4) << 16) + (offset >> 4)) as u64
 }
 
 /// Where lines go along K: so many lines from a multiple of eight on, of `TILES` tiles, and 32 bytes of them.
@@ -320,5 +322,18 @@ impl<T: Multiplicand<Width = Bits16>, const ROWS: usize, const COLS: usize, S: P
         let (_, k) = at.resolve::<AcrossK<T, COLS, ROWS, ROWS, false>>(Site::here());
         let leading = SharedTile::<T, ROWS, COLS, S, ColMajor>::BYTES;
         MatrixA::new(descriptor::<S>(self.address(), place::<T, S>(k, 0), leading))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// On a GPU the addresses of a cluster's block 1 have a bit above those of block 0.
+    #[test]
+    fn descriptors_are_of_places_in_the_block() {
+        let of_block = |rank: u32| descriptor::<Swizzle128>(rank << 24 | 0x1_8400, 0x80, 0x2000);
+        assert_eq!(of_block(0), of_block(1));
+        assert_eq!(of_block(0), 1 << 62 | 64 << 32 | 0x200 << 16 | 0x1_8480 >> 4);
     }
 }

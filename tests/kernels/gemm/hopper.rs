@@ -41,3 +41,9 @@ fn sums_taken_out() {
     let case = Case { size: (140, 24, 700), alpha: 2, schedules: 2, ..PLAIN };
     check_kernels!(F8E4M3 f16, |kernel| kernel.name == "hopper_e4m3_f16_nt", case);
 }
+
+/// Blocks of a cluster bring parts of B to each other: of all columns of their tiles, and where the last has no rows of D.
+#[test]
+fn shares_of_b() {
+    check_kernels!(bf16 bf16, |kernel| kernel.info.cluster.blocks() > 1, Case { size: (270, 264, 140), ..PLAIN });
+}
