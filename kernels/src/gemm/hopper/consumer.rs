@@ -19,8 +19,6 @@ pub struct Consumer<'k, A, B, const STAGES: usize, const BLOCKS: usize> {
     pub full: BarrierRing<STAGES>,
     /// Whether they have been multiplied, of each block of the cluster: all bring some of them.
     pub empty: [PeerBarrierRing<STAGES>; BLOCKS],
-    /// Whether the first consumer has multiplied the first part of them.
-    pub ahead: BarrierRing<STAGES>,
     /// The next stage.
     pub turn: Turn<STAGES>,
 }
@@ -40,8 +38,7 @@ impl<A: Left, B: Right, const STAGES: usize, const BLOCKS: usize> Consumer<'_, A
     /// All columns at once stay in the tensor cores' hands from the first step to the last. Parts of them are for elements of 8 bits with an
     /// exponent, whose products tensor cores add up with 13 bits of fraction: there a step's sums are taken out of their hands, and
     /// added to those before with all bits of an `f32`. It takes registers for both, so it is done part after part; and while one
-    /// consumer adds, the tensor cores multiply for another: the others stay a part behind the first, as they would else all add at
-    /// the same time.
+    /// consumer adds, the tensor cores multiply for another.
     #[inline(always)]
     pub fn sum<T: Number + Element<Width = Bits32>, const N: usize, const PART: usize>(
         &mut self,
@@ -109,10 +106,6 @@ impl<A: Left, B: Right, const STAGES: usize, const BLOCKS: usize> Consumer<'_, A
         for _ in 0..steps {
             let (a, b) = self.wait();
             let row = self.row();
-            let ahead = self.ahead.stage(self.turn.index());
-            if self.index > 0 {
-                ahead.wait(self.group.warp(), self.turn.phase());
-            }
             for first in (0..N).step_by(PART) {
                 let mut multiplied = products.begin(self.group);
                 Wgmma::<PART, Multiplied<A::Element>, Multiplied<B::Element>, T>::issue(
@@ -126,11 +119,6 @@ impl<A: Left, B: Right, const STAGES: usize, const BLOCKS: usize> Consumer<'_, A
                     },
                 );
                 products = multiplied.finish(self.group);
-                if first == 0 && self.index == 0 && self.group.warp_rank() == 0 {
-                    self.group.warp().elect(|lane| {
-                        ahead.arrive(lane);
-                    });
-                }
                 if first + PART == N {
                     self.leave(self.turn);
                 }

@@ -56,7 +56,6 @@ macro_rules! kernels {
             #[shared] strips: SharedRing<SharedRing<Strip<$output, { 128 / size_of::<$output>() }>, 2>, $consumers>,
             #[shared] full: SharedRing<BarrierMemory, $stages>,
             #[shared] empty: SharedRing<BarrierMemory, $stages>,
-            #[shared] ahead: SharedRing<BarrierMemory, $stages>,
             a: TensorMap<<tiles!(a $order_a $input $m $k) as Left>::Box, 3>,
             b: TensorMap<<tiles!(b $order_b $input $n $k $blocks) as Right>::Box, 3>,
             d: TensorMapMut<Strip<$output, { 128 / size_of::<$output>() }>, 3>,
@@ -76,7 +75,7 @@ macro_rules! kernels {
             bias_of_rows: u32,
             activation: u32,
         ) {
-            let memory = Memory { stages, strips, full, empty, ahead };
+            let memory = Memory { stages, strips, full, empty };
             let results = Results {
                 d,
                 sums,
@@ -183,5 +182,5 @@ kernels! {
     hopper_s8_nt i8 into i32, RowMajor x ColMajor, 128 x 256 x 128, 4 stages, 2 consumers, 384 threads, 256 at once, clusters of 2, 1.65;
     hopper_s8_nt_128x128 i8 into i32, RowMajor x ColMajor, 128 x 128 x 128, 6 stages, 2 consumers, 384 threads, 128 at once, clusters of 2, 1.6;
     hopper_e4m3_bf16_nt F8E4M3 into bf16, RowMajor x ColMajor, 128 x 256 x 128, 4 stages, 2 consumers, 384 threads, 128 at once, clusters of 2, 2.8;
-    hopper_e4m3_f16_nt F8E4M3 into f16, RowMajor x ColMajor, 128 x 256 x 128, 4 stages, 2 consumers, 384 threads, 128 at once, clusters of 2, 2.8;
+    hopper_e4m3_f16_nt F8E4M3 into f16, RowMajor x ColMajor, 128 x 256 x 128, 4 stages, 2 consumers, 384 threads, 128 at once, clusters of 1, 2.8;
 }

@@ -5,8 +5,7 @@
 //! as many stages ahead as there are, also from one tile of D to the next: while the consumers bring their sums away, it fills the
 //! stages again. It needs few registers, and leaves the others to the consumers' sums.
 //!
-//! A barrier for each stage, `full`, is told when its tiles have come; another, `empty`, by each consumer when it has read them. (A third,
-//! `ahead`, keeps consumers from all adding at the same time: see `consumer.rs`.)
+//! A barrier for each stage, `full`, is told when its tiles have come; another, `empty`, by each consumer when it has read them.
 
 use super::consumer::Consumer;
 use super::factor::{Columns, Left, Multiplied, Share};
@@ -30,8 +29,6 @@ pub struct Memory<A, B, O, const COLS: usize, const STAGES: usize, const CONSUME
     pub full: SharedRing<BarrierMemory, STAGES>,
     /// Whether they have been multiplied.
     pub empty: SharedRing<BarrierMemory, STAGES>,
-    /// Whether the first consumer has multiplied the first part of them.
-    pub ahead: SharedRing<BarrierMemory, STAGES>,
 }
 
 /// Computes the block's tiles of D, `M` x `N` each, `PART` columns at once: see `Consumer::sum`.
@@ -78,7 +75,6 @@ pub fn product<
     }
     let full = memory.full.init(block, 1);
     let empty = memory.empty.init(block, (BLOCKS * CONSUMERS) as u32);
-    let ahead = memory.ahead.init(block, 1);
     let cluster = block.cluster();
     let rank = cluster.rank();
     if BLOCKS > 1 {
@@ -127,7 +123,7 @@ pub fn product<
     let index = group.index() - 1;
     let strips = memory.strips.part(index);
     let empty: [_; BLOCKS] = core::array::from_fn(|rank| empty.of(cluster.peer(rank)));
-    let mut consumer = Consumer { group, index, stages, full, empty, ahead, turn };
+    let mut consumer = Consumer { group, index, stages, full, empty, turn };
     let mut next = first;
     while next < units {
         let unit = work.unit::<M, N, BLOCKS>(next, rank as u32);
