@@ -115,11 +115,11 @@ fn exchange<D: Device + 'static, T: Pod>(width: &str, launch: Exchange<D, T>) ->
             // The block that is so much further in the same cluster.
             let of = |block: usize, further: usize| block / 4 * 4 + (block + further) % 4;
             let read = (0..count).flat_map(|i| {
-                let from = of(i / EXCHANGED, 2) * EXCHANGED + (i % EXCHANGED ^ 31);
+                let from = of(i / EXCHANGED, 2) * EXCHANGED + ((i % EXCHANGED) ^ 31);
                 inputs[0][from * element..][..element].to_vec()
             });
             let marks: Vec<u32> =
-                (0..count).map(|i| (of(i / EXCHANGED, 3) * EXCHANGED + (i % EXCHANGED ^ 32 ^ 5)) as u32).collect();
+                (0..count).map(|i| (of(i / EXCHANGED, 3) * EXCHANGED + ((i % EXCHANGED) ^ 32 ^ 5)) as u32).collect();
             [read.collect(), bytes(&marks)].concat()
         }),
     }
