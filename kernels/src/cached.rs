@@ -66,8 +66,8 @@ fn copy<const ROWS: usize, S: TensorSwizzle, const RANK: usize>(
 /// Kernels that copy boxes: their names, tiles and ranks.
 macro_rules! copies {
     ($($name:ident $tile:ty, $rank:literal;)*) => {$(
-        /// Copies the box at the first coordinates to those behind them.
-        #[kernel(threads = 32, target = "sm_90")]
+        /// Copies the box at the first coordinates to those behind them. (For sm_120 ptxas makes a call of that, which takes local memory.)
+        #[kernel(threads = 32, target = "sm_90a")]
         pub fn $name(
             block: &Block,
             #[shared] tile: $tile,

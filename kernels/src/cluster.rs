@@ -341,8 +341,8 @@ fn multicast_boxes<const ROWS: usize, S: TensorSwizzle, const RANK: usize>(
 /// Kernels that copy boxes to both blocks: their names, tiles and ranks.
 macro_rules! multicasts {
     ($($name:ident $tile:ty, $rank:literal;)*) => {$(
-        /// Each of two blocks has a box copied to both.
-        #[kernel(threads = 32, cluster = 2, target = "sm_90")]
+        /// Each of two blocks has a box copied to both. (For sm_120 ptxas makes a call of that, which takes local memory.)
+        #[kernel(threads = 32, cluster = 2, target = "sm_90a")]
         pub fn $name(
             block: &ClusterBlock<2>,
             #[shared] boxes: SharedRing<$tile, 2>,

@@ -5,6 +5,7 @@ use super::{Check, upload, with_output};
 use crate::conformance::{bytes, data, elements};
 use ptx_matrix::forms::Needs;
 use ptx_matrix::launch::Device;
+use ptx_matrix::target::{OnlyArch, Requirement};
 use ptx_matrix::{BoxTile, EncodedMap, EncodedMapMut};
 use ptx_matrix_kernels::cached::{self as kernels, Copied, CopiedLine};
 use rand::RngExt;
@@ -70,7 +71,7 @@ fn boxes<D: Device + 'static, Tile: BoxTile<Element = u16>, const RANK: usize>(
     let boxes = Boxes { sizes, steps: [1; RANK], row_major: true };
     Check {
         name: format!("cp.async.bulk.tensor.{dims}.L2::cache_hint"),
-        needs: Needs::at_least(90),
+        needs: <OnlyArch<90> as Requirement>::NEEDS,
         arithmetic: None,
         rounds: 16,
         element: 2,

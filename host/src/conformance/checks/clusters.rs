@@ -8,6 +8,7 @@ use crate::conformance::{bytes, elements};
 use bytemuck::Pod;
 use ptx_matrix::forms::Needs;
 use ptx_matrix::launch::Device;
+use ptx_matrix::target::{OnlyArch, Requirement};
 use ptx_matrix::{BoxTile, EncodedMap};
 use ptx_matrix_kernels::barriers::Step;
 use ptx_matrix_kernels::cluster::{self as kernels, Both, BothLine, EXCHANGED, PLACES};
@@ -283,7 +284,7 @@ fn boxes<D: Device + 'static, Tile: BoxTile<Element = u16>, const RANK: usize>(
     let elements_of_box = sizes.iter().product::<usize>();
     Check {
         name: format!("cp.async.bulk.tensor.{dims}, to several blocks"),
-        needs: Needs::at_least(90),
+        needs: <OnlyArch<90> as Requirement>::NEEDS,
         arithmetic: None,
         rounds: 16,
         element: 2,
