@@ -22,6 +22,18 @@ pub trait BoxAt: Sealed + Copy {
     /// # Safety
     /// As the raw function.
     #[doc(hidden)]
+    unsafe fn load_cached(self, to: u32, map: *const u8, barrier: u32, policy: u64);
+    /// # Safety
+    /// As the raw function.
+    #[doc(hidden)]
+    unsafe fn load_to_cached(self, to: u32, map: *const u8, barrier: u32, mask: u16, policy: u64);
+    /// # Safety
+    /// As the raw function.
+    #[doc(hidden)]
+    unsafe fn store_cached(self, map: *const u8, from: u32, policy: u64);
+    /// # Safety
+    /// As the raw function.
+    #[doc(hidden)]
     unsafe fn store(self, map: *const u8, from: u32);
     /// # Safety
     /// As the raw function.
@@ -58,6 +70,30 @@ macro_rules! ranks {
                 let load = raw::${concat(cp_async_bulk_tensor_, $dims, _shared_cluster_global_tile_mbarrier_complete_tx_bytes_multicast_cluster)};
                 // SAFETY: the caller's.
                 unsafe { load(to, map, self, barrier, mask) }
+            }
+
+            #[inline(always)]
+            #[track_caller]
+            unsafe fn load_cached(self, to: u32, map: *const u8, barrier: u32, policy: u64) {
+                let load = raw::${concat(cp_async_bulk_tensor_, $dims, _shared_cluster_global_tile_mbarrier_complete_tx_bytes_L2_cache_hint)};
+                // SAFETY: the caller's.
+                unsafe { load(to, map, self, barrier, policy) }
+            }
+
+            #[inline(always)]
+            #[track_caller]
+            unsafe fn load_to_cached(self, to: u32, map: *const u8, barrier: u32, mask: u16, policy: u64) {
+                let load = raw::${concat(cp_async_bulk_tensor_, $dims, _shared_cluster_global_tile_mbarrier_complete_tx_bytes_multicast_cluster_L2_cache_hint)};
+                // SAFETY: the caller's.
+                unsafe { load(to, map, self, barrier, mask, policy) }
+            }
+
+            #[inline(always)]
+            #[track_caller]
+            unsafe fn store_cached(self, map: *const u8, from: u32, policy: u64) {
+                let store = raw::${concat(cp_async_bulk_tensor_, $dims, _global_shared_cta_tile_bulk_group_L2_cache_hint)};
+                // SAFETY: the caller's.
+                unsafe { store(map, self, from, policy) }
             }
 
             #[inline(always)]

@@ -16,6 +16,7 @@ extern crate self as ptx_matrix;
 mod arrangement;
 mod bulk;
 mod bulk_tensor;
+mod cache_policy;
 mod cluster;
 mod cp_async;
 mod element;
@@ -55,6 +56,7 @@ pub use arrangement::{Arrangement, Packed};
 pub use bulk::BulkGroup;
 pub use bulk_tensor::BoxAt;
 pub use bytemuck::Zeroable;
+pub use cache_policy::CachePolicy;
 pub use cluster::{
     Blocks, Cluster, ClusterArrival, ClusterBlock, OfPeer, Peer, PeerBarrier, PeerBarrierRing, PeerRing, PeerTile,
     Peers,

@@ -350,7 +350,27 @@ fn what_is_done_to_other_blocks_is_an_instruction_each() {
         let form = "shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster ";
         let kernel = format!("cluster_multicast_{dims}");
         assert_eq!(count(&kernel, &format!("cp.async.bulk.tensor.{dims}.{form}")), 1, "{dims}");
+        let with_a_policy = form.replace(' ', ".L2::cache_hint ");
+        assert_eq!(count(&kernel, &format!("cp.async.bulk.tensor.{dims}.{with_a_policy}")), 1, "{dims}");
         let usage = artifact.manifest.kernel(&kernel).unwrap();
         assert_eq!((usage.stack, usage.spill_loads), (0, 0), "{dims}");
+    }
+}
+
+#[test]
+fn a_cache_policy_is_made_once_and_goes_with_its_copies() {
+    let (_, text) = built(Arch::SM_90A);
+    let all = instructions(text, "cached_bulk");
+    let count = |name: &str| all.iter().filter(|line| line.starts_with(name)).count();
+    assert_eq!(count("createpolicy.fractional.L2::evict_last.b64 "), 1);
+    assert_eq!(count("createpolicy.fractional.L2::evict_first.b64 "), 1);
+    assert_eq!(count("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint "), 1);
+    assert_eq!(count("cp.async.bulk.global.shared::cta.bulk_group.L2::cache_hint "), 1);
+    for dims in ["1d", "2d", "3d", "4d", "5d"] {
+        let all = instructions(text, &format!("cached_{dims}"));
+        let tensor = |line: &&str| {
+            line.starts_with(&format!("cp.async.bulk.tensor.{dims}.")) && line.contains(".L2::cache_hint ")
+        };
+        assert_eq!(all.iter().filter(|line| tensor(line)).count(), 2, "{dims}");
     }
 }

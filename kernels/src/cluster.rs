@@ -304,7 +304,7 @@ pub type Both = SharedTile<u16, 16, 64, Swizzle128>;
 /// One line, likewise.
 pub type BothLine = SharedTile<u16, 1, 64, Unswizzled128>;
 
-/// Each of two blocks has the box at its own coordinates copied to both, and each writes both.
+/// Each of two blocks has the box at its own coordinates copied to both, the second with a policy for the cache, and each writes both.
 #[inline(always)]
 fn multicast_boxes<const ROWS: usize, S: TensorSwizzle, const RANK: usize>(
     block: &ClusterBlock<2>,
@@ -322,10 +322,14 @@ fn multicast_boxes<const ROWS: usize, S: TensorSwizzle, const RANK: usize>(
         full.arrive_expecting(lane, 2 * SharedTile::<u16, ROWS, 64, S>::BOX_BYTES);
     });
     cluster.sync();
-    let (rank, all) = (cluster.rank(), cluster.all());
+    let (rank, all, keep) = (cluster.rank(), cluster.all(), CachePolicy::evict_last());
     warp.elect(|lane| {
         let at = core::array::from_fn(|dimension| at.get(rank * RANK + dimension));
-        boxes.part(rank).load_box_to(lane, all, from, at, full);
+        if rank == 0 {
+            boxes.part(0).load_box_to(lane, all, from, at, full);
+        } else {
+            boxes.part(1).load_box_to_cached(lane, all, keep, from, at, full);
+        }
     });
     full.wait(warp, Phase::FIRST);
     for part in 0..2 {
@@ -337,8 +341,8 @@ fn multicast_boxes<const ROWS: usize, S: TensorSwizzle, const RANK: usize>(
 /// Kernels that copy boxes to both blocks: their names, tiles and ranks.
 macro_rules! multicasts {
     ($($name:ident $tile:ty, $rank:literal;)*) => {$(
-        /// Each of two blocks has a box copied to both.
-        #[kernel(threads = 32, cluster = 2, target = "sm_90")]
+        /// Each of two blocks has a box copied to both. (For sm_120 ptxas makes a call of that, which takes local memory.)
+        #[kernel(threads = 32, cluster = 2, target = "sm_90a")]
         pub fn $name(
             block: &ClusterBlock<2>,
             #[shared] boxes: SharedRing<$tile, 2>,

@@ -174,7 +174,7 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order> Sha
                 peer.map(to.address()),
                 self.address(),
                 Self::COPIED_BYTES,
-                barrier.of(peer).address(),
+                peer.map(barrier.address()),
             );
         }
     }

@@ -240,10 +240,6 @@ impl PeerBarrier {
         /// So many bytes have come (`mbarrier.complete_tx`).
         complete(bytes) mbarrier_complete_tx_relaxed_cluster_shared_cluster_b64;
     }
-
-    pub(super) const fn address(self) -> u32 {
-        self.address
-    }
 }
 
 /// A [`BarrierRing`] of another block of the cluster: [`BarrierRing::of`] makes it.

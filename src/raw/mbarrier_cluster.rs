@@ -40,7 +40,7 @@ forms! {
         arrive_at_peer(sim::Arrival { ..sim::Arrival::ONE });
     mbarrier_arrive_shared_cluster_b64_count(count) "mbarrier.arrive.shared::cluster.b64" "_, ",
         "as many arrivals.",
-        arrive_at_peer(sim::Arrival { count: count, ..sim::Arrival::ONE });
+        arrive_at_peer(sim::Arrival { count, ..sim::Arrival::ONE });
     mbarrier_arrive_expect_tx_shared_cluster_b64(bytes) "mbarrier.arrive.expect_tx.shared::cluster.b64" "_, ",
         "the phase waits for so many bytes more, and one has arrived.",
         arrive_at_peer(sim::Arrival { expect: bytes, ..sim::Arrival::ONE });
@@ -49,7 +49,7 @@ forms! {
         arrive_at_peer(sim::Arrival { drop: true, ..sim::Arrival::ONE });
     mbarrier_arrive_drop_shared_cluster_b64_count(count) "mbarrier.arrive_drop.shared::cluster.b64" "_, ",
         "as many arrivals, and later phases need as many fewer.",
-        arrive_at_peer(sim::Arrival { count: count, drop: true, ..sim::Arrival::ONE });
+        arrive_at_peer(sim::Arrival { count, drop: true, ..sim::Arrival::ONE });
     mbarrier_arrive_drop_expect_tx_shared_cluster_b64(bytes) "mbarrier.arrive_drop.expect_tx.shared::cluster.b64" "_, ",
         "the phase waits for so many bytes more, one has arrived, and later phases need one fewer.",
         arrive_at_peer(sim::Arrival { expect: bytes, drop: true, ..sim::Arrival::ONE });
@@ -58,7 +58,7 @@ forms! {
         arrive_at_peer(sim::Arrival { scope: sim::Scope::Cluster, ..sim::Arrival::ONE });
     mbarrier_arrive_release_cluster_shared_cluster_b64_count(count) "mbarrier.arrive.release.cluster.shared::cluster.b64" "_, ",
         "as many arrivals, by which those learn of what was written before it who wait with `.acquire.cluster`.",
-        arrive_at_peer(sim::Arrival { count: count, scope: sim::Scope::Cluster, ..sim::Arrival::ONE });
+        arrive_at_peer(sim::Arrival { count, scope: sim::Scope::Cluster, ..sim::Arrival::ONE });
     mbarrier_arrive_expect_tx_release_cluster_shared_cluster_b64(bytes) "mbarrier.arrive.expect_tx.release.cluster.shared::cluster.b64" "_, ",
         "the phase waits for so many bytes more, and one has arrived, by which those learn of what was written before it who wait with `.acquire.cluster`.",
         arrive_at_peer(sim::Arrival { expect: bytes, scope: sim::Scope::Cluster, ..sim::Arrival::ONE });
@@ -67,7 +67,7 @@ forms! {
         arrive_at_peer(sim::Arrival { drop: true, scope: sim::Scope::Cluster, ..sim::Arrival::ONE });
     mbarrier_arrive_drop_release_cluster_shared_cluster_b64_count(count) "mbarrier.arrive_drop.release.cluster.shared::cluster.b64" "_, ",
         "as many arrivals, and later phases need as many fewer, by which those learn of what was written before it who wait with `.acquire.cluster`.",
-        arrive_at_peer(sim::Arrival { count: count, drop: true, scope: sim::Scope::Cluster, ..sim::Arrival::ONE });
+        arrive_at_peer(sim::Arrival { count, drop: true, scope: sim::Scope::Cluster, ..sim::Arrival::ONE });
     mbarrier_arrive_drop_expect_tx_release_cluster_shared_cluster_b64(bytes) "mbarrier.arrive_drop.expect_tx.release.cluster.shared::cluster.b64" "_, ",
         "the phase waits for so many bytes more, one has arrived, and later phases need one fewer, by which those learn of what was written before it who wait with `.acquire.cluster`.",
         arrive_at_peer(sim::Arrival { expect: bytes, drop: true, scope: sim::Scope::Cluster, ..sim::Arrival::ONE });

@@ -34,6 +34,7 @@
 
 mod bulk;
 mod bulk_tensor;
+mod cache_policy;
 mod cluster;
 mod cp_async;
 mod cvt;
@@ -57,6 +58,7 @@ mod wgmma;
 
 pub use bulk::*;
 pub use bulk_tensor::*;
+pub use cache_policy::*;
 pub use cluster::*;
 pub use cp_async::*;
 pub use cvt::*;

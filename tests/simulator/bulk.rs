@@ -526,3 +526,34 @@ fn what_was_skipped_counts_for_the_alignment() {
     assert!(matches!(error.misuse, Misuse::CopyMisaligned { index: 4, bytes: 16, .. }), "{error}");
     assert_at(&error, "from further on", (0, 0, 0), 0, Some(0));
 }
+
+/// A copy is on its way to what another, which is started then, takes away.
+#[kernel(threads = 32, target = "sm_90")]
+fn from_where_to(
+    block: &Block,
+    #[shared] tile: Tile,
+    #[shared] full: BarrierMemory,
+    a: Global<u32>,
+    d: GlobalMut<u32>,
+) {
+    let (full, warp) = (full.init(block, 1), block.warp());
+    tile.fill(warp, |_, _| 1);
+    warp.fence_for_bulk();
+    warp.sync();
+    warp.elect(|lane| {
+        full.arrive_expecting(lane, Tile::BULK_BYTES);
+        tile.load_bulk(lane, a, 0, full);
+        tile.store_bulk(lane, d, 0);
+        BulkGroup::commit(lane);
+    });
+    full.wait(warp, Phase::FIRST);
+    warp.elect(|lane| BulkGroup::wait::<0>(lane));
+}
+
+#[test]
+fn a_copy_lands_where_another_reads() {
+    let error = from_where_to::simulate(1, &[2; 128], &mut [0; 128]).unwrap_err();
+    let landed = error.findings().iter().find(|finding| matches!(finding.misuse, Misuse::CopySourceInFlight { .. }));
+    // It is no warp that writes.
+    assert!(landed.is_some_and(|finding| finding.warp.is_none()), "{error}");
+}

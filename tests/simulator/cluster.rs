@@ -213,7 +213,10 @@ fn some_come(block: &ClusterBlock<2>, ends: u32) {
     cluster.sync(); // <- cluster
 }
 
-fn deadlock(error: &SimError) -> (Vec<(Option<Grid>, usize, Awaited)>, Vec<EndedWarp>) {
+/// A warp's block, the warp, and what it waits for.
+type Waits = (Option<Grid>, usize, Awaited);
+
+fn deadlock(error: &SimError) -> (Vec<Waits>, Vec<EndedWarp>) {
     let Misuse::Deadlock { waiting, ended } = &error.misuse else { panic!("{error}") };
     (waiting.iter().map(|waiting| (waiting.block, waiting.warp, waiting.awaited)).collect(), ended.clone())
 }

@@ -317,28 +317,3 @@ fn a_block_stays_until_what_it_sends_was_read() {
         assert_at(&error, "unfinished", FIRST, 0, Some(0));
     }
 }
-
-/// A copy is to bring what another copy, which is in flight, takes away.
-#[kernel(threads = 32, target = "sm_90")]
-fn from_where_to(block: &Block, #[shared] row: Row, #[shared] full: BarrierMemory, a: Global<u32>, d: GlobalMut<u32>) {
-    let (full, warp) = (full.init(block, 1), block.warp());
-    row.fill(warp, |_, _| 1);
-    warp.fence_for_bulk();
-    warp.sync();
-    warp.elect(|lane| {
-        full.arrive_expecting(lane, Row::BULK_BYTES);
-        row.load_bulk(lane, a, 0, full);
-        row.store_bulk(lane, d, 0);
-        BulkGroup::commit(lane);
-    });
-    full.wait(warp, Phase::FIRST);
-    warp.elect(|lane| BulkGroup::wait::<0>(lane));
-}
-
-#[test]
-fn a_copy_lands_where_another_reads() {
-    let error = from_where_to::simulate(1, &[2; 32], &mut [0; 32]).unwrap_err();
-    assert!(matches!(error.misuse, Misuse::CopyInFlight { access: "read", .. }), "{error}");
-    let landed = error.findings().iter().find(|finding| matches!(finding.misuse, Misuse::CopySourceInFlight { .. }));
-    assert!(landed.is_some_and(|finding| finding.warp.is_none()), "{error}");
-}

@@ -4,7 +4,7 @@
 //! `tests/replay.rs` sees to that.
 
 /// Their names.
-pub const NOT_RECORDED: [&str; 16] = [
+pub const NOT_RECORDED: [&str; 22] = [
     "%cluster_ctarank and its like",
     "ld and st.shared::cluster, 8 bits",
     "ld and st.shared::cluster, 16 bits",
@@ -21,4 +21,10 @@ pub const NOT_RECORDED: [&str; 16] = [
     "cp.async.bulk.tensor.3d, to several blocks",
     "cp.async.bulk.tensor.4d, to several blocks",
     "cp.async.bulk.tensor.5d, to several blocks",
+    "cp.async.bulk.L2::cache_hint",
+    "cp.async.bulk.tensor.1d.L2::cache_hint",
+    "cp.async.bulk.tensor.2d.L2::cache_hint",
+    "cp.async.bulk.tensor.3d.L2::cache_hint",
+    "cp.async.bulk.tensor.4d.L2::cache_hint",
+    "cp.async.bulk.tensor.5d.L2::cache_hint",
 ];

@@ -8,6 +8,7 @@ use crate::conformance::{bytes, elements};
 use bytemuck::Pod;
 use ptx_matrix::forms::Needs;
 use ptx_matrix::launch::Device;
+use ptx_matrix::target::{OnlyArch, Requirement};
 use ptx_matrix::{BoxTile, EncodedMap};
 use ptx_matrix_kernels::barriers::Step;
 use ptx_matrix_kernels::cluster::{self as kernels, Both, BothLine, EXCHANGED, PLACES};
@@ -115,11 +116,11 @@ fn exchange<D: Device + 'static, T: Pod>(width: &str, launch: Exchange<D, T>) ->
             // The block that is so much further in the same cluster.
             let of = |block: usize, further: usize| block / 4 * 4 + (block + further) % 4;
             let read = (0..count).flat_map(|i| {
-                let from = of(i / EXCHANGED, 2) * EXCHANGED + (i % EXCHANGED ^ 31);
+                let from = of(i / EXCHANGED, 2) * EXCHANGED + ((i % EXCHANGED) ^ 31);
                 inputs[0][from * element..][..element].to_vec()
             });
             let marks: Vec<u32> =
-                (0..count).map(|i| (of(i / EXCHANGED, 3) * EXCHANGED + (i % EXCHANGED ^ 32 ^ 5)) as u32).collect();
+                (0..count).map(|i| (of(i / EXCHANGED, 3) * EXCHANGED + ((i % EXCHANGED) ^ 32 ^ 5)) as u32).collect();
             [read.collect(), bytes(&marks)].concat()
         }),
     }
@@ -283,7 +284,7 @@ fn boxes<D: Device + 'static, Tile: BoxTile<Element = u16>, const RANK: usize>(
     let elements_of_box = sizes.iter().product::<usize>();
     Check {
         name: format!("cp.async.bulk.tensor.{dims}, to several blocks"),
-        needs: Needs::at_least(90),
+        needs: <OnlyArch<90> as Requirement>::NEEDS,
         arithmetic: None,
         rounds: 16,
         element: 2,

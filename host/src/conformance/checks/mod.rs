@@ -2,6 +2,7 @@
 
 mod barriers;
 mod bulk;
+mod cached;
 mod clusters;
 mod copies;
 mod fragments;
@@ -64,6 +65,7 @@ pub fn all<D: Device + 'static>() -> Vec<Check<D>> {
         tensors::checks(),
         wgmma::checks(),
         clusters::checks(),
+        cached::checks(),
         products::checks(),
     ];
     families.into_iter().flatten().collect()

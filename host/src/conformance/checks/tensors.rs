@@ -102,7 +102,7 @@ impl<const RANK: usize> Place<RANK> {
     }
 
     /// The tensor that boxes are copied to: its lines have multiples of 16 bytes.
-    fn written(mut self, element_bytes: usize) -> Self {
+    pub(super) fn written(mut self, element_bytes: usize) -> Self {
         self.sizes[0] = self.sizes[0].next_multiple_of(16 / element_bytes);
         self
     }

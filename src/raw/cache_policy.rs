@@ -1,0 +1,169 @@
+//! What becomes of copied bytes in the second-level cache: policies (PTX ISA 9.7.9.18 `createpolicy`, sm_80, PTX 7.4), and bulk and tensor
+//! copies with one (`.L2::cache_hint`, sm_90, PTX 8.0). A policy changes how fast memory is, and nothing else.
+
+#[cfg(not(target_arch = "nvptx64"))]
+use crate::sim::{bulk as sim, tensor};
+#[cfg(not(target_arch = "nvptx64"))]
+use crate::site::Site;
+#[cfg(target_arch = "nvptx64")]
+use {super::bulk::whole, core::arch::asm};
+
+/// Policies for all that an access touches: the function, the priority, what it means, and the number that stands for it here.
+macro_rules! policies {
+    ($($name:ident $priority:literal, $doc:literal, $bits:literal;)*) => {$(
+        #[doc = concat!("`createpolicy.fractional.L2::", $priority, ".b64 policy, 1.0;`: ", $doc)]
+        #[inline(always)]
+        #[allow(non_snake_case, reason = "PTX's name")]
+        pub fn $name() -> u64 {
+            #[cfg(target_arch = "nvptx64")]
+            return {
+                let policy;
+                // SAFETY: it computes.
+                unsafe {
+                    asm!(concat!("createpolicy.fractional.L2::", $priority, ".b64 {policy}, 0f3F800000;"),
+                        policy = lateout(reg64) policy, options(pure, nomem, nostack));
+                }
+                policy
+            };
+            #[cfg(not(target_arch = "nvptx64"))]
+            return $bits;
+        }
+    )*};
+}
+
+policies! {
+    createpolicy_fractional_L2_evict_first_b64 "evict_first", "it goes first: what is needed once.", 0x12f0_0000_0000_0000;
+    createpolicy_fractional_L2_evict_last_b64 "evict_last", "it stays as long as may be: what others need too.", 0x14f0_0000_0000_0000;
+    createpolicy_fractional_L2_evict_normal_b64 "evict_normal", "as without one.", 0x16f0_0000_0000_0000;
+    createpolicy_fractional_L2_evict_unchanged_b64 "evict_unchanged", "as it was.", 0x10f0_0000_0000_0000;
+}
+
+/// `cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint [to], [from], bytes, [barrier], policy;`
+///
+/// # Safety
+/// As [`cp_async_bulk_shared_cluster_global_mbarrier_complete_tx_bytes`](super::cp_async_bulk_shared_cluster_global_mbarrier_complete_tx_bytes);
+/// the policy is one that `createpolicy` made.
+#[inline(always)]
+#[track_caller]
+#[allow(non_snake_case, reason = "PTX's name")]
+pub unsafe fn cp_async_bulk_shared_cluster_global_mbarrier_complete_tx_bytes_L2_cache_hint(
+    to: u32,
+    from: *const u8,
+    bytes: u32,
+    barrier: u32,
+    policy: u64,
+) {
+    #[cfg(target_arch = "nvptx64")]
+    // SAFETY: the caller's.
+    unsafe {
+        asm!("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint [{to}], [{from}], {bytes}, [{barrier}], {policy};",
+            to = in(reg32) to, from = in(reg64) whole(from), bytes = in(reg32) bytes, barrier = in(reg32) barrier,
+            policy = in(reg64) policy, options(nostack));
+    }
+    #[cfg(not(target_arch = "nvptx64"))]
+    // SAFETY: the caller's.
+    unsafe {
+        let (form, _) = ("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint", policy);
+        sim::load(Site::here(), form, to, from, bytes, barrier, sim::Blocks::Own);
+    }
+}
+
+/// `cp.async.bulk.global.shared::cta.bulk_group.L2::cache_hint [to], [from], bytes, policy;`
+///
+/// # Safety
+/// As [`cp_async_bulk_global_shared_cta_bulk_group`](super::cp_async_bulk_global_shared_cta_bulk_group); the policy is one that `createpolicy`
+/// made.
+#[inline(always)]
+#[track_caller]
+#[allow(non_snake_case, reason = "PTX's name")]
+pub unsafe fn cp_async_bulk_global_shared_cta_bulk_group_L2_cache_hint(
+    to: *mut u8,
+    from: u32,
+    bytes: u32,
+    policy: u64,
+) {
+    #[cfg(target_arch = "nvptx64")]
+    // SAFETY: the caller's.
+    unsafe {
+        asm!("cp.async.bulk.global.shared::cta.bulk_group.L2::cache_hint [{to}], [{from}], {bytes}, {policy};",
+            to = in(reg64) whole(to), from = in(reg32) from, bytes = in(reg32) bytes, policy = in(reg64) policy,
+            options(nostack));
+    }
+    #[cfg(not(target_arch = "nvptx64"))]
+    // SAFETY: the caller's.
+    unsafe {
+        let (form, _) = ("cp.async.bulk.global.shared::cta.bulk_group.L2::cache_hint", policy);
+        sim::store(Site::here(), form, to, from, bytes, None);
+    }
+}
+
+/// One rank: how many dimensions, their number, their coordinates in PTX's braces, as names, and by index.
+macro_rules! rank {
+    ($rank:literal $dims:literal $braces:literal: $($c:ident $index:literal)*) => {
+        rank!(@load ${concat(cp_async_bulk_tensor_, $dims, _shared_cluster_global_tile_mbarrier_complete_tx_bytes_L2_cache_hint)}
+            (concat!("cp.async.bulk.tensor.", $dims, ".shared::cluster.global.tile.mbarrier::complete_tx::bytes.L2::cache_hint"))
+            $rank $braces () "": $($c $index)*);
+        rank!(@load ${concat(cp_async_bulk_tensor_, $dims, _shared_cluster_global_tile_mbarrier_complete_tx_bytes_multicast_cluster_L2_cache_hint)}
+            (concat!("cp.async.bulk.tensor.", $dims, ".shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster.L2::cache_hint"))
+            $rank $braces (mask) ", {mask}": $($c $index)*);
+        rank!(@store ${concat(cp_async_bulk_tensor_, $dims, _global_shared_cta_tile_bulk_group_L2_cache_hint)}
+            (concat!("cp.async.bulk.tensor.", $dims, ".global.shared::cta.tile.bulk_group.L2::cache_hint"))
+            $rank $braces: $($c $index)*);
+    };
+    (@load $name:ident ($ptx:expr) $rank:literal $braces:literal ($($mask:ident)?) $behind:literal: $($c:ident $index:literal)*) => {
+        #[doc = concat!("`", $ptx, " [to], [map, ", $braces, "], [barrier]", $behind, ", policy;`")]
+        ///
+        /// # Safety
+        /// As the same without a policy, which is one that `createpolicy` made.
+        #[inline(always)]
+        #[track_caller]
+        #[allow(non_snake_case, reason = "PTX's name")]
+        pub unsafe fn $name(to: u32, map: *const u8, at: [i32; $rank], barrier: u32, $($mask: u16,)? policy: u64) {
+            #[cfg(target_arch = "nvptx64")]
+            // SAFETY: the caller's.
+            unsafe {
+                asm!(concat!($ptx, " [{to}], [{map}, {{", $braces, "}}], [{barrier}]", $behind, ", {policy};"),
+                    to = in(reg32) to, map = in(reg64) map, barrier = in(reg32) barrier, $($mask = in(reg16) $mask,)?
+                    policy = in(reg64) policy, $($c = in(reg32) at[$index],)* options(nostack));
+            }
+            #[cfg(not(target_arch = "nvptx64"))]
+            // SAFETY: the caller's.
+            unsafe {
+                let _ = policy;
+                tensor::load(Site::here(), $ptx, to, map, &at, barrier, rank!(@blocks $($mask)?));
+            }
+        }
+    };
+    (@blocks) => { tensor::Blocks::Own };
+    (@blocks $mask:ident) => { tensor::Blocks::Mask($mask) };
+    (@store $name:ident ($ptx:expr) $rank:literal $braces:literal: $($c:ident $index:literal)*) => {
+        #[doc = concat!("`", $ptx, " [map, ", $braces, "], [from], policy;`")]
+        ///
+        /// # Safety
+        /// As the same without a policy, which is one that `createpolicy` made.
+        #[inline(always)]
+        #[track_caller]
+        #[allow(non_snake_case, reason = "PTX's name")]
+        pub unsafe fn $name(map: *const u8, at: [i32; $rank], from: u32, policy: u64) {
+            #[cfg(target_arch = "nvptx64")]
+            // SAFETY: the caller's.
+            unsafe {
+                asm!(concat!($ptx, " [{map}, {{", $braces, "}}], [{from}], {policy};"),
+                    map = in(reg64) map, from = in(reg32) from, policy = in(reg64) policy,
+                    $($c = in(reg32) at[$index],)* options(nostack));
+            }
+            #[cfg(not(target_arch = "nvptx64"))]
+            // SAFETY: the caller's.
+            unsafe {
+                let _ = policy;
+                tensor::store(Site::here(), $ptx, map, &at, from, None);
+            }
+        }
+    };
+}
+
+rank!(1 "1d" "{a}": a 0);
+rank!(2 "2d" "{a}, {b}": a 0 b 1);
+rank!(3 "3d" "{a}, {b}, {c}": a 0 b 1 c 2);
+rank!(4 "4d" "{a}, {b}, {c}, {d}": a 0 b 1 c 2 d 3);
+rank!(5 "5d" "{a}, {b}, {c}, {d}, {e}": a 0 b 1 c 2 d 3 e 4);
