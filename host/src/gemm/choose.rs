@@ -3,6 +3,8 @@
 //! - A round of blocks, one for each multiprocessor, takes as long as one block: its tile's products at the kernel's rate, or the
 //!   transfer of its tiles from the L2 cache, whatever is longer. Blocks go in whole rounds (wave quantisation), and compute whole
 //!   tiles, also where D ends within one.
+//! - Copies of tensors take longer where lines of the matrix do not start with a line of the cache, and where a tile is partly beyond the
+//!   matrix; the former less in clusters, whose blocks share tiles of B.
 //! - Nothing is faster than bringing A and B from memory once, and D (and C) there.
 //! - Parts of K cost the way of their sums to the cache and back, and a second launch.
 //!
@@ -21,6 +23,13 @@ use ptx_matrix_kernels::gemm::Kernel;
 const CACHE_BYTES: f64 = 36.0;
 /// The same by copies of tensors.
 const CACHE_BYTES_BY_TENSOR_MAPS: f64 = 60.0;
+/// How much longer tiles take that copies of tensors bring in clusters: blocks wait for each other.
+const IN_CLUSTERS: f64 = 1.02;
+/// And where lines of 128 bytes of a tile are parts of two lines of the cache; and in clusters.
+const BROKEN_LINES: f64 = 1.3;
+const BROKEN_LINES_IN_CLUSTERS: f64 = 1.13;
+/// And how much longer a tile would take that is beyond the matrix altogether.
+const BEYOND: f64 = 0.2;
 /// Bytes of memory for each multiprocessor in a cycle.
 const MEMORY_BYTES: f64 = 18.0;
 /// Bytes of sums that a multiprocessor writes, or reads, in a cycle.
@@ -76,6 +85,8 @@ pub(super) struct Task {
     /// Multiplications that a multiprocessor does in a cycle.
     pub(super) products: f64,
     pub(super) multiprocessors: u32,
+    /// Whether lines of A and B start with lines of the cache.
+    pub(super) has_whole_lines: bool,
 }
 
 impl Task {
@@ -102,12 +113,31 @@ impl Task {
         let k = self.k_part(kernel, parts).min(self.k) as f64;
         let blocks = f64::from(kernel.blocks(self.m as u32, self.n as u32)) * (self.batches * parts) as f64;
         let [input, output, sum] = self.bytes;
-        let products = (tile_m * tile_n) as f64 * k / (self.products * kernel.rate);
+        let slower = match (kernel.by_tensor_maps, kernel.info.cluster.blocks() > 1) {
+            (false, _) => 1.0,
+            (_, false) => {
+                if self.has_whole_lines {
+                    1.0
+                } else {
+                    BROKEN_LINES
+                }
+            }
+            (_, true) => {
+                if self.has_whole_lines {
+                    IN_CLUSTERS
+                } else {
+                    BROKEN_LINES_IN_CLUSTERS
+                }
+            }
+        };
+        let products = (tile_m * tile_n) as f64 * k / (self.products * kernel.rate) * slower;
         let cache = if kernel.by_tensor_maps { CACHE_BYTES_BY_TENSOR_MAPS } else { CACHE_BYTES };
-        let tiles = ((tile_m + tile_n) * input) as f64 * k / cache;
+        let tiles = ((tile_m + tile_n) * input) as f64 * k / cache * slower;
         let rounds = (blocks / sms).ceil();
         let bytes = self.batches * ((self.m * self.k + self.k * self.n) * input + self.m * self.n * output);
-        let memory = bytes as f64 / (MEMORY_BYTES * sms);
+        let inside = self.m.min(tile_m) as f64 / tile_m as f64;
+        let beyond = if kernel.by_tensor_maps { 1.0 + BEYOND * (1.0 - inside) } else { 1.0 };
+        let memory = bytes as f64 / (MEMORY_BYTES * sms) * beyond;
         let sums = 2.0 * (sum * self.workspace(parts)) as f64 / (SUM_BYTES * sms);
         let launches = if parts > 1 { 2.0 } else { 1.0 };
         (rounds * products.max(tiles)).max(memory) + sums + launches * LATENCY
@@ -134,7 +164,7 @@ mod tests {
     const KERNELS: &[Kernel] = <bf16 as Multiply<bf16>>::KERNELS;
 
     fn task(m: usize, n: usize, k: usize) -> Task {
-        Task { m, n, k, batches: 1, bytes: [2, 2, 4], products: 1024.0, multiprocessors: 132 }
+        Task { m, n, k, batches: 1, bytes: [2, 2, 4], products: 1024.0, multiprocessors: 132, has_whole_lines: true }
     }
 
     fn chosen(m: usize, n: usize, k: usize, workspace: usize) -> String {
@@ -157,11 +187,19 @@ mod tests {
     }
 
     #[test]
+    fn clusters_are_for_lines_that_start_within_lines_of_the_cache() {
+        let task = Task { has_whole_lines: false, ..task(4104, 4104, 4104) };
+        let row_major = KERNELS.iter().filter(|kernel| kernel.takes(true, true));
+        assert_eq!(task.best(row_major, 0).unwrap().0.name, "hopper_bf16_nn_pairs");
+    }
+
+    #[test]
     fn few_rows_take_low_tiles_and_parts_of_k_where_there_is_room_for_their_sums() {
         let parts_of_low_tiles = chosen(16, 1024, 8192, usize::MAX);
         assert!(parts_of_low_tiles.starts_with("gemm_bf16_nn_16x64/"), "{parts_of_low_tiles}");
         assert_eq!(chosen(16, 1024, 8192, 0), "gemm_bf16_nn_16x64");
         assert_eq!(chosen(16, 8192, 8192, usize::MAX), "gemm_bf16_nn_16x64");
+        assert!(!chosen(24, 8192, 8192, 0).starts_with("hopper"));
         // Where tiles of that height fill the device, they are not cut: the second launch would cost more.
         assert_eq!(chosen(64, 8192, 8192, usize::MAX), "hopper_bf16_nn_64x64");
     }

@@ -157,30 +157,34 @@ pub fn launch<K: ByWarpGroups<I, O>, I: Element, O: Output, D: Device>(
 }
 
 kernels! {
-    hopper_bf16_nn bf16 into bf16, RowMajor x RowMajor, 128 x 256 x 64, 4 stages, 2 consumers, 384 threads, 256 at once, clusters of 2, 1.7;
-    hopper_bf16_nt bf16 into bf16, RowMajor x ColMajor, 128 x 256 x 64, 4 stages, 2 consumers, 384 threads, 256 at once, clusters of 2, 1.7;
-    hopper_bf16_tn bf16 into bf16, ColMajor x RowMajor, 128 x 256 x 64, 4 stages, 2 consumers, 384 threads, 256 at once, clusters of 2, 1.7;
-    hopper_bf16_tt bf16 into bf16, ColMajor x ColMajor, 128 x 256 x 64, 4 stages, 2 consumers, 384 threads, 256 at once, clusters of 2, 1.7;
-    hopper_bf16_nn_128x128 bf16 into bf16, RowMajor x RowMajor, 128 x 128 x 64, 6 stages, 2 consumers, 384 threads, 128 at once, clusters of 2, 1.65;
+    hopper_bf16_nn bf16 into bf16, RowMajor x RowMajor, 128 x 256 x 64, 4 stages, 2 consumers, 384 threads, 256 at once, clusters of 1, 1.7;
+    hopper_bf16_nn_pairs bf16 into bf16, RowMajor x RowMajor, 128 x 256 x 64, 4 stages, 2 consumers, 384 threads, 256 at once, clusters of 2, 1.7;
+    hopper_bf16_nt bf16 into bf16, RowMajor x ColMajor, 128 x 256 x 64, 4 stages, 2 consumers, 384 threads, 256 at once, clusters of 1, 1.7;
+    hopper_bf16_nt_pairs bf16 into bf16, RowMajor x ColMajor, 128 x 256 x 64, 4 stages, 2 consumers, 384 threads, 256 at once, clusters of 2, 1.7;
+    hopper_bf16_tn bf16 into bf16, ColMajor x RowMajor, 128 x 256 x 64, 4 stages, 2 consumers, 384 threads, 256 at once, clusters of 1, 1.7;
+    hopper_bf16_tt bf16 into bf16, ColMajor x ColMajor, 128 x 256 x 64, 4 stages, 2 consumers, 384 threads, 256 at once, clusters of 1, 1.7;
+    hopper_bf16_nn_128x128 bf16 into bf16, RowMajor x RowMajor, 128 x 128 x 64, 6 stages, 2 consumers, 384 threads, 128 at once, clusters of 1, 1.65;
     hopper_bf16_nn_64x64 bf16 into bf16, RowMajor x RowMajor, 64 x 64 x 64, 12 stages, 1 consumers, 256 threads, 64 at once, clusters of 1, 0.75;
-    hopper_bf16_nt_128x128 bf16 into bf16, RowMajor x ColMajor, 128 x 128 x 64, 6 stages, 2 consumers, 384 threads, 128 at once, clusters of 2, 1.65;
+    hopper_bf16_nt_128x128 bf16 into bf16, RowMajor x ColMajor, 128 x 128 x 64, 6 stages, 2 consumers, 384 threads, 128 at once, clusters of 1, 1.65;
     hopper_bf16_nt_64x64 bf16 into bf16, RowMajor x ColMajor, 64 x 64 x 64, 12 stages, 1 consumers, 256 threads, 64 at once, clusters of 1, 0.75;
-    hopper_bf16_f32_nn bf16 into f32, RowMajor x RowMajor, 128 x 256 x 64, 4 stages, 2 consumers, 384 threads, 256 at once, clusters of 2, 1.7;
-    hopper_bf16_f32_nt bf16 into f32, RowMajor x ColMajor, 128 x 256 x 64, 4 stages, 2 consumers, 384 threads, 256 at once, clusters of 2, 1.7;
-    hopper_f16_nn f16 into f16, RowMajor x RowMajor, 128 x 256 x 64, 4 stages, 2 consumers, 384 threads, 256 at once, clusters of 2, 1.7;
-    hopper_f16_nt f16 into f16, RowMajor x ColMajor, 128 x 256 x 64, 4 stages, 2 consumers, 384 threads, 256 at once, clusters of 2, 1.7;
-    hopper_f16_tn f16 into f16, ColMajor x RowMajor, 128 x 256 x 64, 4 stages, 2 consumers, 384 threads, 256 at once, clusters of 2, 1.7;
-    hopper_f16_tt f16 into f16, ColMajor x ColMajor, 128 x 256 x 64, 4 stages, 2 consumers, 384 threads, 256 at once, clusters of 2, 1.7;
-    hopper_f16_nn_128x128 f16 into f16, RowMajor x RowMajor, 128 x 128 x 64, 6 stages, 2 consumers, 384 threads, 128 at once, clusters of 2, 1.65;
+    hopper_bf16_f32_nn bf16 into f32, RowMajor x RowMajor, 128 x 256 x 64, 4 stages, 2 consumers, 384 threads, 256 at once, clusters of 1, 1.7;
+    hopper_bf16_f32_nt bf16 into f32, RowMajor x ColMajor, 128 x 256 x 64, 4 stages, 2 consumers, 384 threads, 256 at once, clusters of 1, 1.7;
+    hopper_f16_nn f16 into f16, RowMajor x RowMajor, 128 x 256 x 64, 4 stages, 2 consumers, 384 threads, 256 at once, clusters of 1, 1.7;
+    hopper_f16_nn_pairs f16 into f16, RowMajor x RowMajor, 128 x 256 x 64, 4 stages, 2 consumers, 384 threads, 256 at once, clusters of 2, 1.7;
+    hopper_f16_nt f16 into f16, RowMajor x ColMajor, 128 x 256 x 64, 4 stages, 2 consumers, 384 threads, 256 at once, clusters of 1, 1.7;
+    hopper_f16_nt_pairs f16 into f16, RowMajor x ColMajor, 128 x 256 x 64, 4 stages, 2 consumers, 384 threads, 256 at once, clusters of 2, 1.7;
+    hopper_f16_tn f16 into f16, ColMajor x RowMajor, 128 x 256 x 64, 4 stages, 2 consumers, 384 threads, 256 at once, clusters of 1, 1.7;
+    hopper_f16_tt f16 into f16, ColMajor x ColMajor, 128 x 256 x 64, 4 stages, 2 consumers, 384 threads, 256 at once, clusters of 1, 1.7;
+    hopper_f16_nn_128x128 f16 into f16, RowMajor x RowMajor, 128 x 128 x 64, 6 stages, 2 consumers, 384 threads, 128 at once, clusters of 1, 1.65;
     hopper_f16_nn_64x64 f16 into f16, RowMajor x RowMajor, 64 x 64 x 64, 12 stages, 1 consumers, 256 threads, 64 at once, clusters of 1, 0.75;
-    hopper_f16_nt_128x128 f16 into f16, RowMajor x ColMajor, 128 x 128 x 64, 6 stages, 2 consumers, 384 threads, 128 at once, clusters of 2, 1.65;
+    hopper_f16_nt_128x128 f16 into f16, RowMajor x ColMajor, 128 x 128 x 64, 6 stages, 2 consumers, 384 threads, 128 at once, clusters of 1, 1.65;
     hopper_f16_nt_64x64 f16 into f16, RowMajor x ColMajor, 64 x 64 x 64, 12 stages, 1 consumers, 256 threads, 64 at once, clusters of 1, 0.75;
-    hopper_f16_f32_nn f16 into f32, RowMajor x RowMajor, 128 x 256 x 64, 4 stages, 2 consumers, 384 threads, 256 at once, clusters of 2, 1.7;
-    hopper_f16_f32_nt f16 into f32, RowMajor x ColMajor, 128 x 256 x 64, 4 stages, 2 consumers, 384 threads, 256 at once, clusters of 2, 1.7;
+    hopper_f16_f32_nn f16 into f32, RowMajor x RowMajor, 128 x 256 x 64, 4 stages, 2 consumers, 384 threads, 256 at once, clusters of 1, 1.7;
+    hopper_f16_f32_nt f16 into f32, RowMajor x ColMajor, 128 x 256 x 64, 4 stages, 2 consumers, 384 threads, 256 at once, clusters of 1, 1.7;
     hopper_tf32_nt f32 into f32, RowMajor x ColMajor, 128 x 256 x 32, 4 stages, 2 consumers, 384 threads, 256 at once, clusters of 2, 1.7;
     hopper_tf32_nt_128x128 f32 into f32, RowMajor x ColMajor, 128 x 128 x 32, 6 stages, 2 consumers, 384 threads, 128 at once, clusters of 2, 1.65;
     hopper_s8_nt i8 into i32, RowMajor x ColMajor, 128 x 256 x 128, 4 stages, 2 consumers, 384 threads, 256 at once, clusters of 2, 1.65;
     hopper_s8_nt_128x128 i8 into i32, RowMajor x ColMajor, 128 x 128 x 128, 6 stages, 2 consumers, 384 threads, 128 at once, clusters of 2, 1.6;
     hopper_e4m3_bf16_nt F8E4M3 into bf16, RowMajor x ColMajor, 128 x 256 x 128, 4 stages, 2 consumers, 384 threads, 128 at once, clusters of 2, 2.8;
-    hopper_e4m3_f16_nt F8E4M3 into f16, RowMajor x ColMajor, 128 x 256 x 128, 4 stages, 2 consumers, 384 threads, 128 at once, clusters of 1, 2.8;
+    hopper_e4m3_f16_nt F8E4M3 into f16, RowMajor x ColMajor, 128 x 256 x 128, 4 stages, 2 consumers, 384 threads, 128 at once, clusters of 2, 2.8;
 }
