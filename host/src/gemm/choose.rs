@@ -29,7 +29,7 @@ const IN_CLUSTERS: f64 = 1.02;
 const BROKEN_LINES: f64 = 1.3;
 const BROKEN_LINES_IN_CLUSTERS: f64 = 1.13;
 /// And how much longer a tile would take that is beyond the matrix altogether.
-const BEYOND: f64 = 0.2;
+const BEYOND: f64 = 0.05;
 /// Bytes of memory for each multiprocessor in a cycle.
 const MEMORY_BYTES: f64 = 18.0;
 /// Bytes of sums that a multiprocessor writes, or reads, in a cycle.
