@@ -30,8 +30,8 @@ pub use operand::{MatrixA, MatrixB, Multiplicand, PatternSwizzle};
 /// registers instead. What ordinary stores wrote to a tile, they see behind a [`Warp::fence_for_bulk`](crate::Warp::fence_for_bulk) of the warps
 /// that wrote, and a `sync`; what copies of tensors brought, behind the wait for their barrier.
 ///
-/// Sums that are in flight have a type from which nothing can be read, [`InFlight`]; [`InFlight::finish`] waits for them. It is not known
-/// yet how a GPU rounds in this instruction: see `docs/NUMERICS.md`.
+/// Sums that are in flight have a type from which nothing can be read, [`InFlight`]; [`InFlight::finish`] waits for them. How a GPU rounds
+/// in this instruction is in `docs/NUMERICS.md`.
 ///
 /// ```
 /// use ptx_matrix::*;

@@ -28,10 +28,10 @@ const IN_CLUSTERS: f64 = 1.02;
 /// And where lines of 128 bytes of a tile are parts of two lines of the cache; and in clusters.
 const BROKEN_LINES: f64 = 1.3;
 const BROKEN_LINES_IN_CLUSTERS: f64 = 1.13;
-/// And how much longer a tile would take that is beyond the matrix altogether.
-const BEYOND: f64 = 0.05;
+/// And how much longer a tile would take that is beyond the matrix altogether; where it is in part, by the square of that.
+const BEYOND: f64 = 0.4;
 /// Bytes of memory for each multiprocessor in a cycle.
-const MEMORY_BYTES: f64 = 18.0;
+const MEMORY_BYTES: f64 = 15.5;
 /// Bytes of sums that a multiprocessor writes, or reads, in a cycle.
 const SUM_BYTES: f64 = 16.0;
 /// Cycles from a kernel's start to its first product, and from its last to its end.
@@ -135,8 +135,8 @@ impl Task {
         let tiles = ((tile_m + tile_n) * input) as f64 * k / cache * slower;
         let rounds = (blocks / sms).ceil();
         let bytes = self.batches * ((self.m * self.k + self.k * self.n) * input + self.m * self.n * output);
-        let inside = self.m.min(tile_m) as f64 / tile_m as f64;
-        let beyond = if kernel.by_tensor_maps { 1.0 + BEYOND * (1.0 - inside) } else { 1.0 };
+        let outside = tile_m.saturating_sub(self.m) as f64 / tile_m as f64;
+        let beyond = if kernel.by_tensor_maps { 1.0 + BEYOND * outside * outside } else { 1.0 };
         let memory = bytes as f64 / (MEMORY_BYTES * sms) * beyond;
         let sums = 2.0 * (sum * self.workspace(parts)) as f64 / (SUM_BYTES * sms);
         let launches = if parts > 1 { 2.0 } else { 1.0 };
@@ -199,7 +199,10 @@ mod tests {
         assert!(parts_of_low_tiles.starts_with("gemm_bf16_nn_16x64/"), "{parts_of_low_tiles}");
         assert_eq!(chosen(16, 1024, 8192, 0), "gemm_bf16_nn_16x64");
         assert_eq!(chosen(16, 8192, 8192, usize::MAX), "gemm_bf16_nn_16x64");
-        assert!(!chosen(24, 8192, 8192, 0).starts_with("hopper"));
+        for m in [1, 16, 24, 32] {
+            assert_eq!(chosen(m, 8192, 8192, 0), "gemm_bf16_nn_16x64", "{m} rows");
+        }
+        assert_eq!(chosen(48, 8192, 8192, 0), "hopper_bf16_nn_64x64");
         // Where tiles of that height fill the device, they are not cut: the second launch would cost more.
         assert_eq!(chosen(64, 8192, 8192, usize::MAX), "hopper_bf16_nn_64x64");
     }

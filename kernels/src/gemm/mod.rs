@@ -213,8 +213,8 @@ products! {
         gemm_bf16_nt_16x128 Half<bf16>, RowMajor x ColMajor, 16 x 128 x 64, 4 stages, warps of 16 x 32, 128 threads, 3 a multiprocessor, by chunks, "sm_80", 0.25;
         gemm_bf16_nn_64x128 Half<bf16>, RowMajor x RowMajor, 64 x 128 x 64, 4 stages, warps of 32 x 32, 256 threads, 2 a multiprocessor, by chunks, "sm_80", 0.7;
         gemm_bf16_nt_64x128 Half<bf16>, RowMajor x ColMajor, 64 x 128 x 64, 4 stages, warps of 32 x 32, 256 threads, 2 a multiprocessor, by chunks, "sm_80", 0.7;
-        gemm_bf16_nn_64x64x128 Half<bf16>, RowMajor x RowMajor, 64 x 64 x 128, 6 stages, warps of 32 x 32, 128 threads, 1 a multiprocessor, by chunks, "sm_90", 0.6;
-        gemm_bf16_nt_64x64x128 Half<bf16>, RowMajor x ColMajor, 64 x 64 x 128, 6 stages, warps of 32 x 32, 128 threads, 1 a multiprocessor, by chunks, "sm_90", 0.6;
+        gemm_bf16_nn_64x64x128 Half<bf16>, RowMajor x RowMajor, 64 x 64 x 128, 6 stages, warps of 32 x 32, 128 threads, 1 a multiprocessor, by chunks, "sm_90", 0.44;
+        gemm_bf16_nt_64x64x128 Half<bf16>, RowMajor x ColMajor, 64 x 64 x 128, 6 stages, warps of 32 x 32, 128 threads, 1 a multiprocessor, by chunks, "sm_90", 0.44;
         gemm_bf16_nn_64x64 Half<bf16>, RowMajor x RowMajor, 64 x 64 x 64, 3 stages, warps of 32 x 32, 128 threads, 4 a multiprocessor, by chunks, "sm_80", 0.5;
         gemm_bf16_nt_64x64 Half<bf16>, RowMajor x ColMajor, 64 x 64 x 64, 3 stages, warps of 32 x 32, 128 threads, 4 a multiprocessor, by chunks, "sm_80", 0.5;
         gemm_bf16_tn_64x64 Half<bf16>, ColMajor x RowMajor, 64 x 64 x 64, 3 stages, warps of 32 x 32, 128 threads, 4 a multiprocessor, by chunks, "sm_80", 0.5;
@@ -230,8 +230,8 @@ products! {
         gemm_f16_nt_16x128 Half<f16>, RowMajor x ColMajor, 16 x 128 x 64, 4 stages, warps of 16 x 32, 128 threads, 3 a multiprocessor, by chunks, "sm_80", 0.25;
         gemm_f16_nn_64x128 Half<f16>, RowMajor x RowMajor, 64 x 128 x 64, 4 stages, warps of 32 x 32, 256 threads, 2 a multiprocessor, by chunks, "sm_80", 0.7;
         gemm_f16_nt_64x128 Half<f16>, RowMajor x ColMajor, 64 x 128 x 64, 4 stages, warps of 32 x 32, 256 threads, 2 a multiprocessor, by chunks, "sm_80", 0.7;
-        gemm_f16_nn_64x64x128 Half<f16>, RowMajor x RowMajor, 64 x 64 x 128, 6 stages, warps of 32 x 32, 128 threads, 1 a multiprocessor, by chunks, "sm_90", 0.6;
-        gemm_f16_nt_64x64x128 Half<f16>, RowMajor x ColMajor, 64 x 64 x 128, 6 stages, warps of 32 x 32, 128 threads, 1 a multiprocessor, by chunks, "sm_90", 0.6;
+        gemm_f16_nn_64x64x128 Half<f16>, RowMajor x RowMajor, 64 x 64 x 128, 6 stages, warps of 32 x 32, 128 threads, 1 a multiprocessor, by chunks, "sm_90", 0.44;
+        gemm_f16_nt_64x64x128 Half<f16>, RowMajor x ColMajor, 64 x 64 x 128, 6 stages, warps of 32 x 32, 128 threads, 1 a multiprocessor, by chunks, "sm_90", 0.44;
         gemm_f16_nn_64x64 Half<f16>, RowMajor x RowMajor, 64 x 64 x 64, 3 stages, warps of 32 x 32, 128 threads, 4 a multiprocessor, by chunks, "sm_80", 0.5;
         gemm_f16_nt_64x64 Half<f16>, RowMajor x ColMajor, 64 x 64 x 64, 3 stages, warps of 32 x 32, 128 threads, 4 a multiprocessor, by chunks, "sm_80", 0.5;
         gemm_f16_tn_64x64 Half<f16>, ColMajor x RowMajor, 64 x 64 x 64, 3 stages, warps of 32 x 32, 128 threads, 4 a multiprocessor, by chunks, "sm_80", 0.5;
