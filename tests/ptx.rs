@@ -178,7 +178,8 @@ fn addresses_of_bulk_copies_are_hidden_from_ptxas() {
     let mut copies = 0;
     for kernel in text.split(".entry ").skip(1) {
         for line in kernel.lines().map(str::trim).filter(|line| line.contains("async.bulk.") && line.contains('[')) {
-            if line.contains(".tensor.") {
+            // Of tensors a map has the address; between blocks nothing has one of 64 bits.
+            if line.contains(".tensor.") || !line.contains("global") {
                 continue;
             }
             let operand = if line.contains(".shared::cluster.global.") { 3 } else { 1 };
@@ -319,7 +320,8 @@ fn a_kernel_says_how_many_blocks_its_clusters_have() {
         assert!(head.contains(&format!(".reqnctapercluster {shape}")), "{head}");
     }
     let others = text.split(".entry ").filter(|entry| entry.contains(".reqnctapercluster"));
-    assert!(others.into_iter().all(|entry| entry.starts_with("cluster_")), "of no other kernel");
+    let is_known = |entry: &str| entry.starts_with("cluster_") || entry.starts_with("hopper_");
+    assert!(others.into_iter().all(is_known), "of no other kernel");
     let (_, older) = built(Arch::SM_80);
     assert!(!older.contains("cluster"), "an older GPU has none");
 }

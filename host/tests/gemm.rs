@@ -142,7 +142,9 @@ fn products_go_by_wgmma_where_tensor_maps_do() {
     let kernel = |gemm: &Gemm<bf16>| gemm.plan(&device).unwrap().choice().unwrap().kernel;
     let gemm = Gemm::<bf16>::new(2048, 2048, 2048);
     assert_eq!(kernel(&gemm), "hopper_bf16_nn");
-    assert_eq!(kernel(&gemm.clone().b(Layout::col_major(2056))), "hopper_bf16_nt");
+    assert_eq!(kernel(&gemm.clone().b(Layout::col_major(2048))), "hopper_bf16_nt");
+    // Columns that do not start at multiples of 128 bytes.
+    assert_eq!(kernel(&gemm.clone().b(Layout::col_major(2056))), "hopper_bf16_nt_pairs");
     assert_eq!(kernel(&gemm.clone().d(Layout::col_major(2048))), "hopper_bf16_tt");
     let of = |layout: Layout| layout.batch_stride(2048 * 2048);
     let (a, b, d) = (of(Layout::row_major(2048)), of(Layout::row_major(2048)), of(Layout::row_major(2048)));

@@ -30,19 +30,12 @@ macro_rules! element {
     };
 }
 
-/// Kernels of the names of forms, that execute each with A in shared memory and in registers: D = A x B + A' x B. A, with A' below it, B and D are
-/// row-major; words of bits go along K. Each block has matrices of its own.
-macro_rules! kernels {
-    ($($d:ident [$(($a:ident $b:ident))*] $k:literal $option:ident $columns:ident $per:tt $behind:ident $version:literal;)*) => {$($(
-        wgmma_columns! { $columns $per => kernels ($d $a $b $k $option) }
-    )*)*};
-    (@form $n:tt $r:tt $form:tt) => { wgmma_with_kernel! { $n $form => kernels } };
-    (@kernel $n:tt ($d:ident $a:ident $b:ident $k:literal $option:ident)) => {
-        wgmma_named! { $n $d $a $b $k $option => kernels ($n $d $a $b $option [32 / size_of::<wgmma_stored!($a)>()]) }
-    };
-    (@named $name:ident ($n:literal $d:ident $a:ident $b:ident $option:ident [$cols:expr])) => {
+/// A kernel that executes a form with A in shared memory, and then in registers, as is said: A, with A' below it, B and D are row-major; words
+/// of bits go along K. Each block has matrices of its own.
+macro_rules! kernel {
+    ($kernel:ident $n:literal $d:ident $a:ident $b:ident $option:ident [$cols:expr], $shared:ident $registers:ident) => {
         #[kernel(threads = 128, target = "sm_90a")]
-        pub fn $name(
+        pub fn $kernel(
             block: &Block,
             #[shared] tile_a: SharedTile<wgmma_stored!($a), 64, { $cols }, Swizzle32>,
             #[shared] tile_b: SharedTile<wgmma_stored!($b), { $cols }, $n, Swizzle32, ColMajor>,
@@ -61,11 +54,43 @@ macro_rules! kernels {
             let rows = FragmentA::<wgmma_shape!($a), ptx::$a>::from_fn(group.warp(), |row, k| element!($a a first + row, k));
             let mut sums = GroupAccumulator::<$n, ptx::$d>::zero().begin(group);
             Wgmma::<$n, ptx::$a, ptx::$b, ptx::$d, ptx::$option>::issue(group, &mut sums, |issue| {
-                issue.multiply(tile_a.matrix_a(At::<0, 0>), tile_b.matrix_b(At::<0, 0>));
-                issue.accumulate_registers(&rows, tile_b.matrix_b(At::<0, 0>));
+                issue.$shared(tile_a.matrix_a(At::<0, 0>), tile_b.matrix_b(At::<0, 0>));
+                issue.$registers(&rows, tile_b.matrix_b(At::<0, 0>));
             });
             sums.finish(group).for_each(group, |row, col, value| d.set(row * $n + col, value));
         }
     };
 }
+
+/// Kernels of the names of forms: D = A x B + A' x B.
+macro_rules! kernels {
+    ($($d:ident [$(($a:ident $b:ident))*] $k:literal $option:ident $columns:ident $per:tt $behind:ident $version:literal;)*) => {$($(
+        wgmma_columns! { $columns $per => kernels ($d $a $b $k $option) }
+    )*)*};
+    (@form $n:tt $r:tt $form:tt) => { wgmma_with_kernel! { $n $form => kernels } };
+    (@kernel $n:tt ($d:ident $a:ident $b:ident $k:literal $option:ident)) => {
+        wgmma_named! { $n $d $a $b $k $option => kernels ($n $d $a $b $option [32 / size_of::<wgmma_stored!($a)>()]) }
+    };
+    (@named $name:ident ($n:literal $d:ident $a:ident $b:ident $option:ident $cols:tt)) => {
+        kernel! { $name $n $d $a $b $option $cols, multiply accumulate_registers }
+    };
+}
 wgmma_forms!(kernels);
+
+/// For each combination of elements that can be subtracted, with N of 32: D = 0 - A x B - A' x B.
+macro_rules! subtracting {
+    ($($d:ident [$(($a:ident $b:ident))*] $k:literal $option:ident $columns:ident $per:tt $behind:ident $version:literal;)*) => {$($(
+        subtracting! { $behind $d $a $b $k $option }
+    )*)*};
+    (nothing $($form:tt)*) => {};
+    ($behind:ident $d:ident $a:ident $b:ident $k:literal $option:ident) => {
+        wgmma_named! { 32 $d $a $b $k $option => subtracting ($d $a $b $option [32 / size_of::<wgmma_stored!($a)>()]) }
+    };
+    (@named $name:ident ($d:ident $a:ident $b:ident $option:ident $cols:tt)) => {
+        subtracting! { @kernel ${concat($name, _negated)} $d $a $b $option $cols }
+    };
+    (@kernel $kernel:ident $d:ident $a:ident $b:ident $option:ident $cols:tt) => {
+        kernel! { $kernel 32 $d $a $b $option $cols, subtract subtract_registers }
+    };
+}
+wgmma_forms!(subtracting);

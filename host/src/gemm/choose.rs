@@ -23,13 +23,15 @@ use ptx_matrix_kernels::gemm::Kernel;
 const CACHE_BYTES: f64 = 36.0;
 /// The same by copies of tensors.
 const CACHE_BYTES_BY_TENSOR_MAPS: f64 = 60.0;
+/// Cycles that a stage of a pipeline is on its way, and until it is read: no more bytes come in them than the stages of a multiprocessor have.
+const ON_THE_WAY: f64 = 2600.0;
 /// How much longer tiles take that copies of tensors bring in clusters: blocks wait for each other.
 const IN_CLUSTERS: f64 = 1.02;
 /// And where lines of 128 bytes of a tile are parts of two lines of the cache; and in clusters.
 const BROKEN_LINES: f64 = 1.3;
 const BROKEN_LINES_IN_CLUSTERS: f64 = 1.13;
 /// And how much longer a tile would take that is beyond the matrix altogether; where it is in part, by the square of that.
-const BEYOND: f64 = 0.4;
+const BEYOND: f64 = 0.45;
 /// Bytes of memory for each multiprocessor in a cycle.
 const MEMORY_BYTES: f64 = 15.5;
 /// Bytes of sums that a multiprocessor writes, or reads, in a cycle.
@@ -131,15 +133,18 @@ impl Task {
             }
         };
         let products = (tile_m * tile_n) as f64 * k / (self.products * kernel.rate) * slower;
-        let cache = if kernel.by_tensor_maps { CACHE_BYTES_BY_TENSOR_MAPS } else { CACHE_BYTES };
-        let tiles = ((tile_m + tile_n) * input) as f64 * k / cache * slower;
         let rounds = (blocks / sms).ceil();
+        let beside = rounds.min(f64::from(kernel.info.min_blocks.max(1)));
+        let most = if kernel.by_tensor_maps { CACHE_BYTES_BY_TENSOR_MAPS } else { CACHE_BYTES };
+        let cache = most.min(beside * f64::from(kernel.info.shared_bytes) / ON_THE_WAY);
+        let tiles = ((tile_m + tile_n) * input) as f64 * k / cache * slower;
         let bytes = self.batches * ((self.m * self.k + self.k * self.n) * input + self.m * self.n * output);
         let outside = tile_m.saturating_sub(self.m) as f64 / tile_m as f64;
         let beyond = if kernel.by_tensor_maps { 1.0 + BEYOND * outside * outside } else { 1.0 };
         let memory = bytes as f64 / (MEMORY_BYTES * sms) * beyond;
         let sums = 2.0 * (sum * self.workspace(parts)) as f64 / (SUM_BYTES * sms);
-        let launches = if parts > 1 { 2.0 } else { 1.0 };
+        // The second launch has a start and an end too, and between the two nothing is done.
+        let launches = if parts > 1 { 3.0 } else { 1.0 };
         (rounds * products.max(tiles)).max(memory) + sums + launches * LATENCY
     }
 
@@ -200,9 +205,9 @@ mod tests {
         assert_eq!(chosen(16, 1024, 8192, 0), "gemm_bf16_nn_16x64");
         assert_eq!(chosen(16, 8192, 8192, usize::MAX), "gemm_bf16_nn_16x64");
         for m in [1, 16, 24, 32] {
-            assert_eq!(chosen(m, 8192, 8192, 0), "gemm_bf16_nn_16x64", "{m} rows");
+            assert_eq!(chosen(m, 8192, 8192, usize::MAX), "gemm_bf16_nn_16x64", "{m} rows");
         }
-        assert_eq!(chosen(48, 8192, 8192, 0), "hopper_bf16_nn_64x64");
+        assert_eq!(chosen(48, 8192, 8192, usize::MAX), "hopper_bf16_nn_64x64");
         // Where tiles of that height fill the device, they are not cut: the second launch would cost more.
         assert_eq!(chosen(64, 8192, 8192, usize::MAX), "hopper_bf16_nn_64x64");
     }

@@ -24,6 +24,27 @@ type Launch<D, A, B, R> = fn(
 /// Checks of each kernel, by kinds of data: all of them of those with 32 columns, small integers of the others, which differ in nothing else.
 pub fn checks<D: Device + 'static>() -> Vec<Check<D>> {
     let mut checks = Vec::new();
+    macro_rules! of_each_subtraction {
+        ($($d:ident [$(($a:ident $b:ident))*] $k:literal $option:ident $columns:ident $per:tt $behind:ident $version:literal;)*) => {$($(
+            of_each_subtraction! { $behind $d $a $b $k $option }
+        )*)*};
+        (nothing $($form:tt)*) => {};
+        ($behind:ident $d:ident $a:ident $b:ident $k:literal $option:ident) => {
+            wgmma_named! { 32 $d $a $b $k $option => of_each_subtraction ($d $a $b $k $option) }
+        };
+        (@named $name:ident ($d:ident $a:ident $b:ident $k:literal $option:ident)) => {
+            checks.extend(<ptx::$a as Element>::KINDS.iter().map(|&kind| {
+                multiply::<D, ptx::$a, ptx::$b, ptx::$d, wgmma_stored!($a), wgmma_stored!($b), wgmma_arithmetic!($a $option)>(
+                    concat!(wgmma_ptx!(32 $d $a $b $k $option), ", negated"),
+                    kind,
+                    (32, $k),
+                    negated,
+                    |device, blocks, a, b, d| kernels::${concat($name, _negated)}::launch(device, blocks, a, b, d),
+                )
+            }));
+        };
+    }
+    wgmma_forms!(of_each_subtraction);
     macro_rules! of_each_kernel {
         ($($d:ident [$(($a:ident $b:ident))*] $k:literal $option:ident $columns:ident $per:tt $behind:ident $version:literal;)*) => {$($(
             wgmma_columns! { $columns $per => of_each_kernel ($d $a $b $k $option) }
@@ -39,6 +60,7 @@ pub fn checks<D: Device + 'static>() -> Vec<Check<D>> {
                     wgmma_ptx!($n $d $a $b $k $option),
                     kind,
                     ($n, $k),
+                    as_it_is,
                     |device, blocks, a, b, d| kernels::$kernel::launch(device, blocks, a, b, d),
                 )
             }));
@@ -78,12 +100,29 @@ impl Memory for b1 {
     }
 }
 
-/// Input, of each multiplication: A, whose rows are twice 64, and the columns of B. D is the product of B with the first half of A, and, on top
-/// of that, with the second.
+/// What of A is multiplied.
+type Taken<A> = fn(Vec<A>) -> Vec<A>;
+
+fn as_it_is<A>(a: Vec<A>) -> Vec<A> {
+    a
+}
+
+/// With the sign of each element the other: its highest bit.
+fn negated<A: Memory>(a: Vec<A>) -> Vec<A> {
+    let mut memory = A::to_memory(&a);
+    for element in memory.chunks_exact_mut(size_of::<A>()) {
+        element[size_of::<A>() - 1] ^= 0x80;
+    }
+    A::from_memory(&memory)
+}
+
+/// Input, of each multiplication: A, whose rows are twice 64, and the columns of B. D is the product of B with the first half of what is taken of
+/// A, and, on top of that, with the second.
 fn multiply<D, A, B, R, InA, InB, O>(
     ptx: &str,
     kind: Kind,
     (n, k): (usize, usize),
+    taken: Taken<A>,
     launch: Launch<D, InA, InB, R>,
 ) -> Check<D>
 where
@@ -101,8 +140,8 @@ where
         element: size_of::<R>(),
         inputs: inputs::<A, B>((n, k), kind),
         run: run::<D, InA, InB, R>(n, launch),
-        reference: of_both_halves::<A, B, R>((n, k), <A as Factor<B, R, O>>::dot),
-        arithmetic: Some(of_both_halves::<A, B, R>((n, k), |a, b, c| {
+        reference: of_both_halves::<A, B, R>((n, k), taken, <A as Factor<B, R, O>>::dot),
+        arithmetic: Some(of_both_halves::<A, B, R>((n, k), taken, |a, b, c| {
             <A as Product<B, R, O>>::multiply(a, b, &[c], 1, a.len()).remove(0)
         })),
     }
@@ -137,9 +176,13 @@ where
 }
 
 /// D, each element by what one multiplication makes of a row of A, a column of B and an element of D.
-fn of_both_halves<A: Memory, B: Memory, R: Element>((n, k): (usize, usize), dot: fn(&[A], &[B], R) -> R) -> Reference {
+fn of_both_halves<A: Memory, B: Memory, R: Element>(
+    (n, k): (usize, usize),
+    taken: Taken<A>,
+    dot: fn(&[A], &[B], R) -> R,
+) -> Reference {
     Box::new(move |inputs| {
-        let (a, b) = (A::from_memory(&inputs[0]), B::from_memory(&inputs[1]));
+        let (a, b) = (taken(A::from_memory(&inputs[0])), B::from_memory(&inputs[1]));
         let element = |i: usize| {
             let column = &b[i % n * k..][..k];
             let half = |first: usize, sum: R| dot(&a[(first + i / n) * k..][..k], column, sum);
