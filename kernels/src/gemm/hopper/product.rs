@@ -1,9 +1,9 @@
 //! What a block does: a warpgroup that brings tiles of A and B, and others that multiply them.
 //!
 //! There are as many blocks as multiprocessors, and each computes tile after tile. Those of a cluster compute tiles of D below each other,
-//! for which they need the same tiles of B: each brings as many of these as the others, to all of them. The producer, of whose warps one has tiles copied, is
-//! as many stages ahead as there are, also from one tile of D to the next: while the consumers bring their sums away, it fills the
-//! stages again. It needs few registers, and leaves the others to the consumers' sums.
+//! for which they need the same tiles of B: each brings as many of these as the others, to all of them. The producer, of whose warps one
+//! has tiles copied, is as many stages ahead as there are, also from one tile of D to the next: while the consumers bring their sums
+//! away, it fills the stages again. It needs few registers, and leaves the others to the consumers' sums.
 //!
 //! A barrier for each stage, `full`, is told when its tiles have come; another, `empty`, by each consumer when it has read them.
 
