@@ -106,6 +106,7 @@ fn with_request<R>(launch: &Launch<'_>, run: impl FnOnce(&LaunchRequest<'_>) -> 
         grid: [launch.grid.x, launch.grid.y, launch.grid.z],
         threads: launch.kernel.threads,
         dynamic_shared_bytes: launch.kernel.dynamic_shared_bytes(),
+        early: launch.kernel.early,
         params: &params,
     })
 }

@@ -24,6 +24,7 @@ const SCALE_NOTHING: LaunchRequest<'_> = LaunchRequest {
     grid: [1, 1, 1],
     threads: 128,
     dynamic_shared_bytes: 0,
+    early: false,
     params: &[&[0; 8], &[0; 8], &[0; 4]],
 };
 
@@ -112,6 +113,7 @@ fn a_kernel_gets_all_the_shared_memory_there_is_and_no_more() {
             kernel: "shared_size",
             threads: 1,
             dynamic_shared_bytes: bytes,
+            early: false,
             params: &[&address],
             ..SCALE_NOTHING
         };

@@ -15,7 +15,14 @@ fn a_kernel_that_fails_is_named_and_stays_named() {
     let gpu = Gpu::open(0).unwrap();
     let module = gpu.load(stand_in::KERNELS).unwrap();
     let buffer = gpu.upload(&[1_u8]).unwrap();
-    let request = LaunchRequest { kernel: "traps", grid: [2, 1, 1], threads: 32, dynamic_shared_bytes: 0, params: &[] };
+    let request = LaunchRequest {
+        kernel: "traps",
+        grid: [2, 1, 1],
+        threads: 32,
+        dynamic_shared_bytes: 0,
+        early: false,
+        params: &[],
+    };
     let earlier = LaunchRequest { kernel: "scale", params: &[&[0; 8], &[0; 8], &[0; 4]], ..request };
     // SAFETY: `scale` of nothing.
     unsafe { gpu.stream().launch(&module, &earlier) }.unwrap();

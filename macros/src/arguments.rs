@@ -1,6 +1,6 @@
 use proc_macro2::Span;
 use syn::parse::{Parse, ParseStream};
-use syn::{Error, Expr, ExprLit, Ident, Lit, LitInt, LitStr, Result, Token};
+use syn::{Error, Expr, ExprLit, Ident, Lit, LitBool, LitInt, LitStr, Result, Token};
 
 /// What `#[kernel(..)]` is given.
 pub struct Arguments {
@@ -9,6 +9,8 @@ pub struct Arguments {
     pub max_registers: u32,
     /// Blocks of a cluster along x, y and z, if it is said.
     pub cluster: Option<[u32; 3]>,
+    /// Blocks come to their multiprocessors before the kernel ahead has ended.
+    pub early: bool,
     /// The kernel is in builds for any of these; for all, if there are none.
     pub targets: Vec<LitStr>,
 }
@@ -20,7 +22,7 @@ const TARGETS: [&str; 11] =
 impl Parse for Arguments {
     fn parse(input: ParseStream) -> Result<Self> {
         let (mut threads, mut min_blocks, mut max_registers) = (None, None, None);
-        let (mut cluster, mut targets) = (None, None);
+        let (mut cluster, mut early, mut targets) = (None, None, None);
         while !input.is_empty() {
             let name: Ident = input.parse()?;
             input.parse::<Token![=]>()?;
@@ -29,9 +31,10 @@ impl Parse for Arguments {
                 "min_blocks" => min_blocks.replace(within(&input.parse()?, 1..=32, "blocks")?).is_some(),
                 "max_registers" => max_registers.replace(within(&input.parse()?, 1..=255, "registers")?).is_some(),
                 "cluster" => cluster.replace(cluster_size(&input.parse()?)?).is_some(),
+                "early" => early.replace(input.parse::<LitBool>()?.value).is_some(),
                 "target" => targets.replace(known_targets(&input.parse()?)?).is_some(),
                 _ => {
-                    let message = "expected `threads`, `min_blocks`, `max_registers`, `cluster` or `target`";
+                    let message = "expected `threads`, `min_blocks`, `max_registers`, `cluster`, `early` or `target`";
                     return Err(Error::new_spanned(name, message));
                 }
             };
@@ -48,6 +51,7 @@ impl Parse for Arguments {
             min_blocks: min_blocks.unwrap_or(0),
             max_registers: max_registers.unwrap_or(0),
             cluster,
+            early: early.unwrap_or(false),
             targets: targets.unwrap_or_default(),
         })
     }

@@ -12,7 +12,7 @@ struct Parameter {
 }
 
 pub fn expand(arguments: TokenStream, function: TokenStream) -> Result<TokenStream> {
-    let Arguments { threads, min_blocks, max_registers, cluster, targets } = parse2(arguments)?;
+    let Arguments { threads, min_blocks, max_registers, cluster, early, targets } = parse2(arguments)?;
     let mut function: ItemFn = parse2(function)?;
     check_signature(&function, cluster.is_some())?;
     let parameters = take_parameters(&mut function)?;
@@ -26,9 +26,10 @@ pub fn expand(arguments: TokenStream, function: TokenStream) -> Result<TokenStre
     let built = (!targets.is_empty())
         .then(|| quote!(#[cfg(any(not(target_arch = "nvptx64"), #(target_feature = #targets),*))]));
     let blocks = cluster.map(|dimensions| dimensions.iter().product::<u32>() as usize);
-    let device = device_entry(&function, &parameters, &shared, blocks);
+    let device = device_entry(&function, &parameters, &shared, blocks, early);
     let host = host_launch(&function, &parameters, &shared, blocks);
     let [x, y, z] = cluster.unwrap_or([1; 3]);
+    let types: Vec<&Type> = parameters.iter().filter(|p| !p.shared).map(|p| &p.ty).collect();
     let type_doc = format!("How the kernel `{name_text}` is launched.");
     Ok(quote! {
         #built
@@ -55,10 +56,20 @@ pub fn expand(arguments: TokenStream, function: TokenStream) -> Result<TokenStre
                     #min_blocks,
                     #max_registers,
                     [#x, #y, #z],
+                    #early,
                 );
+
+            #[doc(hidden)]
+            const ASKS: bool = ::ptx_matrix::launch::asks(#early, &[#((
+                <#types as ::ptx_matrix::launch::KernelParam>::IS_MEMORY,
+                <#types as ::ptx_matrix::launch::KernelParam>::IS_EARLY,
+            )),*]);
 
             #host
         }
+
+        #built
+        const _: bool = #name::ASKS;
 
         #built
         #[cfg(target_arch = "nvptx64")]
@@ -142,6 +153,7 @@ fn device_entry(
     parameters: &[Parameter],
     shared: &TokenStream,
     blocks: Option<usize>,
+    early: bool,
 ) -> TokenStream {
     let name = &function.sig.ident;
     let name_text = name.unraw().to_string();
@@ -165,6 +177,8 @@ fn device_entry(
     let (heads, tails): (Vec<_>, Vec<_>) =
         names.iter().map(|name| (format_ident!("{name}_head"), format_ident!("{name}_tail"))).unzip();
     let arguments = parameters.iter().map(|p| &p.name);
+    let begin = early.then(|| quote!(::ptx_matrix::launch::begin_early(&#name::INFO, #name::ASKS);));
+    let end = early.then(|| quote!(::ptx_matrix::launch::end_early(#name::ASKS);));
     let block = match blocks {
         Some(blocks) => quote!(::ptx_matrix::ClusterBlock::<#blocks>),
         None => quote!(::ptx_matrix::Block),
@@ -184,6 +198,7 @@ fn device_entry(
                 #tails: <#types as ::ptx_matrix::launch::KernelParam>::Tail,
             )*
         ) {
+            #begin
             // SAFETY: a launch checks the block's size, and made the parameters.
             let block = unsafe { #block::enter(#name::INFO.threads as usize) };
             #(
@@ -193,7 +208,8 @@ fn device_entry(
                 };
             )*
             #parts
-            #name(&block, #(#arguments),*)
+            #name(&block, #(#arguments),*);
+            #end
         }
     }
 }

@@ -24,6 +24,7 @@ use proc_macro::TokenStream;
 /// | `min_blocks = N` | blocks that are to fit a multiprocessor together (`.minnctapersm`) |
 /// | `max_registers = N` | the most registers a thread may take (`.maxnreg`) |
 /// | `cluster = 2`, `cluster = (2, 2)` | blocks of a cluster, at most 8, or how many along each dimension (`.reqnctapercluster`): the grid is one of whole clusters, and the block may be a `&ClusterBlock<N>` |
+/// | `early = true` | on sm_90 and newer, blocks come to multiprocessors as the kernel ahead in the stream leaves them, and wait there until it has ended (`griddepcontrol`): less time passes between the two. They wait at the start, or, with parameters of `launch::Early`, when the kernel asks |
 /// | `target = "sm_90"` | the oldest GPU that has what the kernel uses: builds for older ones leave it out. Of what newer ones need not have, one for each: `"sm_100a or sm_120a"` |
 #[proc_macro_attribute]
 pub fn kernel(arguments: TokenStream, function: TokenStream) -> TokenStream {

@@ -1,6 +1,7 @@
 //! How a kernel is entered and launched: the grid, the kernel's description, its parameters, and the devices
 //! that run it. `#[kernel]` writes the code that uses this module.
 
+mod early;
 mod grid;
 mod param;
 
@@ -9,6 +10,7 @@ mod device;
 
 #[cfg(not(target_arch = "nvptx64"))]
 pub use device::{Device, KernelBody, Launch};
+pub use early::{AheadEnded, Early, asks, begin_early, end_early};
 pub use grid::Grid;
 pub use param::KernelParam;
 #[cfg(not(target_arch = "nvptx64"))]
@@ -33,6 +35,8 @@ pub struct KernelInfo {
     pub shared_align: u32,
     /// The blocks of a cluster; one, where the kernel does not say.
     pub cluster: Grid,
+    /// Whether it waits by itself for the kernels ahead, so that its blocks may come before these have ended.
+    pub early: bool,
 }
 
 impl KernelInfo {
@@ -44,6 +48,7 @@ impl KernelInfo {
         min_blocks: u32,
         max_registers: u32,
         [x, y, z]: [u32; 3],
+        early: bool,
     ) -> Self {
         assert!(
             S::BYTES <= MAX_SHARED_BYTES,
@@ -57,6 +62,7 @@ impl KernelInfo {
             shared_bytes: S::BYTES as u32,
             shared_align: S::ALIGN as u32,
             cluster: Grid { x, y, z },
+            early,
         }
     }
 

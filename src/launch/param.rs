@@ -24,6 +24,12 @@ pub unsafe trait KernelParam {
     /// Whether the first is handed over by value although `Head` is a pointer: as a grid constant of 128 bytes, where the builder makes
     /// it point.
     const BY_VALUE: bool = false;
+    /// Whether it is memory, which other kernels may have written.
+    #[doc(hidden)]
+    const IS_MEMORY: bool = true;
+    /// Whether it is memory that is not touched before these have ended: [`Early`](super::Early).
+    #[doc(hidden)]
+    const IS_EARLY: bool = false;
     /// How many PTX parameters it becomes.
     const PTX_PARAMS: usize = if size_of::<Self::Tail>() == 0 { 1 } else { 2 };
 
@@ -80,6 +86,7 @@ macro_rules! scalars {
             type In<'k> = $scalar;
             type Head = $scalar;
             type Tail = ();
+            const IS_MEMORY: bool = false;
 
             #[inline(always)]
             unsafe fn enter<'k>(head: $scalar, _: (), _: &'static str) -> Self::In<'k> {

@@ -8,7 +8,7 @@ use cust::sys::CUresult;
 use thiserror::Error;
 
 use super::forward::{cuGetErrorName, cuGetErrorString};
-use super::status::last_failure;
+use super::status::{NO_SYMBOL, last_failure};
 
 /// There is no NVIDIA driver on this machine; the loader's reason.
 #[derive(Clone, Debug, Error)]
@@ -36,6 +36,11 @@ impl DriverError {
             text: driver_word(cuGetErrorString, code).unwrap_or("the driver has no words for it"),
             doing,
         }
+    }
+
+    /// Whether this driver does not have the function that was called.
+    pub(crate) fn is_of_a_missing_function(&self) -> bool {
+        self.code == NO_SYMBOL
     }
 }
 

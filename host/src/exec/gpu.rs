@@ -60,6 +60,7 @@ pub fn execute(gpu: &Gpu, form: &Form, selectors: &Selectors, input: &[u8]) -> a
         grid: [1, 1, 1],
         threads: 32,
         dynamic_shared_bytes: 0,
+        early: false,
         params: &[&params[0], &params[1]],
     };
     // SAFETY: two pointers to buffers of as many bytes as the form's kernel reads and writes, which are there until it has run. Rows are

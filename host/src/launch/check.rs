@@ -126,17 +126,12 @@ mod tests {
         grid: [1, 1, 1],
         threads: 128,
         dynamic_shared_bytes: 0,
+        early: false,
         params: &[&[0; 8], &[0; 4]],
     };
 
     fn entry() -> Entry {
-        Entry {
-            name: "k".to_owned(),
-            params: vec![8, 4],
-            max_threads: Some([32, 8, 1]),
-            required_threads: None,
-            cluster: None,
-        }
+        Entry { name: "k".to_owned(), params: vec![8, 4], max_threads: Some([32, 8, 1]), ..Entry::default() }
     }
 
     /// The message for a request to a kernel, or nothing if it is accepted.

@@ -7,6 +7,7 @@ use cust::sys::cuLaunchKernel;
 
 use super::check::check;
 use super::{LaunchError, LaunchReport, LaunchRequest};
+use crate::driver::early_launch::launch_early;
 use crate::driver::{DriverError, During};
 use crate::error::GpuError;
 use crate::module::{Kernel, Module};
@@ -55,10 +56,28 @@ pub(crate) unsafe fn enqueue(stream: &Stream, module: &Module, request: &LaunchR
 
 /// # Safety
 ///
-/// The parameters must have the number and sizes that the kernel declares, and the meaning that it takes them for.
+/// The parameters must have the number and sizes that the kernel declares, and the meaning that it takes them for; and a kernel that is to
+/// begin early waits before all else.
 unsafe fn launch(stream: &Stream, kernel: &Kernel<'_>, request: &LaunchRequest<'_>) -> Result<(), DriverError> {
     let [x, y, z] = request.grid;
     let mut params: Vec<*mut c_void> = request.params.iter().map(|param| param.as_ptr().cast_mut().cast()).collect();
+    if request.early && kernel.entry.waits {
+        // SAFETY: as below; and the kernel waits for those ahead before it does anything else, which the caller says and its PTX can.
+        let launched = unsafe {
+            launch_early(
+                kernel.function(),
+                request.grid,
+                request.threads,
+                request.dynamic_shared_bytes,
+                stream.as_raw(),
+                params.as_mut_ptr(),
+            )
+        };
+        // A driver that does not know such launches still knows others.
+        if !launched.as_ref().is_err_and(DriverError::is_of_a_missing_function) {
+            return launched;
+        }
+    }
     // SAFETY: function and stream live in the current context, and each of the parameters' addresses has the kernel's
     // number of bytes behind it, which the driver reads before it returns.
     unsafe {

@@ -17,7 +17,7 @@ pub struct Ptx {
 }
 
 /// One kernel of a PTX text.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Entry {
     /// The name to launch it by.
     pub name: String,
@@ -29,6 +29,8 @@ pub struct Entry {
     pub required_threads: Option<[u32; 3]>,
     /// `.reqnctapercluster`: the blocks of a cluster, along x, y and z.
     pub cluster: Option<[u32; 3]>,
+    /// Whether it has a `griddepcontrol.wait`: it may be launched before the kernels ahead have ended, if it waits before all else.
+    pub waits: bool,
 }
 
 /// A text that is not PTX as a compiler writes it.

@@ -17,6 +17,11 @@ impl FromStr for Ptx {
             match token {
                 ".target" => target = tokens.next(),
                 ".entry" => entries.push(entry(&mut tokens)?),
+                "griddepcontrol.wait" => {
+                    if let Some(entry) = entries.last_mut() {
+                        entry.waits = true;
+                    }
+                }
                 _ => {}
             }
         }
@@ -28,7 +33,7 @@ fn entry<'a>(tokens: &mut Peekable<impl Iterator<Item = &'a str>>) -> Result<Ent
     let name = tokens.next().unwrap_or_default();
     let problem = |problem: String| PtxError::Entry { kernel: name.to_owned(), problem };
     let params = if tokens.next_if_eq(&"(").is_some() { params(tokens).map_err(problem)? } else { Vec::new() };
-    let mut entry = Entry { name: name.to_owned(), params, max_threads: None, required_threads: None, cluster: None };
+    let mut entry = Entry { name: name.to_owned(), params, ..Entry::default() };
     while let Some(directive) = tokens.next_if(|token| !matches!(*token, "{" | ";")) {
         match directive {
             ".maxntid" => entry.max_threads = Some(extents(tokens).map_err(problem)?),
@@ -117,7 +122,13 @@ mod tests {
         }
         .visible .entry empty()
         .reqntid 16, 4
-        { ret; }
+        {
+            // begin inline asm
+            griddepcontrol.launch_dependents;
+            griddepcontrol.wait;
+            // end inline asm
+            ret;
+        }
         .entry bare { ret; }
     "#;
 
@@ -136,6 +147,7 @@ mod tests {
             max_threads,
             required_threads,
             cluster,
+            waits: name == "empty",
         });
         assert_eq!(ptx.entries, expected);
     }

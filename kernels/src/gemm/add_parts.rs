@@ -54,7 +54,7 @@ macro_rules! kernels {
         /// cut along K. Without parts, it is what is left of a product with alpha = 0, or without terms.
         ///
         /// The grid has a block for each [`ADDED_COLS`] of each row, and the batch along y.
-        #[kernel(threads = 64, target = $target)]
+        #[kernel(threads = 64, early = true, target = $target)]
         pub fn $kernel(
             block: &Block,
             sums: Global<<$element as Output>::Sum>,

@@ -93,17 +93,21 @@ pub fn block_product<
 
     // The warp's place in the block's tile.
     let (down, right) = (warp.index() / (N / WARP_N) * WARP_M, warp.index() % (N / WARP_N) * WARP_N);
-    let load = |stage: RingIndex<STAGES>, slice: usize| -> Factors<P, I, J> {
-        let (tile_a, tile_b) = stages.stage(stage);
-        (P::load_a(warp, &tile_a, (down, slice * long)), P::load_b(warp, &tile_b, (slice * long, right)))
-    };
+    let load_a = |stage, slice: usize| -> [P::A; I] { P::load_a(warp, &stages.stage(stage).0, (down, slice * long)) };
+    let load_b =
+        |stage, slice: usize| -> [[P::B; PAIR]; J] { P::load_b(warp, &stages.stage(stage).1, (slice * long, right)) };
 
     let mut sums: [[[Sums<P>; PAIR]; J]; I] = Zeroable::zeroed();
     let mut stage = RingIndex::FIRST;
     SA::Groups::wait::<IN_FLIGHT>(warp);
     block.sync();
-    let mut fragments = load(stage, 0);
+    let mut fragments: Factors<P, I, J> = (load_a(stage, 0), load_b(stage, 0));
     let slices = K / long;
+    // The next slice's are loaded behind the first of many rows, so that not all warps of a multiprocessor wait for their loads when they
+    // have met. Where they take so many registers that there are not enough for those of two slices, A's wait for the last row, and B's
+    // until this slice's are used.
+    let is_large = P::Shape::M * P::Shape::K * size_of::<P::Input>() / LANES > 32;
+    let load_row = if is_large { I - 1 } else { I / 4 };
     // What a thread holds meanwhile takes registers.
     let fetch_row = if size_of::<(SA::Held, SB::Held)>() == 0 { I / 2 } else { I - 1 };
     for step in 0..steps {
@@ -122,9 +126,11 @@ pub fn block_product<
             let parts = slices - 1;
             let mut held = None;
             for i in 0..I {
-                // Behind the first of many rows, so that not all warps of a multiprocessor wait for their loads when they have met.
-                if i == I / 4 {
-                    next = load(stage, (slice + 1) % slices);
+                if i == load_row {
+                    next.0 = load_a(stage, (slice + 1) % slices);
+                    if !is_large {
+                        next.1 = load_b(stage, (slice + 1) % slices);
+                    }
                 }
                 if i == fetch_row && slice < parts {
                     let held_a = read_a.fetch(block, &free.0, slice, parts);
@@ -135,6 +141,9 @@ pub fn block_product<
                     let j = if i % 2 == 0 { j } else { PAIR * J - 1 - j };
                     P::multiply(warp, &mut sums[i][j / PAIR][j % PAIR], &a[i], &b[j / PAIR][j % PAIR]);
                 }
+            }
+            if is_large {
+                next.1 = load_b(stage, (slice + 1) % slices);
             }
             if let Some((held_a, held_b)) = &held {
                 read_a.put(block, &free.0, held_a, slice, parts);

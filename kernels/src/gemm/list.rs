@@ -39,10 +39,20 @@ impl Kernel {
         }
     }
 
-    /// Tiles that blocks compute of a product of `m` x `n`: those of a cluster lie below each other, and all have one.
+    /// Tiles that blocks compute of a product of `m` x `n`: all blocks of a cluster have one.
     pub fn blocks(&self, m: u32, n: u32) -> u32 {
+        self.tiles(m, n, self.across(m, n))
+    }
+
+    /// Whether the tiles of a cluster lie beside each other, and not below: if it takes fewer of them.
+    pub fn across(&self, m: u32, n: u32) -> bool {
+        self.tiles(m, n, true) < self.tiles(m, n, false)
+    }
+
+    fn tiles(&self, m: u32, n: u32, across: bool) -> u32 {
         let together = self.info.cluster.blocks() as u32;
-        m.div_ceil(self.tile[0] as u32).next_multiple_of(together) * n.div_ceil(self.tile[1] as u32)
+        let (down, right) = (m.div_ceil(self.tile[0] as u32), n.div_ceil(self.tile[1] as u32));
+        if across { down * right.next_multiple_of(together) } else { down.next_multiple_of(together) * right }
     }
 }
 

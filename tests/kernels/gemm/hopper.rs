@@ -21,6 +21,8 @@ fn c_bias_and_activation() {
     let case = Case { size: (70, 24, 72), beta: -3, bias: true, activation: Activation::Relu, ..PLAIN };
     check_kernels!(bf16 bf16, one, case);
     check_kernels!(bf16 bf16, one, Case { bias_of_rows: true, beta: 0, ..case });
+    // Its strips are narrower.
+    check_kernels!(bf16 bf16, |kernel| kernel.name == "hopper_bf16_nt_224_pairs", Case { size: (70, 136, 24), ..case });
 }
 
 #[test]
@@ -42,8 +44,15 @@ fn sums_taken_out() {
     check_kernels!(F8E4M3 f16, |kernel| kernel.name == "hopper_e4m3_f16_nt", case);
 }
 
-/// Blocks of a cluster bring parts of B to each other: of all columns of their tiles, and where the last has no rows of D.
+/// Blocks of a cluster bring parts of B to each other, of all columns of their tiles, where they lie below each other; and of A, where they
+/// lie beside each other: where that takes fewer tiles. Some of these have nothing of D.
 #[test]
-fn shares_of_b() {
-    check_kernels!(bf16 bf16, |kernel| kernel.info.cluster.blocks() > 1, Case { size: (270, 264, 140), ..PLAIN });
+fn shares() {
+    for (size, across) in [((140, 264, 140), false), ((120, 264, 140), true)] {
+        let in_clusters = |kernel: &&Kernel| kernel.info.cluster.blocks() > 1 && kernel.tile[0] == 128;
+        let of_bf16 = <bf16 as Multiply<bf16>>::KERNELS.iter().filter(in_clusters);
+        assert!(of_bf16.into_iter().all(|kernel| kernel.across(size.0, size.1) == across));
+        let (m, n, k) = size;
+        check_kernels!(bf16 bf16, in_clusters, Case { size: (m as usize, n as usize, k), ..PLAIN });
+    }
 }

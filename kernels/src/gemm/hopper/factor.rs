@@ -14,6 +14,15 @@ const SLICE: usize = 32;
 /// What the elements of a factor are multiplied as.
 pub type Multiplied<T> = <T as Multiplicand>::As;
 
+/// What a block brings of the tiles that all `N` of its cluster need: each `N`th, to all of them.
+#[derive(Clone, Copy)]
+pub struct Share<const N: usize> {
+    /// Which of the blocks it is.
+    pub rank: usize,
+    /// All of them.
+    pub blocks: Blocks,
+}
+
 /// The tiles of A in one stage.
 pub trait Left: SharedLayout + Copy + LaneCapture {
     /// Its elements.
@@ -27,23 +36,42 @@ pub trait Left: SharedLayout + Copy + LaneCapture {
     /// Bytes of the tiles.
     const COPIED: u32;
 
-    /// Starts to fill the tiles from (row, k) of a matrix of the batch on.
-    fn load(self, lane: Lane<'_>, map: TensorMap<'_, Self::Box, 3>, at: (u32, u32), batch: u32, barrier: Barrier);
+    /// Starts to fill the tiles, or a block's share of them, from (row, k) of a matrix of the batch on.
+    fn load<const N: usize>(
+        self,
+        lane: Lane<'_>,
+        map: TensorMap<'_, Self::Box, 3>,
+        at: (u32, u32),
+        batch: u32,
+        barrier: Barrier,
+        share: Option<Share<N>>,
+    );
 
     /// What `wgmma` multiplies: 64 rows from `row` on, and so many'th 32 bytes along K.
     fn matrix(self, row: usize, slice: usize) -> MatrixA<Multiplied<Self::Element>, Self::Trans>;
 }
 
-impl<T: Multiplicand, const M: usize, const K: usize> Left for SharedTile<T, M, K, Swizzle128> {
+/// A tile for each block of the cluster: together they are as one.
+impl<T: Multiplicand, const ROWS: usize, const K: usize, const TILES: usize> Left
+    for SharedRing<SharedTile<T, ROWS, K, Swizzle128>, TILES>
+{
     type Element = T;
-    type Box = Self;
+    type Box = SharedTile<T, ROWS, K, Swizzle128>;
     type Trans = NoTrans;
     const ROW_MAJOR: bool = true;
-    const COPIED: u32 = Self::BOX_BYTES;
+    const COPIED: u32 = TILES as u32 * Self::Box::BOX_BYTES;
 
     #[inline(always)]
-    fn load(self, lane: Lane<'_>, map: TensorMap<'_, Self, 3>, (row, k): (u32, u32), batch: u32, barrier: Barrier) {
-        self.load_box(lane, map, [k as i32, row as i32, batch as i32], barrier);
+    fn load<const N: usize>(
+        self,
+        lane: Lane<'_>,
+        map: TensorMap<'_, Self::Box, 3>,
+        (row, k): (u32, u32),
+        batch: u32,
+        barrier: Barrier,
+        share: Option<Share<N>>,
+    ) {
+        load(self, lane, map, barrier, share, |tile| [k as i32, (row + (tile * ROWS) as u32) as i32, batch as i32]);
     }
 
     #[inline(always)]
@@ -62,17 +90,16 @@ impl<T: Multiplicand<Width = Bits16>, const K: usize, const TILES: usize> Left
     const COPIED: u32 = TILES as u32 * Self::Box::BOX_BYTES;
 
     #[inline(always)]
-    fn load(
+    fn load<const N: usize>(
         self,
         lane: Lane<'_>,
         map: TensorMap<'_, Self::Box, 3>,
         (row, k): (u32, u32),
         batch: u32,
         barrier: Barrier,
+        share: Option<Share<N>>,
     ) {
-        for tile in 0..TILES {
-            self.part(tile).load_box(lane, map, [row as i32 + (tile * LINE) as i32, k as i32, batch as i32], barrier);
-        }
+        load(self, lane, map, barrier, share, |tile| [(row + (tile * LINE) as u32) as i32, k as i32, batch as i32]);
     }
 
     #[inline(always)]
@@ -81,16 +108,7 @@ impl<T: Multiplicand<Width = Bits16>, const K: usize, const TILES: usize> Left
     }
 }
 
-/// What a block brings of what all `N` of its cluster need: as many boxes as each other, to all of them.
-#[derive(Clone, Copy)]
-pub struct Share<const N: usize> {
-    /// Which of the blocks it is.
-    pub rank: usize,
-    /// All of them.
-    pub blocks: Blocks,
-}
-
-/// The tiles of B in one stage, which the blocks of a cluster bring together.
+/// The tiles of B in one stage.
 pub trait Right: SharedLayout + Copy + LaneCapture {
     /// Its elements.
     type Element: Multiplicand;
@@ -103,7 +121,7 @@ pub trait Right: SharedLayout + Copy + LaneCapture {
     /// Bytes of the tiles.
     const COPIED: u32;
 
-    /// Starts to fill a block's share of the tiles from (k, column) of a matrix of the batch on.
+    /// Starts to fill the tiles, or a block's share of them, from (k, column) of a matrix of the batch on.
     fn load<const N: usize>(
         self,
         lane: Lane<'_>,
@@ -111,7 +129,7 @@ pub trait Right: SharedLayout + Copy + LaneCapture {
         at: (u32, u32),
         batch: u32,
         barrier: Barrier,
-        share: Share<N>,
+        share: Option<Share<N>>,
     );
 }
 
@@ -139,11 +157,9 @@ impl<T: Multiplicand, const K: usize, const COLS: usize, const TILES: usize> Rig
         (k, col): (u32, u32),
         batch: u32,
         barrier: Barrier,
-        share: Share<N>,
+        share: Option<Share<N>>,
     ) {
-        load_share(self, lane, map, barrier, share, |tile| {
-            [k as i32, (col + (tile * COLS) as u32) as i32, batch as i32]
-        });
+        load(self, lane, map, barrier, share, |tile| [k as i32, (col + (tile * COLS) as u32) as i32, batch as i32]);
     }
 }
 
@@ -173,11 +189,9 @@ impl<T: Multiplicand<Width = Bits16>, const K: usize, const TILES: usize> Right
         (k, col): (u32, u32),
         batch: u32,
         barrier: Barrier,
-        share: Share<N>,
+        share: Option<Share<N>>,
     ) {
-        load_share(self, lane, map, barrier, share, |tile| {
-            [(col + (tile * LINE) as u32) as i32, k as i32, batch as i32]
-        });
+        load(self, lane, map, barrier, share, |tile| [(col + (tile * LINE) as u32) as i32, k as i32, batch as i32]);
     }
 }
 
@@ -191,23 +205,29 @@ impl<T: Multiplicand<Width = Bits16>, const N: usize, const K: usize, const TILE
     }
 }
 
-/// Starts to fill a block's share of tiles, each from the place that `at` says.
+/// Starts to fill tiles, or a block's share of them, each from the place that `at` says.
 #[inline(always)]
-fn load_share<T: Element, O: Order, const ROWS: usize, const COLS: usize, const TILES: usize, const N: usize>(
+fn load<T: Element, O: Order, const ROWS: usize, const COLS: usize, const TILES: usize, const N: usize>(
     tiles: SharedRing<SharedTile<T, ROWS, COLS, Swizzle128, O>, TILES>,
     lane: Lane<'_>,
     map: TensorMap<'_, SharedTile<T, ROWS, COLS, Swizzle128, O>, 3>,
     barrier: Barrier,
-    share: Share<N>,
+    share: Option<Share<N>>,
     at: impl Fn(usize) -> [i32; 3],
 ) {
-    const { assert!(TILES.is_multiple_of(N), "the blocks bring as many tiles as each other") };
-    for tile in 0..TILES / N {
-        let tile = share.rank * (TILES / N) + tile;
-        if N == 1 {
-            tiles.part(tile).load_box(lane, map, at(tile), barrier);
-        } else {
-            tiles.part(tile).load_box_to(lane, share.blocks, map, at(tile), barrier);
+    match share {
+        Some(share) if N > 1 => {
+            for first in (0..TILES).step_by(N) {
+                let tile = first + share.rank;
+                if tile < TILES {
+                    tiles.part(tile).load_box_to(lane, share.blocks, map, at(tile), barrier);
+                }
+            }
+        }
+        _ => {
+            for tile in 0..TILES {
+                tiles.part(tile).load_box(lane, map, at(tile), barrier);
+            }
         }
     }
 }

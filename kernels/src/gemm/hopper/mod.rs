@@ -18,55 +18,66 @@ use crate::gemm::epilogue::{Activation, Output};
 use crate::gemm::{Buffers, Kernel, LaunchError, Numbers};
 #[cfg(not(target_arch = "nvptx64"))]
 use ptx_matrix::launch::Device;
+use ptx_matrix::launch::{AheadEnded, Early};
 use ptx_matrix::*;
 
-/// The tiles of A, or B, of so many rows, or columns, in a stage, by the order of the matrix. B's come in as many copies as the cluster has
-/// blocks, or more.
+/// The tiles of A, or B, of so many rows, or columns, in a stage, by the order of the matrix: as many as the cluster has blocks, or
+/// more.
 macro_rules! tiles {
-    (a RowMajor $input:ident $lines:literal $k:literal) => { SharedTile<$input, $lines, $k, Swizzle128> };
-    (a ColMajor $input:ident $lines:literal $k:literal) => {
+    (a RowMajor $input:ident $lines:literal $k:literal $blocks:literal) => {
+        SharedRing<SharedTile<$input, { $lines / $blocks }, $k, Swizzle128>, $blocks>
+    };
+    (a ColMajor $input:ident $lines:literal $k:literal $blocks:literal) => {
         SharedRing<SharedTile<$input, 64, $k, Swizzle128, ColMajor>, { $lines / 64 }>
     };
     (b ColMajor $input:ident $lines:literal $k:literal $blocks:literal) => {
         SharedRing<SharedTile<$input, $k, { $lines / $blocks }, Swizzle128, ColMajor>, $blocks>
     };
     (b RowMajor $input:ident $lines:literal $k:literal $blocks:literal) => {
-        SharedRing<SharedTile<$input, $k, 64, Swizzle128>, { $lines / 64 }>
+        SharedRing<SharedTile<$input, $k, 64, Swizzle128>, { usize::div_ceil($lines, 64) }>
     };
+}
+
+/// What results go through: strips of so many bytes a row, as the swizzle has, which are 256 bytes together.
+macro_rules! strip {
+    ($output:ident 128) => { Strip<$output, Swizzle128, { 128 / size_of::<$output>() }> };
+    ($output:ident 64) => { Strip<$output, Swizzle64, { 64 / size_of::<$output>() }> };
 }
 
 /// The kernels: a row each. The name; the elements of A and B, and of C, D and the bias; the orders of A and B; what a block computes,
 /// and how deep its steps are; its stages; how many warpgroups multiply, of the block with its threads, and how many columns at once (see
-/// `Consumer::sum`); the blocks of a cluster; and its rate, as in `products!`.
+/// `Consumer::sum`); the strips that its results go through, of which tiles have whole ones; the blocks of a cluster; and its rate, as in
+/// `products!`.
 macro_rules! kernels {
     ($(
         $kernel:ident $input:ident into $output:ident, $order_a:ident x $order_b:ident, $m:literal x $n:literal x $k:literal,
-        $stages:literal stages, $consumers:literal consumers, $threads:literal threads, $part:literal at once, clusters of $blocks:literal,
+        $stages:literal stages, $consumers:literal consumers, $threads:literal threads, $part:literal at once, strips of $strip:tt, clusters of $blocks:literal,
         $rate:literal;
     )*) => {$(
         /// D = f(alpha A x B + beta C + bias); or, if there is room for `sums`, the sums of each `k_part` of K: see `product` and `Results`.
         ///
         /// A, B and D are tensors of a dimension along lines, one across, and one of the products of a batch; what of A, B and D is in
         /// no product is not read or written. C of the first product starts `skip_c` elements into its slice.
-        #[kernel(threads = $threads, min_blocks = 1, cluster = $blocks, target = "sm_90a")]
+        #[kernel(threads = $threads, min_blocks = 1, cluster = $blocks, early = true, target = "sm_90a")]
         pub fn $kernel(
             block: &ClusterBlock<$blocks>,
             #[shared] stages: SharedRing<
-                (tiles!(a $order_a $input $m $k), tiles!(b $order_b $input $n $k $blocks)), $stages>,
-            #[shared] strips: SharedRing<SharedRing<Strip<$output, { 128 / size_of::<$output>() }>, 2>, $consumers>,
+                (tiles!(a $order_a $input $m $k $blocks), tiles!(b $order_b $input $n $k $blocks)), $stages>,
+            #[shared] strips: SharedRing<SharedRing<strip!($output $strip), { 256 / $strip }>, $consumers>,
             #[shared] full: SharedRing<BarrierMemory, $stages>,
             #[shared] empty: SharedRing<BarrierMemory, $stages>,
-            a: TensorMap<<tiles!(a $order_a $input $m $k) as Left>::Box, 3>,
-            b: TensorMap<<tiles!(b $order_b $input $n $k $blocks) as Right>::Box, 3>,
-            d: TensorMapMut<Strip<$output, { 128 / size_of::<$output>() }>, 3>,
-            c: Global<$output>,
-            bias: Global<$output>,
-            sums: GlobalMut<<$output as Output>::Sum>,
+            a: Early<TensorMap<<tiles!(a $order_a $input $m $k $blocks) as Left>::Box, 3>>,
+            b: Early<TensorMap<<tiles!(b $order_b $input $n $k $blocks) as Right>::Box, 3>>,
+            d: Early<TensorMapMut<strip!($output $strip), 3>>,
+            c: Early<Global<$output>>,
+            bias: Early<Global<$output>>,
+            sums: Early<GlobalMut<<$output as Output>::Sum>>,
             m: u32,
             n: u32,
             k: u32,
             k_part: u32,
             batches: u32,
+            across: u32,
             ldc: u32,
             skip_c: usize,
             batch_c: usize,
@@ -76,22 +87,22 @@ macro_rules! kernels {
             activation: u32,
         ) {
             let memory = Memory { stages, strips, full, empty };
-            let results = Results {
-                d,
-                sums,
+            let results = |ended: AheadEnded<'_>| Results {
+                d: d.get(ended),
+                sums: sums.get(ended),
                 size: (m, n),
                 alpha,
                 beta,
-                c: (c, skip_c, batch_c, ldc),
-                bias,
+                c: (c.get(ended), skip_c, batch_c, ldc),
+                bias: bias.get(ended),
                 bias_of_rows: bias_of_rows != 0,
                 activation: Activation::of(activation),
             };
-            let work = Work { sides: (m, n, k), k_part, batches };
+            let work = Work { sides: (m, n, k), k_part, batches, across: across != 0 };
             product::<
-                _, _, _, $m, $n, $k, { 128 / size_of::<$output>() }, $stages, $consumers, $part, $blocks,
+                _, _, _, _, $m, $n, $k, { $strip / size_of::<$output>() }, { 256 / $strip }, $stages, $consumers, $part, $blocks,
             >(
-                block, memory, a, b, work, &results,
+                block, memory, a, b, work, results,
             );
         }
 
@@ -100,7 +111,7 @@ macro_rules! kernels {
             const KERNEL: Kernel = Kernel {
                 name: stringify!($kernel),
                 row_major: Some([
-                    <tiles!(a $order_a $input $m $k) as Left>::ROW_MAJOR,
+                    <tiles!(a $order_a $input $m $k $blocks) as Left>::ROW_MAJOR,
                     <tiles!(b $order_b $input $n $k $blocks) as Right>::ROW_MAJOR,
                 ]),
                 tile: [$m, $n, $k],
@@ -124,8 +135,8 @@ macro_rules! kernels {
                 // Whole clusters, at least one.
                 let grid = blocks.min((numbers.multiprocessors / $blocks).max(1) * $blocks);
                 Ok($kernel::launch(
-                    device, grid, &a, &b, d.by_ref(), c, bias, sums, m, n, k, k_part, batches, numbers.strides[2], numbers.starts[2],
-                    numbers.batch_strides[2], alpha, beta, bias_of_rows.into(), activation as u32,
+                    device, grid, &a, &b, d.by_ref(), c, bias, sums, m, n, k, k_part, batches, Self::KERNEL.across(m, n).into(),
+                    numbers.strides[2], numbers.starts[2], numbers.batch_strides[2], alpha, beta, bias_of_rows.into(), activation as u32,
                 ))
             }
         }
@@ -157,34 +168,46 @@ pub fn launch<K: ByWarpGroups<I, O>, I: Element, O: Output, D: Device>(
 }
 
 kernels! {
-    hopper_bf16_nn bf16 into bf16, RowMajor x RowMajor, 128 x 256 x 64, 4 stages, 2 consumers, 384 threads, 256 at once, clusters of 1, 1.7;
-    hopper_bf16_nn_pairs bf16 into bf16, RowMajor x RowMajor, 128 x 256 x 64, 4 stages, 2 consumers, 384 threads, 256 at once, clusters of 2, 1.7;
-    hopper_bf16_nt bf16 into bf16, RowMajor x ColMajor, 128 x 256 x 64, 4 stages, 2 consumers, 384 threads, 256 at once, clusters of 1, 1.7;
-    hopper_bf16_nt_pairs bf16 into bf16, RowMajor x ColMajor, 128 x 256 x 64, 4 stages, 2 consumers, 384 threads, 256 at once, clusters of 2, 1.7;
-    hopper_bf16_tn bf16 into bf16, ColMajor x RowMajor, 128 x 256 x 64, 4 stages, 2 consumers, 384 threads, 256 at once, clusters of 1, 1.7;
-    hopper_bf16_tt bf16 into bf16, ColMajor x ColMajor, 128 x 256 x 64, 4 stages, 2 consumers, 384 threads, 256 at once, clusters of 1, 1.7;
-    hopper_bf16_nn_128x128 bf16 into bf16, RowMajor x RowMajor, 128 x 128 x 64, 6 stages, 2 consumers, 384 threads, 128 at once, clusters of 1, 1.65;
-    hopper_bf16_nn_64x64 bf16 into bf16, RowMajor x RowMajor, 64 x 64 x 64, 12 stages, 1 consumers, 256 threads, 64 at once, clusters of 1, 0.75;
-    hopper_bf16_nt_128x128 bf16 into bf16, RowMajor x ColMajor, 128 x 128 x 64, 6 stages, 2 consumers, 384 threads, 128 at once, clusters of 1, 1.65;
-    hopper_bf16_nt_64x64 bf16 into bf16, RowMajor x ColMajor, 64 x 64 x 64, 12 stages, 1 consumers, 256 threads, 64 at once, clusters of 1, 0.75;
-    hopper_bf16_f32_nn bf16 into f32, RowMajor x RowMajor, 128 x 256 x 64, 4 stages, 2 consumers, 384 threads, 256 at once, clusters of 1, 1.7;
-    hopper_bf16_f32_nt bf16 into f32, RowMajor x ColMajor, 128 x 256 x 64, 4 stages, 2 consumers, 384 threads, 256 at once, clusters of 1, 1.7;
-    hopper_f16_nn f16 into f16, RowMajor x RowMajor, 128 x 256 x 64, 4 stages, 2 consumers, 384 threads, 256 at once, clusters of 1, 1.7;
-    hopper_f16_nn_pairs f16 into f16, RowMajor x RowMajor, 128 x 256 x 64, 4 stages, 2 consumers, 384 threads, 256 at once, clusters of 2, 1.7;
-    hopper_f16_nt f16 into f16, RowMajor x ColMajor, 128 x 256 x 64, 4 stages, 2 consumers, 384 threads, 256 at once, clusters of 1, 1.7;
-    hopper_f16_nt_pairs f16 into f16, RowMajor x ColMajor, 128 x 256 x 64, 4 stages, 2 consumers, 384 threads, 256 at once, clusters of 2, 1.7;
-    hopper_f16_tn f16 into f16, ColMajor x RowMajor, 128 x 256 x 64, 4 stages, 2 consumers, 384 threads, 256 at once, clusters of 1, 1.7;
-    hopper_f16_tt f16 into f16, ColMajor x ColMajor, 128 x 256 x 64, 4 stages, 2 consumers, 384 threads, 256 at once, clusters of 1, 1.7;
-    hopper_f16_nn_128x128 f16 into f16, RowMajor x RowMajor, 128 x 128 x 64, 6 stages, 2 consumers, 384 threads, 128 at once, clusters of 1, 1.65;
-    hopper_f16_nn_64x64 f16 into f16, RowMajor x RowMajor, 64 x 64 x 64, 12 stages, 1 consumers, 256 threads, 64 at once, clusters of 1, 0.75;
-    hopper_f16_nt_128x128 f16 into f16, RowMajor x ColMajor, 128 x 128 x 64, 6 stages, 2 consumers, 384 threads, 128 at once, clusters of 1, 1.65;
-    hopper_f16_nt_64x64 f16 into f16, RowMajor x ColMajor, 64 x 64 x 64, 12 stages, 1 consumers, 256 threads, 64 at once, clusters of 1, 0.75;
-    hopper_f16_f32_nn f16 into f32, RowMajor x RowMajor, 128 x 256 x 64, 4 stages, 2 consumers, 384 threads, 256 at once, clusters of 1, 1.7;
-    hopper_f16_f32_nt f16 into f32, RowMajor x ColMajor, 128 x 256 x 64, 4 stages, 2 consumers, 384 threads, 256 at once, clusters of 1, 1.7;
-    hopper_tf32_nt f32 into f32, RowMajor x ColMajor, 128 x 256 x 32, 4 stages, 2 consumers, 384 threads, 256 at once, clusters of 2, 1.7;
-    hopper_tf32_nt_128x128 f32 into f32, RowMajor x ColMajor, 128 x 128 x 32, 6 stages, 2 consumers, 384 threads, 128 at once, clusters of 2, 1.65;
-    hopper_s8_nt i8 into i32, RowMajor x ColMajor, 128 x 256 x 128, 4 stages, 2 consumers, 384 threads, 256 at once, clusters of 2, 1.65;
-    hopper_s8_nt_128x128 i8 into i32, RowMajor x ColMajor, 128 x 128 x 128, 6 stages, 2 consumers, 384 threads, 128 at once, clusters of 2, 1.6;
-    hopper_e4m3_bf16_nt F8E4M3 into bf16, RowMajor x ColMajor, 128 x 256 x 128, 4 stages, 2 consumers, 384 threads, 128 at once, clusters of 2, 2.8;
-    hopper_e4m3_f16_nt F8E4M3 into f16, RowMajor x ColMajor, 128 x 256 x 128, 4 stages, 2 consumers, 384 threads, 128 at once, clusters of 2, 2.8;
+    hopper_bf16_nn bf16 into bf16, RowMajor x RowMajor, 128 x 256 x 64, 4 stages, 2 consumers, 384 threads, 256 at once, strips of 128, clusters of 1, 1.7;
+    hopper_bf16_nn_pairs bf16 into bf16, RowMajor x RowMajor, 128 x 256 x 64, 4 stages, 2 consumers, 384 threads, 256 at once, strips of 128, clusters of 2, 1.7;
+    hopper_bf16_nt bf16 into bf16, RowMajor x ColMajor, 128 x 256 x 64, 4 stages, 2 consumers, 384 threads, 256 at once, strips of 128, clusters of 1, 1.7;
+    hopper_bf16_nt_pairs bf16 into bf16, RowMajor x ColMajor, 128 x 256 x 64, 4 stages, 2 consumers, 384 threads, 256 at once, strips of 128, clusters of 2, 1.7;
+    hopper_bf16_tn bf16 into bf16, ColMajor x RowMajor, 128 x 256 x 64, 4 stages, 2 consumers, 384 threads, 256 at once, strips of 128, clusters of 1, 1.7;
+    hopper_bf16_tt bf16 into bf16, ColMajor x ColMajor, 128 x 256 x 64, 4 stages, 2 consumers, 384 threads, 256 at once, strips of 128, clusters of 1, 1.7;
+    hopper_bf16_nn_224_pairs bf16 into bf16, RowMajor x RowMajor, 128 x 224 x 64, 4 stages, 2 consumers, 384 threads, 224 at once, strips of 64, clusters of 2, 1.7;
+    hopper_bf16_nn_192_pairs bf16 into bf16, RowMajor x RowMajor, 128 x 192 x 64, 4 stages, 2 consumers, 384 threads, 192 at once, strips of 128, clusters of 2, 1.7;
+    hopper_bf16_nn_160_pairs bf16 into bf16, RowMajor x RowMajor, 128 x 160 x 64, 4 stages, 2 consumers, 384 threads, 160 at once, strips of 64, clusters of 2, 1.7;
+    hopper_bf16_nn_64x128_pairs bf16 into bf16, RowMajor x RowMajor, 64 x 128 x 64, 8 stages, 1 consumers, 256 threads, 128 at once, strips of 128, clusters of 2, 1.3;
+    hopper_bf16_nn_64x64 bf16 into bf16, RowMajor x RowMajor, 64 x 64 x 64, 12 stages, 1 consumers, 256 threads, 64 at once, strips of 128, clusters of 1, 0.75;
+    hopper_bf16_nt_224_pairs bf16 into bf16, RowMajor x ColMajor, 128 x 224 x 64, 4 stages, 2 consumers, 384 threads, 224 at once, strips of 64, clusters of 2, 1.7;
+    hopper_bf16_nt_192_pairs bf16 into bf16, RowMajor x ColMajor, 128 x 192 x 64, 4 stages, 2 consumers, 384 threads, 192 at once, strips of 128, clusters of 2, 1.7;
+    hopper_bf16_nt_160_pairs bf16 into bf16, RowMajor x ColMajor, 128 x 160 x 64, 5 stages, 2 consumers, 384 threads, 160 at once, strips of 64, clusters of 2, 1.7;
+    hopper_bf16_nt_64x128_pairs bf16 into bf16, RowMajor x ColMajor, 64 x 128 x 64, 8 stages, 1 consumers, 256 threads, 128 at once, strips of 128, clusters of 2, 1.3;
+    hopper_bf16_nt_64x64 bf16 into bf16, RowMajor x ColMajor, 64 x 64 x 64, 12 stages, 1 consumers, 256 threads, 64 at once, strips of 128, clusters of 1, 0.75;
+    hopper_bf16_f32_nn bf16 into f32, RowMajor x RowMajor, 128 x 256 x 64, 4 stages, 2 consumers, 384 threads, 256 at once, strips of 128, clusters of 1, 1.7;
+    hopper_bf16_f32_nt bf16 into f32, RowMajor x ColMajor, 128 x 256 x 64, 4 stages, 2 consumers, 384 threads, 256 at once, strips of 128, clusters of 1, 1.7;
+    hopper_f16_nn f16 into f16, RowMajor x RowMajor, 128 x 256 x 64, 4 stages, 2 consumers, 384 threads, 256 at once, strips of 128, clusters of 1, 1.7;
+    hopper_f16_nn_pairs f16 into f16, RowMajor x RowMajor, 128 x 256 x 64, 4 stages, 2 consumers, 384 threads, 256 at once, strips of 128, clusters of 2, 1.7;
+    hopper_f16_nt f16 into f16, RowMajor x ColMajor, 128 x 256 x 64, 4 stages, 2 consumers, 384 threads, 256 at once, strips of 128, clusters of 1, 1.7;
+    hopper_f16_nt_pairs f16 into f16, RowMajor x ColMajor, 128 x 256 x 64, 4 stages, 2 consumers, 384 threads, 256 at once, strips of 128, clusters of 2, 1.7;
+    hopper_f16_tn f16 into f16, ColMajor x RowMajor, 128 x 256 x 64, 4 stages, 2 consumers, 384 threads, 256 at once, strips of 128, clusters of 1, 1.7;
+    hopper_f16_tt f16 into f16, ColMajor x ColMajor, 128 x 256 x 64, 4 stages, 2 consumers, 384 threads, 256 at once, strips of 128, clusters of 1, 1.7;
+    hopper_f16_nn_224_pairs f16 into f16, RowMajor x RowMajor, 128 x 224 x 64, 4 stages, 2 consumers, 384 threads, 224 at once, strips of 64, clusters of 2, 1.7;
+    hopper_f16_nn_192_pairs f16 into f16, RowMajor x RowMajor, 128 x 192 x 64, 4 stages, 2 consumers, 384 threads, 192 at once, strips of 128, clusters of 2, 1.7;
+    hopper_f16_nn_160_pairs f16 into f16, RowMajor x RowMajor, 128 x 160 x 64, 4 stages, 2 consumers, 384 threads, 160 at once, strips of 64, clusters of 2, 1.7;
+    hopper_f16_nn_64x128_pairs f16 into f16, RowMajor x RowMajor, 64 x 128 x 64, 8 stages, 1 consumers, 256 threads, 128 at once, strips of 128, clusters of 2, 1.3;
+    hopper_f16_nn_64x64 f16 into f16, RowMajor x RowMajor, 64 x 64 x 64, 12 stages, 1 consumers, 256 threads, 64 at once, strips of 128, clusters of 1, 0.75;
+    hopper_f16_nt_224_pairs f16 into f16, RowMajor x ColMajor, 128 x 224 x 64, 4 stages, 2 consumers, 384 threads, 224 at once, strips of 64, clusters of 2, 1.7;
+    hopper_f16_nt_192_pairs f16 into f16, RowMajor x ColMajor, 128 x 192 x 64, 4 stages, 2 consumers, 384 threads, 192 at once, strips of 128, clusters of 2, 1.7;
+    hopper_f16_nt_160_pairs f16 into f16, RowMajor x ColMajor, 128 x 160 x 64, 5 stages, 2 consumers, 384 threads, 160 at once, strips of 64, clusters of 2, 1.7;
+    hopper_f16_nt_64x128_pairs f16 into f16, RowMajor x ColMajor, 64 x 128 x 64, 8 stages, 1 consumers, 256 threads, 128 at once, strips of 128, clusters of 2, 1.3;
+    hopper_f16_nt_64x64 f16 into f16, RowMajor x ColMajor, 64 x 64 x 64, 12 stages, 1 consumers, 256 threads, 64 at once, strips of 128, clusters of 1, 0.75;
+    hopper_f16_f32_nn f16 into f32, RowMajor x RowMajor, 128 x 256 x 64, 4 stages, 2 consumers, 384 threads, 256 at once, strips of 128, clusters of 1, 1.7;
+    hopper_f16_f32_nt f16 into f32, RowMajor x ColMajor, 128 x 256 x 64, 4 stages, 2 consumers, 384 threads, 256 at once, strips of 128, clusters of 1, 1.7;
+    hopper_tf32_nt f32 into f32, RowMajor x ColMajor, 128 x 256 x 32, 4 stages, 2 consumers, 384 threads, 256 at once, strips of 128, clusters of 2, 1.7;
+    hopper_tf32_nt_128x128 f32 into f32, RowMajor x ColMajor, 128 x 128 x 32, 6 stages, 2 consumers, 384 threads, 128 at once, strips of 128, clusters of 2, 1.65;
+    hopper_s8_nt i8 into i32, RowMajor x ColMajor, 128 x 256 x 128, 4 stages, 2 consumers, 384 threads, 256 at once, strips of 128, clusters of 2, 1.65;
+    hopper_s8_nt_128x128 i8 into i32, RowMajor x ColMajor, 128 x 128 x 128, 6 stages, 2 consumers, 384 threads, 128 at once, strips of 128, clusters of 2, 1.6;
+    hopper_e4m3_bf16_nt F8E4M3 into bf16, RowMajor x ColMajor, 128 x 256 x 128, 4 stages, 2 consumers, 384 threads, 128 at once, strips of 128, clusters of 2, 2.8;
+    hopper_e4m3_f16_nt F8E4M3 into f16, RowMajor x ColMajor, 128 x 256 x 128, 4 stages, 2 consumers, 384 threads, 128 at once, strips of 128, clusters of 2, 2.8;
 }

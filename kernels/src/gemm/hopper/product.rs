@@ -1,17 +1,18 @@
 //! What a block does: a warpgroup that brings tiles of A and B, and others that multiply them.
 //!
 //! There are as many blocks as multiprocessors, and each computes tile after tile. Those of a cluster compute tiles of D below each other,
-//! for which they need the same tiles of B: each brings as many of these as the others, to all of them. The producer, of whose warps one
-//! has tiles copied, is as many stages ahead as there are, also from one tile of D to the next: while the consumers bring their sums
+//! for which they need the same tiles of B, or beside each other, with the same of A: each brings a share of these to all of them. The
+//! producer, of whose warps one has tiles copied, is as many stages ahead as there are, also from one tile of D to the next: while the consumers bring their sums
 //! away, it fills the stages again. It needs few registers, and leaves the others to the consumers' sums.
 //!
 //! A barrier for each stage, `full`, is told when its tiles have come; another, `empty`, by each consumer when it has read them.
 
 use super::consumer::Consumer;
 use super::factor::{Columns, Left, Multiplied, Share};
-use super::results::{Results, Strip};
+use super::results::{Results, Strips};
 use super::work::Work;
 use crate::gemm::epilogue::Output;
+use ptx_matrix::launch::{AheadEnded, Early};
 use ptx_matrix::*;
 
 /// Registers of a producer's thread, and of a consumer's: together, for one and two warpgroups, what a multiprocessor has. With one consumer
@@ -20,11 +21,11 @@ const PRODUCER: u32 = 40;
 const CONSUMER: u32 = 232;
 
 /// A block's shared memory.
-pub struct Memory<A, B, O, const COLS: usize, const STAGES: usize, const CONSUMERS: usize> {
+pub struct Memory<A, B, O, S, const COLS: usize, const STRIPS: usize, const STAGES: usize, const CONSUMERS: usize> {
     /// The tiles on their way, and those that are multiplied.
     pub stages: SharedRing<(A, B), STAGES>,
     /// What goes to D, for each consumer.
-    pub strips: SharedRing<SharedRing<Strip<O, COLS>, 2>, CONSUMERS>,
+    pub strips: SharedRing<Strips<O, S, COLS, STRIPS>, CONSUMERS>,
     /// Whether a stage's tiles have come.
     pub full: SharedRing<BarrierMemory, STAGES>,
     /// Whether they have been multiplied.
@@ -34,24 +35,27 @@ pub struct Memory<A, B, O, const COLS: usize, const STAGES: usize, const CONSUME
 /// Computes the block's tiles of D, `M` x `N` each, `PART` columns at once: see `Consumer::sum`.
 #[inline(always)]
 pub fn product<
+    'k,
     A: Left,
     B: Columns<N> + Columns<PART>,
     O: Output<Sum: Element<Width = Bits32>>,
+    S: TensorSwizzle,
     const M: usize,
     const N: usize,
     const K: usize,
     const COLS: usize,
+    const STRIPS: usize,
     const STAGES: usize,
     const CONSUMERS: usize,
     const PART: usize,
     const BLOCKS: usize,
 >(
     block: &ClusterBlock<'_, BLOCKS>,
-    memory: Memory<A, B, O, COLS, STAGES, CONSUMERS>,
-    a: TensorMap<'_, A::Box, 3>,
-    b: TensorMap<'_, B::Box, 3>,
+    memory: Memory<A, B, O, S, COLS, STRIPS, STAGES, CONSUMERS>,
+    a: Early<TensorMap<'k, A::Box, 3>>,
+    b: Early<TensorMap<'k, B::Box, 3>>,
     work: Work,
-    results: &Results<'_, O, COLS>,
+    results: impl FnOnce(AheadEnded<'_>) -> Results<'k, O, S, COLS>,
 ) where
     M64<N>: WgmmaColumns<Bits32> + WgmmaColumns<O::Width>,
     M64<PART>: WgmmaColumns<Bits32>,
@@ -81,7 +85,11 @@ pub fn product<
         // So that the others' barriers are some, and they run.
         cluster.sync();
     }
+    // What the kernels ahead wrote is read from here on.
+    let ended = block.wait_for_kernels_ahead();
+    let (a, b, results) = (a.get(ended), b.get(ended), results(ended));
     let stages = memory.stages;
+    let work = Work { across: BLOCKS > 1 && work.across, ..work };
     let units = work.units::<M, N, BLOCKS>();
     let (first, distance) = (block.index().x / BLOCKS as u32, block.grid().x / BLOCKS as u32);
     let mut turn = Turn::FIRST;
@@ -93,6 +101,7 @@ pub fn product<
         let warp = group.warp();
         if group.warp_rank() == 0 {
             let share = Share::<BLOCKS> { rank, blocks: cluster.all() };
+            let (of_a, of_b) = (work.across.then_some(share), (!work.across).then_some(share));
             let mut next = first;
             while next < units {
                 let unit = work.unit::<M, N, BLOCKS>(next, rank as u32);
@@ -103,8 +112,8 @@ pub fn product<
                     empty.stage(turn.index()).wait(warp, turn.phase_before());
                     warp.elect(|lane| {
                         full.arrive_expecting(lane, A::COPIED + B::COPIED);
-                        tiles_a.load(lane, a, (row, inner), unit.batch, full);
-                        tiles_b.load(lane, b, (inner, col), unit.batch, full, share);
+                        tiles_a.load(lane, a, (row, inner), unit.batch, full, of_a);
+                        tiles_b.load(lane, b, (inner, col), unit.batch, full, of_b);
                     });
                     turn = turn.next();
                 }

@@ -6,16 +6,19 @@ use crate::gemm::epilogue::{Activation, Epilogue, Number, Output};
 use core::ops::Range;
 use ptx_matrix::*;
 
-/// A strip of a consumer's tile of D: lines of 128 bytes.
-pub type Strip<O, const COLS: usize> = SharedTile<O, 64, COLS, Swizzle128>;
+/// A strip of a consumer's tile of D: as wide as the swizzle.
+pub type Strip<O, S, const COLS: usize> = SharedTile<O, 64, COLS, S>;
 
-/// Columns of a strip of sums, in as much memory.
+/// Columns of a strip of sums: as much memory as half of a consumer's strips.
 const SUMS: usize = 32;
 
+/// The strips of a consumer: together, lines of 256 bytes.
+pub type Strips<O, S, const COLS: usize, const STRIPS: usize> = SharedRing<Strip<O, S, COLS>, STRIPS>;
+
 /// Where sums go, and what is done with them on the way.
-pub struct Results<'k, O: Output, const COLS: usize> {
+pub struct Results<'k, O: Output, S: TensorSwizzle, const COLS: usize> {
     /// M x N, of each product.
-    pub d: TensorMapMut<'k, Strip<O, COLS>, 3>,
+    pub d: TensorMapMut<'k, Strip<O, S, COLS>, 3>,
     /// M x N, of each part of K, and in that of each product: where sums go as they are, instead of elements to D. Else it is empty.
     pub sums: GlobalMut<'k, O::Sum>,
     /// M and N.
@@ -34,13 +37,13 @@ pub struct Results<'k, O: Output, const COLS: usize> {
     pub activation: Activation,
 }
 
-impl<O: Output<Sum: Element<Width = Bits32>>, const COLS: usize> Results<'_, O, COLS> {
+impl<O: Output<Sum: Element<Width = Bits32>>, S: TensorSwizzle, const COLS: usize> Results<'_, O, S, COLS> {
     /// Brings a consumer's sums away, whose first element is at (row, column) `at` of the product.
     #[inline(always)]
-    pub fn put<const N: usize>(
+    pub fn put<const N: usize, const STRIPS: usize>(
         &self,
         group: WarpGroup<'_>,
-        strips: SharedRing<Strip<O, COLS>, 2>,
+        strips: Strips<O, S, COLS, STRIPS>,
         unit: &Unit,
         at: (u32, u32),
         sums: &GroupAccumulator<N, O::Sum>,
@@ -48,12 +51,13 @@ impl<O: Output<Sum: Element<Width = Bits32>>, const COLS: usize> Results<'_, O, 
         M64<N>: WgmmaColumns<Bits32> + WgmmaColumns<O::Width>,
         M16N8K16: FragmentShape<RoleC, O::Width>,
     {
+        const { assert!(N.is_multiple_of(COLS) && N.is_multiple_of(SUMS), "strips do not go beyond the tile") };
         let is_a_factor = self.beta == Number::ZERO && self.bias.is_empty() && self.activation == Activation::Identity;
         if self.sums.is_empty() && is_a_factor {
             let sums = sums.map(group, |_, _, sum| sum.times(self.alpha));
             let elements = O::narrow_group(group, &sums);
-            let together = if N > COLS { 2 } else { 1 };
-            for first in (0..N).step_by(together * COLS) {
+            for first in (0..N).step_by(STRIPS * COLS) {
+                let together = STRIPS.min((N - first) / COLS);
                 wait(group);
                 for strip in 0..together {
                     elements.store(group, &strips.part(strip), first + strip * COLS);
@@ -63,14 +67,15 @@ impl<O: Output<Sum: Element<Width = Bits32>>, const COLS: usize> Results<'_, O, 
             return;
         }
         // What is rarely asked for is kept out of the way: asked for each element in its register, it would take longer than the rest, and
-        // registers. A loop that is not unrolled has all sums pass through one strip, and nothing is computed before it.
+        // registers. A loop that is not unrolled has all sums pass through half of the strips, to the other half, and nothing is computed before it.
         let late = |number| group.block().late(number);
         let (rows, cols) = self.size;
-        let part = strips.reuse::<SharedRing<SharedTile<O::Sum, 64, SUMS, Swizzle128>, 2>>().part(0);
-        let tile = strips.part(1);
+        let part = strips.reuse::<SharedRing<SharedTile<O::Sum, 64, SUMS, S>, 2>>().part(0);
+        let (half, line) = (STRIPS / 2, STRIPS / 2 * COLS);
         let mut first = late(0);
         while first < N as u32 {
-            if first.is_multiple_of(COLS as u32) {
+            let before = first as usize % line;
+            if before == 0 {
                 wait(group);
             }
             for strip in (0..N).step_by(SUMS) {
@@ -90,17 +95,19 @@ impl<O: Output<Sum: Element<Width = Bits32>>, const COLS: usize> Results<'_, O, 
                 let (to_row, to_col) = (top + row as u32, left + col as u32);
                 let is_inside = to_row < rows && to_col < cols;
                 let (to_row, to_col) = (to_row as usize, to_col as usize);
+                let tile = strips.part(half + (before + col) / COLS);
+                let place = (row, (before + col) % COLS);
                 match to_sums {
                     Some(to) if is_inside => to.set(to_row, to_col, sum),
                     Some(_) => {}
-                    None if is_inside => {
-                        tile.set((row, first as usize % COLS + col), epilogue.finish(to_row, to_col, sum))
-                    }
-                    None => tile.set((row, first as usize % COLS + col), Zeroable::zeroed()),
+                    None if is_inside => tile.set(place, epilogue.finish(to_row, to_col, sum)),
+                    None => tile.set(place, Zeroable::zeroed()),
                 }
             });
-            if to_sums.is_none() && (first + SUMS as u32).is_multiple_of(COLS as u32) {
-                self.store(group, strips, 1..2, (at.0, at.1 + first + SUMS as u32 - COLS as u32), unit.batch);
+            let filled = before + SUMS;
+            if to_sums.is_none() && (filled == line || first as usize + SUMS == N) {
+                let start = at.1 + first - before as u32;
+                self.store(group, strips, half..half + filled / COLS, (at.0, start), unit.batch);
             } else {
                 group.sync();
             }
@@ -116,10 +123,10 @@ impl<O: Output<Sum: Element<Width = Bits32>>, const COLS: usize> Results<'_, O, 
 
     /// Has strips that the warpgroup has filled copied to D, the first to (row, column) of the product.
     #[inline(always)]
-    fn store(
+    fn store<const STRIPS: usize>(
         &self,
         group: WarpGroup<'_>,
-        strips: SharedRing<Strip<O, COLS>, 2>,
+        strips: Strips<O, S, COLS, STRIPS>,
         which: Range<usize>,
         (row, col): (u32, u32),
         batch: u32,

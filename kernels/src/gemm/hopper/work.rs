@@ -14,6 +14,8 @@ pub struct Work {
     pub k_part: u32,
     /// Products.
     pub batches: u32,
+    /// Whether the blocks of a cluster compute tiles beside each other, and not below.
+    pub across: bool,
 }
 
 /// A tile of D to compute, or a part of its sums.
@@ -30,24 +32,33 @@ pub struct Unit {
 }
 
 impl Work {
-    /// What the block of this rank does of unit `index`: of `BLOCKS` tiles of `M` x `N` below each other. Those of a part of a product are
-    /// behind each other.
+    /// What the block of this rank does of unit `index`: of `BLOCKS` tiles of `M` x `N`. Those of a part of a product are behind each other.
     #[inline(always)]
     pub fn unit<const M: usize, const N: usize, const BLOCKS: usize>(self, index: u32, rank: u32) -> Unit {
-        let (rows, cols, inner) = self.sides;
-        let (down, right) = (rows.div_ceil((BLOCKS * M) as u32), cols.div_ceil(N as u32));
+        let (down, right) = self.counts::<M, N, BLOCKS>();
         let matrix = index / (down * right);
-        let (row, col) = raster(index % (down * right), GROUP / BLOCKS as u32, down, right);
+        let group = if self.across { GROUP } else { GROUP / BLOCKS as u32 };
+        let (row, col) = raster(index % (down * right), group, down, right);
+        let (row, col) =
+            if self.across { (row, col * BLOCKS as u32 + rank) } else { (row * BLOCKS as u32 + rank, col) };
         let (part, batch) = (matrix / self.batches, matrix % self.batches);
         let first = part * self.k_part;
-        let start = ((row * BLOCKS as u32 + rank) * M as u32, col * N as u32, first);
-        Unit { batch, matrix, start, inner: (inner - first).min(self.k_part) }
+        let start = (row * M as u32, col * N as u32, first);
+        Unit { batch, matrix, start, inner: (self.sides.2 - first).min(self.k_part) }
     }
 
     /// How many units there are.
     #[inline(always)]
     pub fn units<const M: usize, const N: usize, const BLOCKS: usize>(self) -> u32 {
-        let (rows, cols, inner) = self.sides;
-        rows.div_ceil((BLOCKS * M) as u32) * cols.div_ceil(N as u32) * self.batches * inner.div_ceil(self.k_part)
+        let (down, right) = self.counts::<M, N, BLOCKS>();
+        down * right * self.batches * self.sides.2.div_ceil(self.k_part)
+    }
+
+    /// The units of a product: below each other, and beside each other.
+    #[inline(always)]
+    fn counts<const M: usize, const N: usize, const BLOCKS: usize>(self) -> (u32, u32) {
+        let (rows, cols, _) = self.sides;
+        let (m, n) = if self.across { (M, BLOCKS * N) } else { (BLOCKS * M, N) };
+        (rows.div_ceil(m as u32), cols.div_ceil(n as u32))
     }
 }
