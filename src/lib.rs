@@ -109,8 +109,8 @@ pub use tensor_map::{EncodedMap, EncodedMapMut, Tensor, TensorEncoding, TensorMa
 pub use tile_reader::{Along, ReadTile, TileReader};
 pub use warp_group::WarpGroup;
 pub use wgmma::{
-    GroupAccumulator, InFlight, Issue, M64, MatrixA, MatrixB, Multiplicand, PatternSwizzle, Subtracts, Wgmma,
-    WgmmaColumns, WgmmaForm,
+    DenseA, FactorA, GroupAccumulator, InFlight, Issue, IssueSparse, M64, MatrixA, MatrixB, Multiplicand,
+    PatternSwizzle, SparseA, Subtracts, Wgmma, WgmmaColumns, WgmmaForm, WgmmaSparse, WgmmaSparseForm,
 };
 
 /// A kernel that panics stops with a trap; the launch reports it.

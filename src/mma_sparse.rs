@@ -87,7 +87,7 @@ pub struct SelectorsBelow<const COUNT: u32>;
 
 /// A sparsity selector is among those of a form.
 #[diagnostic::on_unimplemented(
-    message = "this form of `mma.sp` has no `{Self}`: it has {Selectors}",
+    message = "this form has no `{Self}`: it has {Selectors}",
     label = "the selector must be among the form's",
     note = "a register has the metadata of 16 chunks of each row, and the selector says which of them: with 4 chunks a row there are selectors 0 to 3, with 8 there are 0 and 1, with 16 there is 0"
 )]

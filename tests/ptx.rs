@@ -265,21 +265,22 @@ fn wgmmas_become_their_instructions_and_keep_their_sums_in_registers() {
     let (artifact, text) = built(Arch::SM_90A);
     let kernels: Vec<_> =
         artifact.manifest.kernels.iter().filter(|usage| usage.name.starts_with("wgmma_mma_async_")).collect();
-    // Each combination of elements, and each N of bf16 and s8; and what subtracts.
-    assert_eq!(kernels.len(), 69 + 12);
+    // Each combination of elements, and each N of bf16 and s8; and what subtracts. With a sparse A each combination, another N, and across K.
+    assert_eq!(kernels.len(), 69 + 12 + 20 + 1 + 1);
     for usage in kernels {
         let name = &usage.name;
         let body = &text[text.find(&format!(".entry {name}(")).unwrap()..];
         let body = &body[..body.find("\n}").unwrap()];
         let count = |form: &str| body.matches(form).count();
-        let of_form = name.trim_end_matches("_negated");
+        let of_form = name.trim_end_matches("_negated").trim_end_matches("_across_k");
         let form = forms::all_wgmma().find(|form| form.ptx.replace('.', "_") == of_form).unwrap();
-        // With A in shared memory, and in registers.
-        assert_eq!(count(&format!("{} {{", form.ptx)), 2, "{name}");
-        for once in
+        // With A in shared memory, and in registers; for each selector.
+        let groups = form.selectors.max(1);
+        assert_eq!(count(&format!("{} {{", form.ptx)), 2 * groups, "{name}");
+        for each in
             ["wgmma.fence.sync.aligned;", "wgmma.commit_group.sync.aligned;", "wgmma.wait_group.sync.aligned 0;"]
         {
-            assert_eq!(count(once), 1, "{name}: {once}");
+            assert_eq!(count(each), groups, "{name}: {each}");
         }
         assert_eq!((usage.stack, usage.spill_loads, usage.spill_stores), (0, 0, 0), "{name}");
     }

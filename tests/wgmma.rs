@@ -1,4 +1,4 @@
-//! The table of `wgmma.mma_async` against what ptxas accepts.
+//! The tables of `wgmma.mma_async` and `wgmma.mma_async.sp` against what ptxas accepts.
 
 use ptx_matrix::forms::{self, WgmmaForm};
 use ptx_matrix_build::Toolchain;
@@ -24,8 +24,8 @@ fn assemble(toolchain: &Toolchain, version: &str, name: &str, kernels: &str) -> 
 fn ptxas_assembles_every_form_from_its_version_on_and_for_no_other_gpu() {
     let toolchain = toolchain();
     let forms: Vec<WgmmaForm> = forms::all_wgmma().collect();
-    assert_eq!(forms.len(), 12 * 32 + 9 * 18);
-    for version in ["8.0", "8.4"] {
+    assert_eq!(forms.len(), 12 * 32 + 9 * 18 + 12 * 32 + 8 * 18);
+    for version in ["8.0", "8.2", "8.4"] {
         for in_registers in [false, true] {
             let of_version = forms.iter().filter(|form| form.ptx_version == version).enumerate();
             let kernels: String =
@@ -33,17 +33,26 @@ fn ptxas_assembles_every_form_from_its_version_on_and_for_no_other_gpu() {
             assemble(&toolchain, version, &format!("{version}-{in_registers}"), &kernels).unwrap();
         }
     }
-    let late = forms.iter().find(|form| form.ptx_version == "8.4").unwrap();
-    assert!(assemble(&toolchain, "8.3", "early", &late.kernel("kernel", false)).unwrap_err().contains("8.4"));
+    for (version, before) in [("8.2", "8.1"), ("8.4", "8.3")] {
+        let late = forms.iter().rfind(|form| form.ptx_version == version).unwrap();
+        let refused = assemble(&toolchain, before, "early", &late.kernel("kernel", false)).unwrap_err();
+        assert!(refused.contains(version), "{refused}");
+    }
     let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("wgmma-elsewhere.ptx");
     for target in ["sm_90", "sm_100a", "sm_120a"] {
-        let kernel = forms[0].kernel("kernel", false);
-        fs::write(&file, format!(".version 9.0\n.target {target}\n.address_size 64\n{kernel}")).unwrap();
-        assert!(toolchain.assemble(target, &file, &file.with_extension("cubin")).is_err(), "{target}");
+        for form in [&forms[0], &forms[forms.len() - 1]] {
+            let kernel = form.kernel("kernel", false);
+            fs::write(&file, format!(".version 9.0\n.target {target}\n.address_size 64\n{kernel}")).unwrap();
+            assert!(
+                toolchain.assemble(target, &file, &file.with_extension("cubin")).is_err(),
+                "{target}: {}",
+                form.ptx
+            );
+        }
     }
 }
 
-/// Of each combination of elements, ptxas refuses the N that the table lacks, and bits by xor.
+/// Of each combination of elements, ptxas refuses the N that the tables lack, and the selector behind the last; and bits by xor.
 #[test]
 fn ptxas_refuses_what_the_table_lacks() {
     let toolchain = toolchain();
@@ -58,7 +67,9 @@ fn ptxas_refuses_what_the_table_lacks() {
     }
     let xor = forms.iter().filter(|form| form.ptx.ends_with(".and.popc"));
     lacking.extend(xor.map(|form| WgmmaForm { ptx: form.ptx.replace(".and.", ".xor.").leak(), ..*form }));
-    assert_eq!(lacking.len(), 12 + 9 * 15 + 18);
+    let sparse = forms.iter().filter(|form| form.n == 32 && form.selectors > 0);
+    lacking.extend(sparse.map(|form| WgmmaForm { selectors: form.selectors + 1, ..*form }));
+    assert_eq!(lacking.len(), 2 * 12 + (9 + 8) * 15 + 18 + 12 + 8);
     let kernels: String =
         lacking.iter().enumerate().map(|(i, form)| form.kernel(&format!("kernel_{i}"), false)).collect();
     let refused = assemble(&toolchain, "9.0", "lacking", &kernels).unwrap_err();

@@ -31,3 +31,5 @@ pub mod cluster;
 pub mod tensor;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90"))]
 pub mod wgmma;
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90"))]
+pub mod wgmma_sparse;

@@ -4,7 +4,7 @@ use ptx_matrix::forms::ptx;
 use ptx_matrix::*;
 
 /// Calls a macro with a form, if there is a kernel of it: for each combination of elements that with N of 32, and for bf16 and s8 that of
-/// each N. (To build all 546 would take minutes.)
+/// each N. (To build them all would take minutes.)
 #[doc(hidden)]
 #[macro_export]
 macro_rules! wgmma_with_kernel {
@@ -51,7 +51,7 @@ macro_rules! kernel {
             group.warp().fence_for_bulk();
             group.sync();
             let first = 64 + 16 * group.warp_rank();
-            let rows = FragmentA::<wgmma_shape!($a), ptx::$a>::from_fn(group.warp(), |row, k| element!($a a first + row, k));
+            let rows = FragmentA::<wgmma_shape!(0 $a), ptx::$a>::from_fn(group.warp(), |row, k| element!($a a first + row, k));
             let mut sums = GroupAccumulator::<$n, ptx::$d>::zero().begin(group);
             Wgmma::<$n, ptx::$a, ptx::$b, ptx::$d, ptx::$option>::issue(group, &mut sums, |issue| {
                 issue.$shared(tile_a.matrix_a(At::<0, 0>), tile_b.matrix_b(At::<0, 0>));
@@ -64,12 +64,12 @@ macro_rules! kernel {
 
 /// Kernels of the names of forms: D = A x B + A' x B.
 macro_rules! kernels {
-    ($($d:ident [$(($a:ident $b:ident))*] $k:literal $option:ident $columns:ident $per:tt $behind:ident $version:literal;)*) => {$($(
+    ($($d:ident [$(($a:ident $b:ident))*] $k:literal $option:ident $columns:ident $per:tt $behind:ident 0 $version:literal;)*) => {$($(
         wgmma_columns! { $columns $per => kernels ($d $a $b $k $option) }
     )*)*};
     (@form $n:tt $r:tt $form:tt) => { wgmma_with_kernel! { $n $form => kernels } };
     (@kernel $n:tt ($d:ident $a:ident $b:ident $k:literal $option:ident)) => {
-        wgmma_named! { $n $d $a $b $k $option => kernels ($n $d $a $b $option [32 / size_of::<wgmma_stored!($a)>()]) }
+        wgmma_named! { 0 $n $d $a $b $k $option => kernels ($n $d $a $b $option [32 / size_of::<wgmma_stored!($a)>()]) }
     };
     (@named $name:ident ($n:literal $d:ident $a:ident $b:ident $option:ident $cols:tt)) => {
         kernel! { $name $n $d $a $b $option $cols, multiply accumulate_registers }
@@ -79,12 +79,12 @@ wgmma_forms!(kernels);
 
 /// For each combination of elements that can be subtracted, with N of 32: D = 0 - A x B - A' x B.
 macro_rules! subtracting {
-    ($($d:ident [$(($a:ident $b:ident))*] $k:literal $option:ident $columns:ident $per:tt $behind:ident $version:literal;)*) => {$($(
+    ($($d:ident [$(($a:ident $b:ident))*] $k:literal $option:ident $columns:ident $per:tt $behind:ident 0 $version:literal;)*) => {$($(
         subtracting! { $behind $d $a $b $k $option }
     )*)*};
     (nothing $($form:tt)*) => {};
     ($behind:ident $d:ident $a:ident $b:ident $k:literal $option:ident) => {
-        wgmma_named! { 32 $d $a $b $k $option => subtracting ($d $a $b $option [32 / size_of::<wgmma_stored!($a)>()]) }
+        wgmma_named! { 0 32 $d $a $b $k $option => subtracting ($d $a $b $option [32 / size_of::<wgmma_stored!($a)>()]) }
     };
     (@named $name:ident ($d:ident $a:ident $b:ident $option:ident $cols:tt)) => {
         subtracting! { @kernel ${concat($name, _negated)} $d $a $b $option $cols }

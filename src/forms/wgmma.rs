@@ -1,12 +1,15 @@
-//! The table of `wgmma.mma_async` (PTX ISA 9.7.15.5.2), as ptxas 13.5 accepts it (`tests/wgmma.rs` asks it).
+//! The tables of `wgmma.mma_async` and `wgmma.mma_async.sp` (PTX ISA 9.7.15.5.2, 9.7.15.6.4), as ptxas 13.5 accepts it (`tests/wgmma.rs`
+//! asks it).
 
-/// Hands the forms to a macro, behind what else it is given, in rows of those that differ only in the elements of A and B, and in N:
+/// Hands the forms with a dense A to a macro, behind what else it is given, in rows of those that differ only in the elements of A and B, and
+/// in N:
 ///
-/// - the element of D, the elements of A and B (in pairs), K;
+/// - the element of D, the elements of A and B (in pairs), K (the columns of A, also where only half of its elements are kept);
 /// - what else is in the name (`plain`: nothing);
 /// - the N: `eights` are all multiples of 8 up to 256, `sixteens` those up to 32 and the multiples of 16;
 /// - the registers that D takes in a lane for each 8 columns;
 /// - what stands behind the operands: A and B negated or not (`negate`), and transposed or not, too (`transpose`), or nothing (`nothing`);
+/// - of a sparse A, of how many matrices a register has the metadata, among which the selector chooses; 0 where A is dense;
 /// - the PTX version from which on there is the form.
 ///
 /// A is in shared memory, or in four registers of each lane.
@@ -16,17 +19,38 @@ macro_rules! wgmma_forms {
     ($with:ident $($first:tt)*) => {
         $with! {
             $($first)*
-            f16 [(f16 f16)] 16 plain eights 2 transpose 8.0;
-            f32 [(f16 f16)] 16 plain eights 4 transpose 8.0;
-            f32 [(bf16 bf16)] 16 plain eights 4 transpose 8.0;
-            f32 [(tf32 tf32)] 8 plain eights 4 negate 8.0;
-            f16 [(e4m3 e4m3) (e4m3 e5m2) (e5m2 e4m3) (e5m2 e5m2)] 32 plain eights 2 negate 8.0;
-            f32 [(e4m3 e4m3) (e4m3 e5m2) (e5m2 e4m3) (e5m2 e5m2)] 32 plain eights 4 negate 8.0;
-            s32 [(s8 s8) (u8 u8)] 32 plain sixteens 4 nothing 8.0;
-            s32 [(s8 s8) (u8 u8)] 32 satfinite sixteens 4 nothing 8.0;
-            s32 [(s8 u8) (u8 s8)] 32 plain sixteens 4 nothing 8.4;
-            s32 [(s8 u8) (u8 s8)] 32 satfinite sixteens 4 nothing 8.4;
-            s32 [(b1 b1)] 256 and_popc sixteens 4 nothing 8.0;
+            f16 [(f16 f16)] 16 plain eights 2 transpose 0 8.0;
+            f32 [(f16 f16)] 16 plain eights 4 transpose 0 8.0;
+            f32 [(bf16 bf16)] 16 plain eights 4 transpose 0 8.0;
+            f32 [(tf32 tf32)] 8 plain eights 4 negate 0 8.0;
+            f16 [(e4m3 e4m3) (e4m3 e5m2) (e5m2 e4m3) (e5m2 e5m2)] 32 plain eights 2 negate 0 8.0;
+            f32 [(e4m3 e4m3) (e4m3 e5m2) (e5m2 e4m3) (e5m2 e5m2)] 32 plain eights 4 negate 0 8.0;
+            s32 [(s8 s8) (u8 u8)] 32 plain sixteens 4 nothing 0 8.0;
+            s32 [(s8 s8) (u8 u8)] 32 satfinite sixteens 4 nothing 0 8.0;
+            s32 [(s8 u8) (u8 s8)] 32 plain sixteens 4 nothing 0 8.4;
+            s32 [(s8 u8) (u8 s8)] 32 satfinite sixteens 4 nothing 0 8.4;
+            s32 [(b1 b1)] 256 and_popc sixteens 4 nothing 0 8.0;
+        }
+    };
+}
+
+/// Hands the forms with a sparse A to a macro, as `wgmma_forms` does.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! wgmma_sparse_forms {
+    ($with:ident $($first:tt)*) => {
+        $with! {
+            $($first)*
+            f16 [(f16 f16)] 32 plain eights 2 transpose 2 8.2;
+            f32 [(f16 f16)] 32 plain eights 4 transpose 2 8.2;
+            f32 [(bf16 bf16)] 32 plain eights 4 transpose 2 8.2;
+            f32 [(tf32 tf32)] 16 plain eights 4 negate 2 8.2;
+            f16 [(e4m3 e4m3) (e4m3 e5m2) (e5m2 e4m3) (e5m2 e5m2)] 64 plain eights 2 negate 1 8.2;
+            f32 [(e4m3 e4m3) (e4m3 e5m2) (e5m2 e4m3) (e5m2 e5m2)] 64 plain eights 4 negate 1 8.2;
+            s32 [(s8 s8) (u8 u8)] 64 plain sixteens 4 nothing 1 8.2;
+            s32 [(s8 s8) (u8 u8)] 64 satfinite sixteens 4 nothing 1 8.2;
+            s32 [(s8 u8) (u8 s8)] 64 plain sixteens 4 nothing 1 8.4;
+            s32 [(s8 u8) (u8 s8)] 64 satfinite sixteens 4 nothing 1 8.4;
         }
     };
 }
@@ -78,12 +102,14 @@ macro_rules! wgmma_columns {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! wgmma_ptx {
-    ($n:literal $d:ident $a:ident $b:ident $k:literal $option:ident) => {
+    ($selectors:tt $n:literal $d:ident $a:ident $b:ident $k:literal $option:ident) => {
         concat!(
-            "wgmma.mma_async.sync.aligned.m64n", $n, "k", $k, ".", stringify!($d), ".", stringify!($a), ".", stringify!($b),
-            $crate::wgmma_ptx!(@$option)
+            "wgmma.mma_async", $crate::wgmma_ptx!(@sp $selectors), ".sync.aligned.m64n", $n, "k", $k,
+            ".", stringify!($d), ".", stringify!($a), ".", stringify!($b), $crate::wgmma_ptx!(@$option)
         )
     };
+    (@sp 0) => { "" };
+    (@sp $selectors:tt) => { ".sp" };
     (@plain) => { "" };
     (@satfinite) => { ".satfinite" };
     (@and_popc) => { ".and.popc" };
@@ -105,24 +131,37 @@ macro_rules! wgmma_arithmetic {
     };
 }
 
-/// The shape of `mma`, by the elements of A, whose fragments are a warp's part of a form's A, and a warp's part of 8 columns of its D.
+/// The shape of `mma`, by the selectors and the elements of A, whose fragments are a warp's part of a form's A (with a sparse A, of what is kept of
+/// it), and a warp's part of 8 columns of its D.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! wgmma_shape {
-    (tf32) => {
+    (0 tf32) => {
         $crate::M16N8K8
     };
-    (f16) => {
+    (0 f16) => {
         $crate::M16N8K16
     };
-    (bf16) => {
+    (0 bf16) => {
         $crate::M16N8K16
     };
-    (b1) => {
+    (0 b1) => {
         $crate::M16N8K256
     };
-    ($bits8:ident) => {
+    (0 $bits8:ident) => {
         $crate::M16N8K32
+    };
+    ($selectors:tt tf32) => {
+        $crate::M16N8K16
+    };
+    ($selectors:tt f16) => {
+        $crate::M16N8K32
+    };
+    ($selectors:tt bf16) => {
+        $crate::M16N8K32
+    };
+    ($selectors:tt $bits8:ident) => {
+        $crate::M16N8K64
     };
 }
 
@@ -130,12 +169,14 @@ macro_rules! wgmma_shape {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! wgmma_named {
-    ($n:literal $d:ident $a:ident $b:ident $k:literal plain => $with:ident $arguments:tt) => {
-        $with! { @named ${concat(wgmma_mma_async_sync_aligned_m64n, $n, k, $k, _, $d, _, $a, _, $b)} $arguments }
+    (0 $($form:tt)*) => { $crate::wgmma_named! { @form wgmma_mma_async_sync_aligned_m64n $($form)* } };
+    (@form $begin:ident $n:literal $d:ident $a:ident $b:ident $k:literal plain => $with:ident $arguments:tt) => {
+        $with! { @named ${concat($begin, $n, k, $k, _, $d, _, $a, _, $b)} $arguments }
     };
-    ($n:literal $d:ident $a:ident $b:ident $k:literal $option:ident => $with:ident $arguments:tt) => {
-        $with! { @named ${concat(wgmma_mma_async_sync_aligned_m64n, $n, k, $k, _, $d, _, $a, _, $b, _, $option)} $arguments }
+    (@form $begin:ident $n:literal $d:ident $a:ident $b:ident $k:literal $option:ident => $with:ident $arguments:tt) => {
+        $with! { @named ${concat($begin, $n, k, $k, _, $d, _, $a, _, $b, _, $option)} $arguments }
     };
+    ($selectors:literal $($form:tt)*) => { $crate::wgmma_named! { @form wgmma_mma_async_sp_sync_aligned_m64n $($form)* } };
 }
 
 /// What a tile has of the elements of a form, by their name in the table: bits are in words.

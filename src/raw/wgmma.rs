@@ -1,4 +1,4 @@
-//! `wgmma` (PTX ISA 9.7.15): four warps multiply matrices, asynchronously. sm_90a, PTX 8.0.
+//! `wgmma` (PTX ISA 9.7.15): four warps multiply matrices, asynchronously. sm_90a; PTX 8.0, with a sparse A 8.2.
 
 #[cfg(not(target_arch = "nvptx64"))]
 use crate::sim::wgmma as sim;
@@ -9,11 +9,12 @@ use core::arch::asm;
 
 /// The functions of each form: with A in shared memory (`_ss`), and in registers (`_rs`).
 macro_rules! functions {
-    ($($d:ident [$(($a:ident $b:ident))*] $k:literal $option:ident $columns:ident $per:tt $behind:ident $version:literal;)*) => {$($(
-        crate::wgmma_columns! { $columns $per => functions ($d $a $b $k $option $per $behind) }
+    ($($d:ident [$(($a:ident $b:ident))*] $k:literal $option:ident $columns:ident $per:tt $behind:ident $selectors:tt
+        $version:literal;)*) => {$($(
+        crate::wgmma_columns! { $columns $per => functions ($d $a $b $k $option $per $behind $selectors) }
     )*)*};
-    (@form $n:literal $r:tt ($d:ident $a:ident $b:ident $k:literal $option:ident $per:tt $behind:ident)) => {
-        crate::wgmma_named! { $n $d $a $b $k $option => functions ($behind $r $n $d $a $b $k $option $per) }
+    (@form $n:literal $r:tt ($d:ident $a:ident $b:ident $k:literal $option:ident $per:tt $behind:ident $selectors:tt)) => {
+        crate::wgmma_named! { $selectors $n $d $a $b $k $option => functions ($behind $selectors $r $n $d $a $b $k $option $per) }
     };
 
     // What stands behind the operands.
@@ -42,21 +43,37 @@ macro_rules! functions {
             ", {na}, {nb}, {tb}" [(NEGATE_A NEGATE_B) false TRANS_B] @rs $($form)* }
     };
 
-    (@function $name:ident [$($generics:tt)*] [$($immediate:tt)*] $behind:literal $flags:tt @ss $($form:tt)*) => {
-        functions! { @one $name [$($generics)*] [a: u64] [a = in(reg64) a,] "{a}" [$($immediate)*] $behind $flags
+    // Where A is.
+    (@function $name:ident $generics:tt $immediate:tt $behind:literal $flags:tt @ss $selectors:tt $($form:tt)*) => {
+        functions! { @sparsity $selectors $name $generics [a: u64] [a = in(reg64) a,] "{a}" $immediate $behind $flags
             [sim::A::Shared { descriptor: a, transposed: functions!(@trans_a $flags) }] "a-desc" $($form)* }
     };
-    (@function $name:ident [$($generics:tt)*] [$($immediate:tt)*] $behind:literal $flags:tt @rs $($form:tt)*) => {
-        functions! { @one $name [$($generics)*] [[a0, a1, a2, a3]: [u32; 4]]
+    (@function $name:ident $generics:tt $immediate:tt $behind:literal $flags:tt @rs $selectors:tt $($form:tt)*) => {
+        functions! { @sparsity $selectors $name $generics [[a0, a1, a2, a3]: [u32; 4]]
             [a0 = in(reg32) a0, a1 = in(reg32) a1, a2 = in(reg32) a2, a3 = in(reg32) a3,] "{{{a0}, {a1}, {a2}, {a3}}}"
-            [$($immediate)*] $behind $flags [sim::A::Registers([a0, a1, a2, a3])] "{a..}" $($form)* }
+            $immediate $behind $flags [sim::A::Registers([a0, a1, a2, a3])] "{a..}" $($form)* }
     };
     (@trans_a [$negated:tt $trans_a:tt $trans_b:tt]) => { $trans_a };
 
-    (@one $name:ident [$($generics:tt)*] [$($a_parameter:tt)*] [$($a_operand:tt)*] $a_text:literal [$($immediate:tt)*] $behind:literal
+    // What of A is kept.
+    (@sparsity 0 $name:ident $generics:tt $($form:tt)*) => {
+        functions! { @one [0 0] $name $generics [] [] [] "" "" [] $($form)* }
+    };
+    (@sparsity $selectors:tt $name:ident [$($generics:tt)*] $($form:tt)*) => {
+        functions! { @one [$selectors SELECTOR] $name [const SELECTOR: u32, $($generics)*]
+            [const { assert!(SELECTOR < $selectors, concat!("the selector of this form is below ", $selectors)) };] [metadata: u32,]
+            [metadata = in(reg32) metadata, selector = const SELECTOR,] ", {metadata}, {selector}" ", metadata, selector" [, metadata]
+            $($form)* }
+    };
+
+    (@one [$selectors:tt $selector:expr] $name:ident [$($generics:tt)*]
+        [$($check:tt)*] [$($sparse_parameter:tt)*] [$($sparse_operand:tt)*] $sparse_text:literal $sparse_doc:literal [$($sparse_simulated:tt)*]
+        [$($a_parameter:tt)*] [$($a_operand:tt)*] $a_text:literal [$($immediate:tt)*] $behind:literal
         [($negate_a:tt $negate_b:tt) $trans_a:tt $trans_b:tt] [$a_simulated:expr] $a_doc:literal
         [$first:ident $($r:ident)*] $n:literal $d:ident $a:ident $b:ident $k:literal $option:ident $per:tt) => {
-        #[doc = concat!("`", crate::wgmma_ptx!($n $d $a $b $k $option), " {d..}, ", $a_doc, ", b-desc, scale-d ..;`: sm_90a.")]
+        #[doc = concat!(
+            "`", crate::wgmma_ptx!($selectors $n $d $a $b $k $option), " {d..}, ", $a_doc, ", b-desc", $sparse_doc, ", scale-d ..;`: sm_90a."
+        )]
         ///
         /// # Safety
         /// All lanes of the four warps of a warpgroup execute it, converged, with the same operands but registers; the descriptors are of
@@ -68,8 +85,10 @@ macro_rules! functions {
             d: [u32; $n / 8 * $per],
             $($a_parameter)*,
             b: u64,
+            $($sparse_parameter)*
             scale_d: bool,
         ) -> [u32; $n / 8 * $per] {
+            $($check)*
             #[cfg(target_arch = "nvptx64")]
             return {
                 let [mut $first, $(mut $r),*] = d;
@@ -77,13 +96,14 @@ macro_rules! functions {
                 unsafe {
                     asm!(
                         concat!(
-                            "{{.reg .pred p; setp.ne.b32 p, {scale_d}, 0; ", crate::wgmma_ptx!($n $d $a $b $k $option), " {{{",
-                            stringify!($first), "}", $(", {", stringify!($r), "}",)* "}}, ", $a_text, ", {b}, p", $behind, ";}}"
+                            "{{.reg .pred p; setp.ne.b32 p, {scale_d}, 0; ", crate::wgmma_ptx!($selectors $n $d $a $b $k $option), " {{{",
+                            stringify!($first), "}", $(", {", stringify!($r), "}",)* "}}, ", $a_text, ", {b}", $sparse_text, ", p", $behind, ";}}"
                         ),
                         $first = inout(reg32) $first,
                         $($r = inout(reg32) $r,)*
                         $($a_operand)*
                         b = in(reg64) b,
+                        $($sparse_operand)*
                         scale_d = in(reg32) scale_d as u32,
                         $($immediate)*
                         options(nostack)
@@ -95,21 +115,26 @@ macro_rules! functions {
             return {
                 use crate::forms::ptx;
                 let operation = sim::Operation {
-                    form: crate::wgmma_ptx!($n $d $a $b $k $option),
+                    form: crate::wgmma_ptx!($selectors $n $d $a $b $k $option),
                     n: $n,
                     b,
                     transposes_b: $trans_b,
                     accumulates: scale_d,
                     negates: ($negate_a, $negate_b),
+                    selector: $selector,
                 };
-                sim::multiply_in_lane::<crate::wgmma_shape!($a), ptx::$a, ptx::$b, ptx::$d, crate::wgmma_arithmetic!($a $option), _>(
-                    Site::here(), operation, d, $a_simulated)
+                functions!(@simulated $selectors
+                    [crate::wgmma_shape!($selectors $a), ptx::$a, ptx::$b, ptx::$d, crate::wgmma_arithmetic!($a $option), _]
+                    (Site::here(), operation, d, $a_simulated $($sparse_simulated)*))
             };
         }
     };
+    (@simulated 0 [$($types:tt)*] $arguments:tt) => { sim::multiply_in_lane::<$($types)*> $arguments };
+    (@simulated $selectors:tt [$($types:tt)*] $arguments:tt) => { sim::multiply_sparse_in_lane::<$($types)*> $arguments };
 }
 
 crate::wgmma_forms!(functions);
+crate::wgmma_sparse_forms!(functions);
 
 /// The immediate for an operand that is negated, or not.
 #[cfg(target_arch = "nvptx64")]

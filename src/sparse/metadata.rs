@@ -104,7 +104,8 @@ impl fmt::Debug for Kept {
 /// The metadata of 16 rows of 16 chunks of a sparse A with elements of width `W`, in a register of each lane.
 ///
 /// These are one, two or four matrices beside each other, among which the selector of
-/// [`MmaSparse::accumulate`](crate::MmaSparse::accumulate) chooses: with selector 1, a `m16n8k32` of f16 takes the columns from 32 on.
+/// [`MmaSparse::accumulate`](crate::MmaSparse::accumulate) chooses: with selector 1, a `m16n8k32` of f16 takes the columns from 32 on. Of a
+/// [`WgmmaSparse`](crate::WgmmaSparse), each warp has that of its 16 rows.
 ///
 /// ```
 /// use ptx_matrix::{Bits16, Metadata};

@@ -1,7 +1,12 @@
 //! `wgmma`: products of matrices in shared memory, by four warps, asynchronously (PTX ISA 9.7.15).
 
 mod accumulator;
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
+mod forms;
 mod operand;
+mod sparse;
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
+mod sparse_forms;
 
 use crate::fragment::{FragmentA, FragmentShape, Registers, RoleA, Shape};
 use crate::sealed::Sealed;
@@ -11,7 +16,8 @@ use crate::{Element, PerLane, Plain, Transposition, WarpGroup};
 use accumulator::RegistersOf;
 pub use accumulator::{GroupAccumulator, M64, WgmmaColumns};
 use core::marker::PhantomData;
-pub use operand::{MatrixA, MatrixB, Multiplicand, PatternSwizzle};
+pub use operand::{DenseA, FactorA, MatrixA, MatrixB, Multiplicand, PatternSwizzle, SparseA};
+pub use sparse::{IssueSparse, WgmmaSparse, WgmmaSparseForm};
 
 /// `wgmma.mma_async.sync.aligned.m64nNkK.D.A.B{.OPTION}`: D = A x B + D, of 64 rows and `N` columns, by a warpgroup.
 ///
@@ -24,7 +30,8 @@ pub use operand::{MatrixA, MatrixB, Multiplicand, PatternSwizzle};
 /// | i8, u8 | i32 | 32 | 8, 16, 24, 32, and multiples of 16 up to 256 | [`SatFinite`](crate::SatFinite) |
 /// | [`b1`](crate::b1) | i32 | 256 | the same | [`AndPopc`](crate::AndPopc) |
 ///
-/// Where two elements are named, A may be of one and B of the other. Needs sm_90a; no newer GPU has it.
+/// Where two elements are named, A may be of one and B of the other. Needs sm_90a; no newer GPU has it. With an A of which half is zero:
+/// [`WgmmaSparse`].
 ///
 /// A and B are in shared memory, in tiles with the swizzle of their lines ([`SharedTile::matrix_a`](crate::SharedTile::matrix_a)); A may be in
 /// registers instead. What ordinary stores wrote to a tile, they see behind a [`Warp::fence_for_bulk`](crate::Warp::fence_for_bulk) of the warps
@@ -68,6 +75,7 @@ pub use operand::{MatrixA, MatrixB, Multiplicand, PatternSwizzle};
 /// assert_eq!(d[50 * 32 + 9], expected);
 /// ```
 pub struct Wgmma<const N: usize, A, B, D, O = Plain, Target = BuildTarget>(PhantomData<(A, B, D, O, Target)>);
+impl<const N: usize, A, B, D, O, Target> Sealed for Wgmma<N, A, B, D, O, Target> {}
 
 /// A form of `wgmma.mma_async` that exists: see the table at [`Wgmma`].
 #[diagnostic::on_unimplemented(
@@ -105,111 +113,12 @@ pub trait WgmmaForm: Sealed {
     ) -> PerLane<Self::Registers>;
 }
 
-/// A form of [`Wgmma`] whose products can be subtracted: of floating-point elements.
+/// A form of [`Wgmma`] or [`WgmmaSparse`] whose products can be subtracted: of floating-point elements.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not subtract",
     note = "`wgmma` negates floating-point factors only"
 )]
-pub trait Subtracts: WgmmaForm {}
-
-#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
-mod implementations {
-    use super::*;
-    use crate::forms::ptx;
-
-    /// The implementation of each form.
-    macro_rules! implementations {
-        ($($d:ident [$(($a:ident $b:ident))*] $k:literal $option:ident $columns:ident $per:tt $behind:ident $version:literal;)*) => {$($(
-            crate::wgmma_columns! { $columns $per => implementations ($d $a $b $k $option $per $behind) }
-        )*)*};
-        (@form $n:literal $r:tt ($d:ident $a:ident $b:ident $k:literal $option:ident $per:tt $behind:ident)) => {
-            crate::wgmma_named! {
-                $n $d $a $b $k $option => implementations ($behind [$n / 8 * $per] $n $d $a $b $k $option)
-            }
-        };
-        (@named $name:ident (nothing $($form:tt)*)) => {
-            implementations! { @one ${concat($name, _ss)} ${concat($name, _rs)} [] [] [false false false] $($form)* }
-        };
-        (@named $name:ident (negate $($form:tt)*)) => {
-            implementations! { @one ${concat($name, _ss)} ${concat($name, _rs)}
-                [::<NEGATE, false>] [::<NEGATE, false>] [NEGATE false false] $($form)* }
-            implementations! { @subtracts $($form)* }
-        };
-        (@named $name:ident (transpose $($form:tt)*)) => {
-            implementations! { @one ${concat($name, _ss)} ${concat($name, _rs)}
-                [::<NEGATE, false, TRANS_A, TRANS_B>] [::<NEGATE, false, TRANS_B>] [NEGATE TRANS_A TRANS_B] $($form)* }
-            implementations! { @subtracts $($form)* }
-        };
-        (@subtracts $registers:tt $n:literal $d:ident $a:ident $b:ident $k:literal $option:ident) => {
-            impl<Target> Subtracts for Wgmma<$n, ptx::$a, ptx::$b, ptx::$d, ptx::$option, Target> {}
-        };
-        (@one $ss:ident $rs:ident [$($shared:tt)*] [$($registers:tt)*] [$negate:tt $trans_a:tt $trans_b:tt] [$count:expr]
-            $n:literal $d:ident $a:ident $b:ident $k:literal $option:ident) => {
-            impl<Target> Sealed for Wgmma<$n, ptx::$a, ptx::$b, ptx::$d, ptx::$option, Target> {}
-            impl<Target> WgmmaForm for Wgmma<$n, ptx::$a, ptx::$b, ptx::$d, ptx::$option, Target> {
-                type Registers = [u32; $count];
-                type Shape = crate::wgmma_shape!($a);
-                const PTX: &'static str = crate::wgmma_ptx!($n $d $a $b $k $option);
-
-                #[inline(always)]
-                unsafe fn shared<const NEGATE: bool, const TRANS_A: bool, const TRANS_B: bool>(
-                    site: Site,
-                    d: PerLane<Self::Registers>,
-                    a: u64,
-                    b: u64,
-                    adds: bool,
-                ) -> PerLane<Self::Registers> {
-                    #[cfg(target_arch = "nvptx64")]
-                    return {
-                        let _ = site;
-                        // SAFETY: the caller's.
-                        PerLane::from_own(unsafe { crate::raw::$ss $($shared)* (d.own(), a, b, adds) })
-                    };
-                    #[cfg(not(target_arch = "nvptx64"))]
-                    return {
-                        let a = crate::sim::wgmma::A::Shared { descriptor: a, transposed: $trans_a };
-                        implementations!(@simulated site d a b adds [$negate $trans_b] $n $d $a $b $option)
-                    };
-                }
-
-                #[inline(always)]
-                unsafe fn registers<const NEGATE: bool, const TRANS_B: bool>(
-                    site: Site,
-                    d: PerLane<Self::Registers>,
-                    a: PerLane<[u32; 4]>,
-                    b: u64,
-                    adds: bool,
-                ) -> PerLane<Self::Registers> {
-                    #[cfg(target_arch = "nvptx64")]
-                    return {
-                        let _ = site;
-                        // SAFETY: the caller's.
-                        PerLane::from_own(unsafe { crate::raw::$rs $($registers)* (d.own(), a.own(), b, adds) })
-                    };
-                    #[cfg(not(target_arch = "nvptx64"))]
-                    return {
-                        let a = crate::sim::wgmma::A::Registers(a);
-                        implementations!(@simulated site d a b adds [$negate $trans_b] $n $d $a $b $option)
-                    };
-                }
-            }
-        };
-        (@simulated $site:ident $sums:ident $left:ident $right:ident $adds:ident [$negate:tt $trans_b:tt] $n:literal $d:ident $a:ident $b:ident $option:ident) => {{
-            let operation = crate::sim::wgmma::Operation {
-                form: Self::PTX,
-                n: $n,
-                b: $right,
-                transposes_b: $trans_b,
-                accumulates: $adds,
-                negates: ($negate, false),
-            };
-            crate::sim::wgmma::multiply::<
-                Self::Shape, ptx::$a, ptx::$b, ptx::$d, crate::wgmma_arithmetic!($a $option), _,
-            >($site, operation, $sums, $left)
-        }};
-    }
-    crate::wgmma_forms!(implementations);
-}
+pub trait Subtracts: Sealed {}
 
 /// Sums that multiplications are, or may be, adding to: registers that nobody may touch before [`finish`](Self::finish).
 ///
@@ -332,23 +241,30 @@ where
     ) where
         Target: Supports<OnlyArch<90>>,
     {
-        let _ = group;
-        #[cfg(all(target_arch = "nvptx64", target_feature = "sm_90a"))]
-        // SAFETY: warpgroup scope is converged.
-        unsafe {
-            crate::raw::wgmma_fence_sync_aligned();
-        }
-        #[cfg(not(target_arch = "nvptx64"))]
-        crate::sim::wgmma::fence(Site::here());
-        work(&mut Issue { sums, _form: PhantomData });
-        #[cfg(all(target_arch = "nvptx64", target_feature = "sm_90a"))]
-        // SAFETY: as above.
-        unsafe {
-            crate::raw::wgmma_commit_group_sync_aligned();
-        }
-        #[cfg(not(target_arch = "nvptx64"))]
-        crate::sim::wgmma::commit(Site::here());
+        in_group(Site::here(), group, || work(&mut Issue { sums, _form: PhantomData }));
     }
+}
+
+/// What `work` starts becomes a group.
+#[inline(always)]
+fn in_group(site: Site, _: WarpGroup<'_>, work: impl FnOnce()) {
+    #[cfg(all(target_arch = "nvptx64", target_feature = "sm_90a"))]
+    // SAFETY: warpgroup scope is converged.
+    unsafe {
+        crate::raw::wgmma_fence_sync_aligned();
+    }
+    #[cfg(not(target_arch = "nvptx64"))]
+    crate::sim::wgmma::fence(site);
+    work();
+    #[cfg(all(target_arch = "nvptx64", target_feature = "sm_90a"))]
+    // SAFETY: as above.
+    unsafe {
+        crate::raw::wgmma_commit_group_sync_aligned();
+    }
+    #[cfg(not(target_arch = "nvptx64"))]
+    crate::sim::wgmma::commit(site);
+    #[cfg(target_arch = "nvptx64")]
+    let _ = site;
 }
 
 /// A group of multiplications that is being made, by [`Wgmma::issue`].

@@ -1,6 +1,7 @@
 //! Matrices in shared memory, as `wgmma` takes them: descriptors, which tiles make (PTX ISA 9.7.15.5.1).
 
 use crate::element::Bits16;
+use crate::sealed::Sealed;
 use crate::shared::{SharedLayout, SharedRing, SharedTile, Swizzle, TensorSwizzle, Window, check_known};
 use crate::site::Site;
 use crate::{
@@ -18,13 +19,36 @@ pub struct MatrixA<T, X> {
     _type: PhantomData<fn() -> (T, X)>,
 }
 
-/// A matrix of K x `N` in shared memory, of elements `T`: the right factor of a [`Wgmma`](crate::Wgmma). `X` is [`NoTrans`] if elements along K
-/// are neighbours, and else [`Trans`].
+/// A matrix of K x `N` in shared memory, of elements `T`: the right factor of a [`Wgmma`](crate::Wgmma), or, where `F` is [`SparseA`], of a
+/// [`WgmmaSparse`](crate::WgmmaSparse). `X` is [`NoTrans`] if elements along K are neighbours, and else [`Trans`].
 ///
 /// A tile makes it: [`SharedTile::matrix_b`].
-pub struct MatrixB<const N: usize, T, X> {
+pub struct MatrixB<const N: usize, T, X, F = DenseA> {
     descriptor: u64,
     _type: PhantomData<fn() -> (T, X)>,
+    _factor: PhantomData<F>,
+}
+
+/// What A is, by which B goes so far along K.
+pub trait FactorA: Sealed {
+    /// Bytes of B along K that an instruction takes.
+    const STEP: usize;
+}
+
+/// All elements of A are there.
+#[derive(Debug, Clone, Copy)]
+pub struct DenseA;
+impl Sealed for DenseA {}
+impl FactorA for DenseA {
+    const STEP: usize = STEP;
+}
+
+/// Half of the elements of A are kept: B goes twice as far along K.
+#[derive(Debug, Clone, Copy)]
+pub struct SparseA;
+impl Sealed for SparseA {}
+impl FactorA for SparseA {
+    const STEP: usize = 2 * STEP;
 }
 
 impl<T, X> Clone for MatrixA<T, X> {
@@ -34,13 +58,13 @@ impl<T, X> Clone for MatrixA<T, X> {
     }
 }
 impl<T, X> Copy for MatrixA<T, X> {}
-impl<const N: usize, T, X> Clone for MatrixB<N, T, X> {
+impl<const N: usize, T, X, F> Clone for MatrixB<N, T, X, F> {
     #[inline(always)]
     fn clone(&self) -> Self {
         *self
     }
 }
-impl<const N: usize, T, X> Copy for MatrixB<N, T, X> {}
+impl<const N: usize, T, X, F> Copy for MatrixB<N, T, X, F> {}
 
 impl<T, X> MatrixA<T, X> {
     /// The descriptor, as the raw functions take it.
@@ -55,7 +79,7 @@ impl<T, X> MatrixA<T, X> {
     }
 }
 
-impl<const N: usize, T, X> MatrixB<N, T, X> {
+impl<const N: usize, T, X, F> MatrixB<N, T, X, F> {
     /// The descriptor, as the raw functions take it.
     #[inline(always)]
     pub const fn descriptor(self) -> u64 {
@@ -64,7 +88,7 @@ impl<const N: usize, T, X> MatrixB<N, T, X> {
 
     #[inline(always)]
     const fn new(descriptor: u64) -> Self {
-        MatrixB { descriptor, _type: PhantomData }
+        MatrixB { descriptor, _type: PhantomData, _factor: PhantomData }
     }
 }
 
@@ -104,7 +128,7 @@ impl PatternSwizzle for Swizzle32 {}
 impl PatternSwizzle for Swizzle64 {}
 impl PatternSwizzle for Swizzle128 {}
 
-/// Bytes along K that an instruction takes, of whatever elements.
+/// Bytes of A along K that an instruction takes, of whatever elements.
 const STEP: usize = 32;
 
 /// Bytes of the lines of a pattern.
@@ -120,6 +144,14 @@ const fn check_line<T, S: Swizzle>(elements: usize) {
     );
 }
 
+/// Along K there are as many bytes as an instruction takes of B.
+const fn check_step<S: Swizzle, F: FactorA>() {
+    assert!(
+        F::STEP <= width::<S>(),
+        "with a sparse A, 64 bytes of B are taken along K: its swizzle is one of 64 or 128 bytes"
+    );
+}
+
 /// The descriptor of a matrix `offset` bytes behind `address`, whose patterns of eight lines lie behind each other, and those beside each other along a
 /// line `leading` bytes apart.
 #[inline(always)]
@@ -131,32 +163,47 @@ const fn descriptor<S: Swizzle>(address: u32, offset: u32, leading: usize) -> u6
     pattern | ((place | ((leading as u32) >> 4) << 16) + (offset >> 4)) as u64
 }
 
-/// Where lines go along K: so many lines from a multiple of eight on, of `TILES` tiles, and 32 bytes of them.
-struct AlongK<T, const TILES: usize, const LINES: usize, const LINE: usize, const TAKEN: usize, const ROW_MAJOR: bool>(
-    PhantomData<T>,
-);
+/// Where lines go along K: so many lines from a multiple of eight on, of `TILES` tiles, and of them what is taken of `F`, or with it.
+struct AlongK<
+    T,
+    F,
+    const TILES: usize,
+    const LINES: usize,
+    const LINE: usize,
+    const TAKEN: usize,
+    const ROW_MAJOR: bool,
+>(PhantomData<(T, F)>);
 
-impl<T, const TILES: usize, const LINES: usize, const LINE: usize, const TAKEN: usize, const ROW_MAJOR: bool> Window
-    for AlongK<T, TILES, LINES, LINE, TAKEN, ROW_MAJOR>
+impl<
+    T,
+    F: FactorA,
+    const TILES: usize,
+    const LINES: usize,
+    const LINE: usize,
+    const TAKEN: usize,
+    const ROW_MAJOR: bool,
+> Window for AlongK<T, F, TILES, LINES, LINE, TAKEN, ROW_MAJOR>
 {
     const TILE_ROWS: usize = if ROW_MAJOR { TILES * LINES } else { LINE };
     const TILE_COLS: usize = if ROW_MAJOR { LINE } else { TILES * LINES };
-    const ROWS: usize = if ROW_MAJOR { TAKEN } else { STEP / size_of::<T>() };
-    const COLS: usize = if ROW_MAJOR { STEP / size_of::<T>() } else { TAKEN };
-    const ROW_STEP: usize = if ROW_MAJOR { 8 } else { STEP / size_of::<T>() };
-    const COL_STEP: usize = if ROW_MAJOR { STEP / size_of::<T>() } else { 8 };
+    const ROWS: usize = if ROW_MAJOR { TAKEN } else { F::STEP / size_of::<T>() };
+    const COLS: usize = if ROW_MAJOR { F::STEP / size_of::<T>() } else { TAKEN };
+    const ROW_STEP: usize = if ROW_MAJOR { 8 } else { F::STEP / size_of::<T>() };
+    const COL_STEP: usize = if ROW_MAJOR { F::STEP / size_of::<T>() } else { 8 };
 }
 
-/// Where lines go across K: 16 lines from a multiple of eight on, each from its start.
-struct AcrossK<T, const LINES: usize, const LINE: usize, const TAKEN: usize, const ROW_MAJOR: bool>(PhantomData<T>);
+/// Where lines go across K: as many as are taken of `F`, or with it, from a multiple of eight on, each from its start.
+struct AcrossK<T, F, const LINES: usize, const LINE: usize, const TAKEN: usize, const ROW_MAJOR: bool>(
+    PhantomData<(T, F)>,
+);
 
-impl<T, const LINES: usize, const LINE: usize, const TAKEN: usize, const ROW_MAJOR: bool> Window
-    for AcrossK<T, LINES, LINE, TAKEN, ROW_MAJOR>
+impl<T, F: FactorA, const LINES: usize, const LINE: usize, const TAKEN: usize, const ROW_MAJOR: bool> Window
+    for AcrossK<T, F, LINES, LINE, TAKEN, ROW_MAJOR>
 {
     const TILE_ROWS: usize = if ROW_MAJOR { LINES } else { LINE };
     const TILE_COLS: usize = if ROW_MAJOR { LINE } else { LINES };
-    const ROWS: usize = if ROW_MAJOR { 16 } else { TAKEN };
-    const COLS: usize = if ROW_MAJOR { TAKEN } else { 16 };
+    const ROWS: usize = if ROW_MAJOR { F::STEP / size_of::<T>() } else { TAKEN };
+    const COLS: usize = if ROW_MAJOR { TAKEN } else { F::STEP / size_of::<T>() };
     const ROW_STEP: usize = if ROW_MAJOR { 8 } else { LINE };
     const COL_STEP: usize = if ROW_MAJOR { LINE } else { 8 };
 }
@@ -169,27 +216,29 @@ const fn place<T, S: Swizzle>(line: usize, along: usize) -> u32 {
 
 impl<T: Multiplicand, const ROWS: usize, const COLS: usize, S: PatternSwizzle> SharedTile<T, ROWS, COLS, S, RowMajor> {
     /// The 64 rows, and 32 bytes of each, from (row, k) on, as the left factor of a [`Wgmma`](crate::Wgmma): K is 16 elements of 16 bits, 32 of 8
-    /// bits, 8 of 32 bits (or words of bits). The row is a multiple of 8, k one of K; a row of the tile has as many bytes as its swizzle.
+    /// bits, 8 of 32 bits (or words of bits); or as what is kept of that of a [`WgmmaSparse`](crate::WgmmaSparse), of twice the K.
+    /// The row is a multiple of 8, k one of what is taken; a row of the tile has as many bytes as its swizzle.
     #[inline(always)]
     #[track_caller]
     pub fn matrix_a<C: Coordinate>(self, at: C) -> MatrixA<T::As, NoTrans> {
         const { check_line::<T, S>(COLS) };
-        const { check_known::<C, AlongK<T, 1, ROWS, COLS, 64, true>>() };
-        let (row, k) = at.resolve::<AlongK<T, 1, ROWS, COLS, 64, true>>(Site::here());
+        const { check_known::<C, AlongK<T, DenseA, 1, ROWS, COLS, 64, true>>() };
+        let (row, k) = at.resolve::<AlongK<T, DenseA, 1, ROWS, COLS, 64, true>>(Site::here());
         MatrixA::new(descriptor::<S>(self.address(), place::<T, S>(row, k), 16))
     }
 
-    /// The 16 rows, and `N` columns of each, from (k, 0) on, as the right factor of a [`Wgmma`](crate::Wgmma): elements of 16 bits. k is a
-    /// multiple of 8; a row of the tile has as many bytes as its swizzle. Where that is not enough for `N`: [`SharedRing::matrix_b`].
+    /// The 16 rows, and `N` columns of each, from (k, 0) on, as the right factor of a [`Wgmma`](crate::Wgmma), or 32 of a
+    /// [`WgmmaSparse`](crate::WgmmaSparse): elements of 16 bits. k is a multiple of 8; a row of the tile has as many bytes as its swizzle. Where
+    /// that is not enough for `N`: [`SharedRing::matrix_b`].
     #[inline(always)]
     #[track_caller]
-    pub fn matrix_b<const N: usize, C: Coordinate>(self, at: C) -> MatrixB<N, T::As, Trans>
+    pub fn matrix_b<const N: usize, F: FactorA, C: Coordinate>(self, at: C) -> MatrixB<N, T::As, Trans, F>
     where
         T: Element<Width = Bits16>,
     {
         const { check_line::<T, S>(COLS) };
-        const { check_known::<C, AcrossK<T, ROWS, COLS, N, true>>() };
-        let (k, _) = at.resolve::<AcrossK<T, ROWS, COLS, N, true>>(Site::here());
+        const { check_known::<C, AcrossK<T, F, ROWS, COLS, N, true>>() };
+        let (k, _) = at.resolve::<AcrossK<T, F, ROWS, COLS, N, true>>(Site::here());
         MatrixB::new(descriptor::<S>(self.address(), place::<T, S>(k, 0), 16))
     }
 }
@@ -204,20 +253,21 @@ impl<T: Multiplicand, const ROWS: usize, const COLS: usize, S: PatternSwizzle> S
         T: Element<Width = Bits16>,
     {
         const { check_line::<T, S>(ROWS) };
-        const { check_known::<C, AcrossK<T, COLS, ROWS, 64, false>>() };
-        let (_, k) = at.resolve::<AcrossK<T, COLS, ROWS, 64, false>>(Site::here());
+        const { check_known::<C, AcrossK<T, DenseA, COLS, ROWS, 64, false>>() };
+        let (_, k) = at.resolve::<AcrossK<T, DenseA, COLS, ROWS, 64, false>>(Site::here());
         MatrixA::new(descriptor::<S>(self.address(), place::<T, S>(k, 0), 16))
     }
 
     /// The `N` columns, and 32 bytes of each, from (k, col) on, as the right factor of a [`Wgmma`](crate::Wgmma): K is 16 elements of 16 bits, 32 of
-    /// 8 bits, 8 of 32 bits (or words of bits). The column is a multiple of 8, k one of K; a column of the tile has as many bytes as its
-    /// swizzle.
+    /// 8 bits, 8 of 32 bits (or words of bits). As that of a [`WgmmaSparse`](crate::WgmmaSparse) it is 64 bytes, and K twice as many elements.
+    /// The column is a multiple of 8, k one of K; a column of the tile has as many bytes as its swizzle.
     #[inline(always)]
     #[track_caller]
-    pub fn matrix_b<const N: usize, C: Coordinate>(self, at: C) -> MatrixB<N, T::As, NoTrans> {
+    pub fn matrix_b<const N: usize, F: FactorA, C: Coordinate>(self, at: C) -> MatrixB<N, T::As, NoTrans, F> {
         const { check_line::<T, S>(ROWS) };
-        const { check_known::<C, AlongK<T, 1, COLS, ROWS, N, false>>() };
-        let (k, col) = at.resolve::<AlongK<T, 1, COLS, ROWS, N, false>>(Site::here());
+        const { check_step::<S, F>() };
+        const { check_known::<C, AlongK<T, F, 1, COLS, ROWS, N, false>>() };
+        let (k, col) = at.resolve::<AlongK<T, F, 1, COLS, ROWS, N, false>>(Site::here());
         MatrixB::new(descriptor::<S>(self.address(), place::<T, S>(col, k), 16))
     }
 }
@@ -237,8 +287,8 @@ impl<T: Multiplicand, const ROWS: usize, const COLS: usize, S: PatternSwizzle, c
     pub fn matrix_a<C: Coordinate>(self, at: C) -> MatrixA<T::As, NoTrans> {
         const { check_line::<T, S>(COLS) };
         const { check_patterns(ROWS) };
-        const { check_known::<C, AlongK<T, TILES, ROWS, COLS, 64, true>>() };
-        let (row, k) = at.resolve::<AlongK<T, TILES, ROWS, COLS, 64, true>>(Site::here());
+        const { check_known::<C, AlongK<T, DenseA, TILES, ROWS, COLS, 64, true>>() };
+        let (row, k) = at.resolve::<AlongK<T, DenseA, TILES, ROWS, COLS, 64, true>>(Site::here());
         MatrixA::new(descriptor::<S>(self.address(), place::<T, S>(row, k), 16))
     }
 }
@@ -282,11 +332,12 @@ impl<T: Multiplicand, const ROWS: usize, const COLS: usize, S: PatternSwizzle, c
     /// ```
     #[inline(always)]
     #[track_caller]
-    pub fn matrix_b<const N: usize, C: Coordinate>(self, at: C) -> MatrixB<N, T::As, NoTrans> {
+    pub fn matrix_b<const N: usize, F: FactorA, C: Coordinate>(self, at: C) -> MatrixB<N, T::As, NoTrans, F> {
         const { check_line::<T, S>(ROWS) };
+        const { check_step::<S, F>() };
         const { check_patterns(COLS) };
-        const { check_known::<C, AlongK<T, TILES, COLS, ROWS, N, false>>() };
-        let (k, col) = at.resolve::<AlongK<T, TILES, COLS, ROWS, N, false>>(Site::here());
+        const { check_known::<C, AlongK<T, F, TILES, COLS, ROWS, N, false>>() };
+        let (k, col) = at.resolve::<AlongK<T, F, TILES, COLS, ROWS, N, false>>(Site::here());
         MatrixB::new(descriptor::<S>(self.address(), place::<T, S>(col, k), 16))
     }
 }
@@ -298,11 +349,11 @@ impl<T: Multiplicand<Width = Bits16>, const ROWS: usize, const COLS: usize, S: P
     /// As [`SharedTile::matrix_b`] of a row-major tile, the columns of each tile behind those of the one before.
     #[inline(always)]
     #[track_caller]
-    pub fn matrix_b<const N: usize, C: Coordinate>(self, at: C) -> MatrixB<N, T::As, Trans> {
+    pub fn matrix_b<const N: usize, F: FactorA, C: Coordinate>(self, at: C) -> MatrixB<N, T::As, Trans, F> {
         const { check_line::<T, S>(COLS) };
         const { assert!(N <= TILES * COLS, "out of range: the last column lies beyond the tiles' columns") };
-        const { check_known::<C, AcrossK<T, ROWS, COLS, COLS, true>>() };
-        let (k, _) = at.resolve::<AcrossK<T, ROWS, COLS, COLS, true>>(Site::here());
+        const { check_known::<C, AcrossK<T, F, ROWS, COLS, COLS, true>>() };
+        let (k, _) = at.resolve::<AcrossK<T, F, ROWS, COLS, COLS, true>>(Site::here());
         let leading = SharedTile::<T, ROWS, COLS, S, RowMajor>::BYTES;
         MatrixB::new(descriptor::<S>(self.address(), place::<T, S>(k, 0), leading))
     }
@@ -318,8 +369,8 @@ impl<T: Multiplicand<Width = Bits16>, const ROWS: usize, const COLS: usize, S: P
     pub fn matrix_a<C: Coordinate>(self, at: C) -> MatrixA<T::As, Trans> {
         const { check_line::<T, S>(ROWS) };
         const { assert!(64 <= TILES * ROWS, "out of range: the last row lies beyond the tiles' rows") };
-        const { check_known::<C, AcrossK<T, COLS, ROWS, ROWS, false>>() };
-        let (_, k) = at.resolve::<AcrossK<T, COLS, ROWS, ROWS, false>>(Site::here());
+        const { check_known::<C, AcrossK<T, DenseA, COLS, ROWS, ROWS, false>>() };
+        let (_, k) = at.resolve::<AcrossK<T, DenseA, COLS, ROWS, ROWS, false>>(Site::here());
         let leading = SharedTile::<T, ROWS, COLS, S, ColMajor>::BYTES;
         MatrixA::new(descriptor::<S>(self.address(), place::<T, S>(k, 0), leading))
     }

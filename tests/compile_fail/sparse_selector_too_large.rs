@@ -8,7 +8,7 @@ fn multiply(block: &Block) {
     let mut acc = Accumulator::<M16N8K32, f32>::zero();
     // An H200 stops at this instruction, which ptxas takes.
     MmaSparse::<M16N8K32, f16, f16, f32>::accumulate::<2>(block.warp(), &mut acc, &a, &b, &metadata);
-    //~^ ERROR this form of `mma.sp` has no `Selector<2>`: it has SelectorsBelow<2>
+    //~^ ERROR this form has no `Selector<2>`: it has SelectorsBelow<2>
     //~| with 8 there are 0 and 1
 }
 

@@ -38,6 +38,7 @@ mod tile;
 mod trace;
 mod unwritten;
 mod wgmma;
+mod wgmma_sparse;
 
 use ptx_matrix::Grid;
 use ptx_matrix::sim::{Place, SimError};

@@ -116,7 +116,7 @@ fn raw_product(
     load(group, tile_a, tile_b, a, b);
     group.warp().fence_for_bulk();
     group.sync();
-    let (left, right) = (tile_a.matrix_a((0, 0)).descriptor(), tile_b.matrix_b::<32, _>((0, 0)).descriptor());
+    let (left, right) = (tile_a.matrix_a((0, 0)).descriptor(), tile_b.matrix_b::<32, DenseA, _>((0, 0)).descriptor());
     let first = group.warp_rank() * 32;
     group.warp().each(|lane| {
         // SAFETY: all lanes of the four warps come here; the descriptors are tiles'. The misuses are what is tested.

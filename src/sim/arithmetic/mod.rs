@@ -14,6 +14,7 @@ pub use fused::WarpGroupFp8;
 pub(crate) use multiply::{multiply, multiply_scaled};
 pub(crate) use scaled::ScaledProduct;
 pub(crate) use sparse::{MetadataOrder, multiply_sparse, multiply_sparse_scaled};
+pub(in crate::sim) use sparse::{check_codes, codes, product};
 
 use std::vec::Vec;
 

@@ -13,6 +13,7 @@ use crate::sim::record::note_collective;
 use crate::sim::warps::context::with_block;
 use crate::site::Site;
 use crate::{Accumulator, AnyOrder, Element, FragmentB, FragmentSparseA, Kept, Ordered, PerLane};
+use std::ops::Range;
 use std::vec::Vec;
 
 /// Which codes a form takes.
@@ -47,15 +48,22 @@ pub(crate) fn multiply_sparse<S, A, B, C, O, Order>(
     check_operand(site, b);
     check_operand(site, acc);
     let chunks = S::K / A::Width::CHUNK;
-    let kept = codes::<A::Width>(S::M, selector * chunks..(selector + 1) * chunks, metadata);
-    check_codes::<A::Width, Order>((site, form), selector * chunks, chunks, &kept);
-    let (a, b, c) = (a.matrix(), b.matrix(), acc.matrix());
-    let mut d = Vec::with_capacity(c.len());
-    for ((a, kept), c) in a.chunks(S::K / 2).zip(kept.chunks(chunks)).zip(c.chunks(S::N)) {
-        d.extend(A::multiply(a, &picked(&b, kept, S::N), c, S::N, S::K / 2));
-    }
+    let kept = codes::<A::Width>(selector * chunks..(selector + 1) * chunks, metadata);
+    check_codes::<A::Width>((site, form, Order::ORDERED), 0, selector * chunks, &kept);
+    let d = product::<A, B, C, O>((&a.matrix(), &kept), &b.matrix(), &acc.matrix(), S::N, S::K);
     *acc = Accumulator::from_matrix(&d);
     remember_result(site, acc);
+}
+
+/// A x B + C, of `n` columns, of what is kept of A, whose rows had `k`.
+pub(in crate::sim) fn product<A, B, C, O>((a, kept): (&[A], &[Kept]), b: &[B], c: &[C], n: usize, k: usize) -> Vec<C>
+where
+    A: Element<Width: SparseWidth> + Product<B, C, O, D = C>,
+    B: Element<Width = A::Width>,
+    C: Element,
+{
+    let rows = a.chunks(k / 2).zip(kept.chunks(k / A::Width::CHUNK)).zip(c.chunks(n));
+    rows.flat_map(|((a, kept), c)| A::multiply(a, &picked(b, kept, n), c, n, k / 2)).collect()
 }
 
 /// The same with scaled blocks, of which a register has the metadata of one matrix. What is published is of a dense A.
@@ -78,8 +86,8 @@ pub(crate) fn multiply_sparse_scaled<S, A, B, K>(
     check_operand(site, b);
     check_operand(site, acc);
     let chunks = S::K / A::Width::CHUNK;
-    let kept = codes::<A::Width>(S::M, 0..chunks, metadata);
-    check_codes::<A::Width, Ordered>((site, form), 0, chunks, &kept);
+    let kept = codes::<A::Width>(0..chunks, metadata);
+    check_codes::<A::Width>((site, form, Ordered::ORDERED), 0, 0, &kept);
     let (a, b, c) = (a.matrix(), b.matrix(), acc.matrix());
     let (scales_a, scales_b) = (scales_a.matrix(select_a), scales_b.matrix(select_b));
     let rows = a.chunks(S::K / 2).zip(kept.chunks(chunks)).zip(c.chunks(S::N)).zip(scales_a.chunks(K::SCALES));
@@ -91,28 +99,29 @@ pub(crate) fn multiply_sparse_scaled<S, A, B, K>(
     remember_result(site, acc);
 }
 
-/// The codes of so many rows and these chunks, row by row.
-fn codes<W: SparseWidth>(rows: usize, chunks: std::ops::Range<usize>, metadata: &PerLane<u32>) -> Vec<Kept> {
+/// The codes of these chunks of 16 rows, row by row.
+pub(in crate::sim) fn codes<W: SparseWidth>(chunks: Range<usize>, metadata: &PerLane<u32>) -> Vec<Kept> {
     let code = |row: usize, chunk: usize| {
         let (lane, index) = W::METADATA.owner(row, chunk);
         Kept::from_code((metadata.array()[lane] >> (4 * index)) as u8)
     };
-    (0..rows).flat_map(|row| chunks.clone().map(move |chunk| code(row, chunk))).collect()
+    (0..W::METADATA.rows()).flat_map(|row| chunks.clone().map(move |chunk| code(row, chunk))).collect()
 }
 
-/// Notes a code that the form does not take.
-fn check_codes<W: SparseWidth, Order: MetadataOrder>(
-    (site, form): (Site, &'static str),
+/// Notes a code that the form does not take, of 16 rows from `first_row` on.
+pub(in crate::sim) fn check_codes<W: SparseWidth>(
+    (site, form, is_ordered): (Site, &'static str, bool),
+    first_row: usize,
     first_chunk: usize,
-    chunks: usize,
     kept: &[Kept],
 ) {
+    let chunks = kept.len() / W::METADATA.rows();
     for (index, &kept) in kept.iter().enumerate() {
-        let Some(why) = fault::<W>(kept, Order::ORDERED) else { continue };
+        let Some(why) = fault::<W>(kept, is_ordered) else { continue };
         let (row, chunk) = (index / chunks, index % chunks);
         let lane = W::METADATA.owner(row, first_chunk + chunk).0;
         let cols = (chunk * W::CHUNK, (chunk + 1) * W::CHUNK - 1);
-        let misuse = Misuse::Metadata { form, code: kept.code(), row, cols, why };
+        let misuse = Misuse::Metadata { form, code: kept.code(), row: first_row + row, cols, why };
         with_block(|block| block.findings.note(block.access_by(Lanes::together(lane), site), misuse));
     }
 }

@@ -491,7 +491,7 @@ pub enum Misuse {
         /// The line of the `mma` that returned them.
         place: Place,
     },
-    /// The metadata of a sparse `mma` has a code that names no two parts of a chunk, or, with `::ordered_metadata`, not in order.
+    /// The metadata of a sparse `mma` or `wgmma` has a code that names no two parts of a chunk, or, with `::ordered_metadata`, not in order.
     Metadata {
         /// The instruction, as in PTX.
         form: &'static str,

@@ -2,56 +2,95 @@
 
 use super::descriptor::Descriptor;
 use super::marks::{Column, Columns, columns, of_columns};
-use super::{A, Operation};
-use crate::fragment::{FragmentShape, Registers, RoleA, RoleC, Shape};
-use crate::sim::arithmetic::Product;
+use super::{A, Operands};
+use crate::fragment::{Fragment, FragmentShape, Registers, Role, RoleA, RoleC, RoleSparseA, Shape, SparseWidth};
+use crate::sim::arithmetic::{Product, codes, product};
 use crate::sim::warps::block::BlockState;
-use crate::{Accumulator, Element, FragmentA, PerLane, Width};
+use crate::{Accumulator, Element, PerLane, Width};
 use std::vec;
 use std::vec::Vec;
 
-/// `(block, operation, a, rank, c)`: D's registers, of the warp of this rank.
-pub(super) type Land = fn(&BlockState, &Operation, &A<PerLane<[u32; 4]>>, usize, &[Column]) -> Columns;
+/// `(block, operands, rank, c)`: D's registers, of the warp of this rank.
+pub(super) type Land = fn(&BlockState, &Operands, usize, &[Column]) -> Columns;
 
 /// Rows of a warp's part.
-const ROWS: usize = 16;
+pub(super) const ROWS: usize = 16;
 
-pub(super) fn land<S, Left, Right, D, O>(
-    block: &BlockState,
-    operation: &Operation,
-    a: &A<PerLane<[u32; 4]>>,
-    rank: usize,
-    c: &[Column],
-) -> Columns
+pub(super) fn land<S, Left, Right, D, O>(block: &BlockState, operands: &Operands, rank: usize, c: &[Column]) -> Columns
 where
     S: Shape + FragmentShape<RoleA, Left::Width> + FragmentShape<RoleC, D::Width>,
     Left: Element + Product<Right, D, O, D = D>,
     Right: Element,
     D: Element,
 {
-    let Operation { n, accumulates, negates, .. } = *operation;
-    let a: Vec<Left> = match a {
+    let n = operands.operation.n;
+    let a = left::<RoleA, S, Left>(block, operands, rank);
+    let (b, c) = (right::<Right>(block, operands, S::K), sums::<S, D>(operands, c));
+    registers::<S, D>(&Left::multiply(&a, &b, &c, n, S::K), n)
+}
+
+pub(super) fn land_sparse<S, Left, Right, D, O>(
+    block: &BlockState,
+    operands: &Operands,
+    rank: usize,
+    c: &[Column],
+) -> Columns
+where
+    S: Shape + FragmentShape<RoleSparseA, Left::Width> + FragmentShape<RoleC, D::Width>,
+    Left: Element<Width: SparseWidth> + Product<Right, D, O, D = D>,
+    Right: Element<Width = Left::Width>,
+    D: Element,
+{
+    let n = operands.operation.n;
+    let a = left::<RoleSparseA, S, Left>(block, operands, rank);
+    let kept = codes::<Left::Width>(operands.chunks(S::K / Left::Width::CHUNK), &operands.metadata);
+    let (b, c) = (right::<Right>(block, operands, S::K), sums::<S, D>(operands, c));
+    registers::<S, D>(&product::<Left, Right, D, O>((&a, &kept), &b, &c, n, S::K), n)
+}
+
+/// The warp's rows of A, or of what is kept of it.
+fn left<R: Role, S: FragmentShape<R, T::Width>, T: Element>(
+    block: &BlockState,
+    operands: &Operands,
+    rank: usize,
+) -> Vec<T> {
+    let negates = operands.operation.negates.0;
+    let elements: Vec<T> = match operands.a {
         A::Registers(registers) => {
-            let a = FragmentA::<S, Left>::from_registers(PerLane::from_array(registers.array().map(bytemuck::cast)));
-            a.matrix().into_iter().map(|element| signed(element, negates.0)).collect()
+            Fragment::<R, S, T>::from_registers(PerLane::from_array(registers.array().map(bytemuck::cast))).matrix()
         }
         A::Shared { descriptor, transposed } => {
-            let a = read(*descriptor, *transposed);
-            let elements = (0..ROWS).flat_map(|row| (0..S::K).map(move |k| (rank * ROWS + row, k)));
-            elements.map(|(row, k)| signed(element(block, &a, row, k), negates.0)).collect()
+            let a = read(descriptor, transposed);
+            let places = (0..ROWS).flat_map(|row| (0..S::LAYOUT.cols()).map(move |k| (rank * ROWS + row, k)));
+            places.map(|(row, k)| element(block, &a, row, k)).collect()
         }
     };
+    elements.into_iter().map(|element| signed(element, negates)).collect()
+}
+
+/// B, of `k` rows.
+fn right<T: Element>(block: &BlockState, operands: &Operands, k: usize) -> Vec<T> {
+    let operation = operands.operation;
     let b = read(operation.b, operation.transposes_b);
-    let elements = (0..S::K).flat_map(|k| (0..n).map(move |col| (col, k)));
-    let b: Vec<Right> = elements.map(|(col, k)| signed(element(block, &b, col, k), negates.1)).collect();
+    let places = (0..k).flat_map(|k| (0..operation.n).map(move |col| (col, k)));
+    places.map(|(col, k)| signed(element(block, &b, col, k), operation.negates.1)).collect()
+}
+
+/// What is added to.
+fn sums<S: FragmentShape<RoleC, D::Width>, D: Element>(operands: &Operands, c: &[Column]) -> Vec<D> {
+    let n = operands.operation.n;
     let mut sums = vec![D::zeroed(); ROWS * n];
-    if accumulates {
+    if operands.operation.accumulates {
         for (piece, registers) in c.chunks(registers_of::<S, D>()).enumerate() {
             let matrix = piece_of::<S, D>(registers).matrix();
             matrix.chunks(8).enumerate().for_each(|(row, of)| sums[row * n + piece * 8..][..8].copy_from_slice(of));
         }
     }
-    let d = Left::multiply(&a, &b, &sums, n, S::K);
+    sums
+}
+
+/// The registers of D, of `n` columns.
+fn registers<S: FragmentShape<RoleC, D::Width>, D: Element>(d: &[D], n: usize) -> Columns {
     let pieces = (0..n / 8).flat_map(|piece| {
         let matrix: Vec<D> = d.chunks(n).flat_map(|row| &row[piece * 8..][..8]).copied().collect();
         let words = Accumulator::<S, D>::from_matrix(&matrix).registers();

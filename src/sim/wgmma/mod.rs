@@ -8,25 +8,29 @@
 
 mod descriptor;
 mod land;
+mod lane;
 mod marks;
+mod start;
 
-use crate::fragment::{FragmentShape, Registers, RoleA, RoleC, Shape};
+use crate::PerLane;
+use crate::fragment::Registers;
 use crate::lane::LANES;
-use crate::sim::arithmetic::Product;
 use crate::sim::findings::Misuse;
 use crate::sim::memory::order::Known;
 use crate::sim::memory::race::{Access, Lanes};
 use crate::sim::record::note_collective;
 use crate::sim::warps::block::{BlockState, Waiting, WarpOfBlock};
 use crate::sim::warps::context::{current_lane, fail, with_block};
-use crate::sim::warps::lanes::collective;
 use crate::site::Site;
-use crate::{Element, PerLane};
-use descriptor::Descriptor;
 use land::Land;
+pub(crate) use lane::{
+    commit_in_lane, fence_in_lane, multiply_in_lane, multiply_sparse_in_lane, settle_in_lane, wait_in_lane,
+};
 use marks::{Column, Columns, columns, mark, marked, of_columns};
+pub(crate) use start::{multiply, multiply_sparse};
 use std::collections::HashMap;
 use std::collections::VecDeque;
+use std::ops::Range;
 use std::vec::Vec;
 
 /// Warps of a warpgroup.
@@ -35,7 +39,7 @@ const WARPS: usize = 4;
 /// Results in registers that are remembered of each warp.
 const REMEMBERED: usize = 16;
 
-/// A `wgmma.mma_async`, but for its registers and A.
+/// A `wgmma.mma_async`, but for its registers, A, and the metadata of that.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Operation {
     pub(crate) form: &'static str,
@@ -45,6 +49,8 @@ pub(crate) struct Operation {
     /// Whether it adds to D; else D is overwritten.
     pub(crate) accumulates: bool,
     pub(crate) negates: (bool, bool),
+    /// Of a sparse A, which of the matrices that a register has the metadata of; of a dense one, 0.
+    pub(crate) selector: u32,
 }
 
 /// Where A is.
@@ -54,6 +60,22 @@ pub(crate) enum A<R = [u32; 4]> {
     Registers(R),
 }
 
+/// A `wgmma.mma_async`, but for what it adds to.
+pub(crate) struct Operands {
+    pub(crate) operation: Operation,
+    pub(crate) a: A<PerLane<[u32; 4]>>,
+    /// The metadata of a sparse A; of a dense one, nothing.
+    pub(crate) metadata: PerLane<u32>,
+}
+
+impl Operands {
+    /// Of so many chunks in a row of a sparse A, where its metadata lies among that in a register.
+    fn chunks(&self, count: usize) -> Range<usize> {
+        let first = self.operation.selector as usize * count;
+        first..first + count
+    }
+}
+
 /// A multiplication that has not come to its end in all four warps.
 struct Multiplication {
     number: u32,
@@ -61,8 +83,7 @@ struct Multiplication {
     group: u32,
     registers: usize,
     c: C,
-    a: A<PerLane<[u32; 4]>>,
-    operation: Operation,
+    operands: Operands,
     land: Land,
     started: Access,
 }
@@ -122,75 +143,6 @@ impl WarpGroups {
             warp.in_flight.iter().find(|flying| here && of.is_of(flying.number, flying.registers)).map(|of| of.started)
         })
     }
-}
-
-/// A matrix in shared memory: its descriptor, read.
-fn described(site: Site, form: &'static str, operand: char, word: u64, transposed: bool) -> Descriptor {
-    Descriptor::read(word, transposed).unwrap_or_else(|why| fail(site, Misuse::MatrixDescriptor { form, operand, why }))
-}
-
-/// A `wgmma.mma_async` of the running warp starts. Returns the registers as they are until its end: marks.
-pub(crate) fn multiply<S, Left, Right, D, O, const R: usize>(
-    site: Site,
-    operation: Operation,
-    d: PerLane<[u32; R]>,
-    a: A<PerLane<[u32; 4]>>,
-) -> PerLane<[u32; R]>
-where
-    S: Shape + FragmentShape<RoleA, Left::Width> + FragmentShape<RoleC, D::Width>,
-    Left: Element + Product<Right, D, O, D = D>,
-    Right: Element,
-    D: Element,
-{
-    if std::thread::panicking() {
-        return d;
-    }
-    let Operation { form, n, b, transposes_b, .. } = operation;
-    note_collective(site, form);
-    let a_bits = <Left::Width as crate::Width>::BITS;
-    let mut chunks = chunks(&described(site, form, 'B', b, transposes_b), n, S::K, a_bits);
-    if let A::Shared { descriptor, transposed } = a {
-        chunks.extend(self::chunks(&described(site, form, 'A', descriptor, transposed), 64, S::K, a_bits));
-    }
-    let started = with_block(|block| {
-        block.order.make_partial();
-        let (by, running) = (block.access_by(Lanes::Each, site), block.running());
-        let mut groups = block.wgmma.borrow_mut();
-        let warp = groups.warp(running);
-        let agent = block.asynchronous(running / WARPS);
-        let reading =
-            Access { agent, by: Lanes::One(0), epoch: u32::MAX, warp_epoch: 0, tick: warp.committed + 1, ..by };
-        for chunk in chunks {
-            block.shared.start_group_read(by, reading, chunk, 16)?;
-        }
-        let held = columns(&d);
-        let c = warp.take_registers(block, by, held);
-        if let A::Registers(registers) = &a {
-            warp.check_unmarked(block, by, &columns(registers));
-        }
-        if !warp.is_fenced && !(matches!(c, C::Result(_)) || matches!(&c, C::Columns(of) if warp.settled.contains(of)))
-        {
-            block.findings.note(by, Misuse::WgmmaUnfenced { form });
-        }
-        warp.started += 1;
-        let (number, group) = (warp.started, warp.committed);
-        let land = land::land::<S, Left, Right, D, O>;
-        warp.last = Some((group, by));
-        warp.in_flight.push(Multiplication { number, group, registers: R, c, a, operation, land, started: by });
-        block.is_multiplying.set(true);
-        Ok(number)
-    });
-    let number = started.unwrap_or_else(|misuse| fail(site, misuse));
-    PerLane::from_array(std::array::from_fn(|lane| std::array::from_fn(|register| mark(number, register, lane))))
-}
-
-/// The chunks of 16 bytes that have the elements of so many lines along so many of K.
-fn chunks(descriptor: &Descriptor, lines: usize, k: usize, bits: usize) -> Vec<u32> {
-    let elements = (0..lines).flat_map(|line| (0..k).map(move |k| (line, k)));
-    let mut chunks: Vec<u32> = elements.map(|(line, k)| descriptor.address(line, k, bits) & !15).collect();
-    chunks.sort_unstable();
-    chunks.dedup();
-    chunks
 }
 
 impl Warp {
@@ -288,13 +240,13 @@ fn complete(block: &BlockState, group: usize, groups: u32) -> Result<(), Misuse>
     check_same(group, &ended)?;
     for (rank, ended) in ended.into_iter().enumerate() {
         let warp = all.warp(group * WARPS + rank);
-        for Multiplication { number, group, c, a, operation, land, .. } in ended {
+        for Multiplication { number, group, c, operands, land, .. } in ended {
             let c = match c {
                 C::Columns(columns) => columns,
                 // It has ended before this one.
                 C::Result(before) => warp.landed.remove(&before).map(|(_, columns)| columns).unwrap_or_default(),
             };
-            let d = land(block, &operation, &a, rank, &c);
+            let d = land(block, &operands, rank, &c);
             warp.landed.insert(number, (group, d));
         }
     }
@@ -311,9 +263,9 @@ fn check_same(group: usize, ended: &[Vec<Multiplication>]) -> Result<(), Misuse>
     let first = &ended[0];
     for (rank, other) in ended.iter().enumerate().skip(1) {
         let is_same = |(one, other): (&Multiplication, &Multiplication)| {
-            one.operation == other.operation
+            one.operands.operation == other.operands.operation
                 && one.group == other.group
-                && shared(&one.a) == shared(&other.a)
+                && shared(&one.operands.a) == shared(&other.operands.a)
                 && one.started.location == other.started.location
         };
         let differing = first.iter().zip(other).position(|pair| !is_same(pair));
@@ -322,7 +274,7 @@ fn check_same(group: usize, ended: &[Vec<Multiplication>]) -> Result<(), Misuse>
         if let Some(at) = differing {
             let one = first.get(at).unwrap_or(&longer[at]);
             return Err(Misuse::WarpGroupDiverges {
-                form: one.operation.form,
+                form: one.operands.operation.form,
                 place: one.started.location.into(),
                 warp: group * WARPS + rank,
                 other: other.get(at).map(|other| other.started.location.into()),
@@ -394,71 +346,4 @@ pub(in crate::sim) fn end(block: &BlockState) {
             block.findings.note(started, Misuse::WgmmaUnfinished);
         }
     }
-}
-
-// What the functions of `raw` call: each is one lane's.
-
-/// `wgmma.mma_async`.
-#[track_caller]
-pub(crate) fn multiply_in_lane<S, Left, Right, D, O, const R: usize>(
-    site: Site,
-    operation: Operation,
-    d: [u32; R],
-    a: A,
-) -> [u32; R]
-where
-    S: Shape + FragmentShape<RoleA, Left::Width> + FragmentShape<RoleC, D::Width>,
-    Left: Element + Product<Right, D, O, D = D>,
-    Right: Element,
-    D: Element,
-{
-    let form = operation.form;
-    collective(site, form, (d, a, operation), move |_, site, operands| {
-        let same = |one: &A, other: &A| match (one, other) {
-            (A::Shared { descriptor: one, .. }, A::Shared { descriptor: other, .. }) => one == other,
-            _ => true,
-        };
-        let (_, a, operation) = &operands.array()[0];
-        if operands.array().iter().any(|(_, other, of)| of != operation || !same(a, other)) {
-            fail(site, Misuse::OperandsDiffer { form });
-        }
-        let (operation, d) = (*operation, PerLane::from_array(operands.array().map(|(d, ..)| d)));
-        let a = match *a {
-            A::Shared { descriptor, transposed } => A::Shared { descriptor, transposed },
-            A::Registers(_) => A::Registers(PerLane::from_array(operands.array().map(|(_, a, _)| match a {
-                A::Registers(registers) => registers,
-                A::Shared { .. } => unreachable!("one form has A in one place"),
-            }))),
-        };
-        multiply::<S, Left, Right, D, O, R>(site, operation, d, a)
-    })
-}
-
-/// `wgmma.fence`.
-pub(crate) fn fence_in_lane(site: Site) {
-    collective(site, "wgmma.fence.sync.aligned", (), |_, site, nothing| {
-        fence(site);
-        nothing
-    });
-}
-
-/// `wgmma.commit_group`.
-pub(crate) fn commit_in_lane(site: Site) {
-    collective(site, "wgmma.commit_group.sync.aligned", (), |_, site, nothing| {
-        commit(site);
-        nothing
-    });
-}
-
-/// `wgmma.wait_group`.
-pub(crate) fn wait_in_lane(site: Site, newest: usize) {
-    collective(site, "wgmma.wait_group.sync.aligned", newest, |warp, site, newest| {
-        wait(warp, site, newest.array()[0]);
-        PerLane::splat(())
-    });
-}
-
-/// No instruction, but the lanes do it together.
-pub(crate) fn settle_in_lane<const R: usize>(site: Site, registers: [u32; R]) -> [u32; R] {
-    collective(site, "wgmma_registers", registers, |_, site, registers| settle(site, registers))
 }

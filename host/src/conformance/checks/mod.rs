@@ -13,6 +13,7 @@ mod products;
 mod reductions;
 mod tensors;
 mod wgmma;
+mod wgmma_sparse;
 
 use super::Buffers;
 use super::data::Rng;
@@ -64,6 +65,7 @@ pub fn all<D: Device + 'static>() -> Vec<Check<D>> {
         reductions::checks(),
         tensors::checks(),
         wgmma::checks(),
+        wgmma_sparse::checks(),
         clusters::checks(),
         cached::checks(),
         products::checks(),

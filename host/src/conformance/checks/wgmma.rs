@@ -25,17 +25,17 @@ type Launch<D, A, B, R> = fn(
 pub fn checks<D: Device + 'static>() -> Vec<Check<D>> {
     let mut checks = Vec::new();
     macro_rules! of_each_subtraction {
-        ($($d:ident [$(($a:ident $b:ident))*] $k:literal $option:ident $columns:ident $per:tt $behind:ident $version:literal;)*) => {$($(
+        ($($d:ident [$(($a:ident $b:ident))*] $k:literal $option:ident $columns:ident $per:tt $behind:ident 0 $version:literal;)*) => {$($(
             of_each_subtraction! { $behind $d $a $b $k $option }
         )*)*};
         (nothing $($form:tt)*) => {};
         ($behind:ident $d:ident $a:ident $b:ident $k:literal $option:ident) => {
-            wgmma_named! { 32 $d $a $b $k $option => of_each_subtraction ($d $a $b $k $option) }
+            wgmma_named! { 0 32 $d $a $b $k $option => of_each_subtraction ($d $a $b $k $option) }
         };
         (@named $name:ident ($d:ident $a:ident $b:ident $k:literal $option:ident)) => {
             checks.extend(<ptx::$a as Element>::KINDS.iter().map(|&kind| {
                 multiply::<D, ptx::$a, ptx::$b, ptx::$d, wgmma_stored!($a), wgmma_stored!($b), wgmma_arithmetic!($a $option)>(
-                    concat!(wgmma_ptx!(32 $d $a $b $k $option), ", negated"),
+                    concat!(wgmma_ptx!(0 32 $d $a $b $k $option), ", negated"),
                     kind,
                     (32, $k),
                     negated,
@@ -46,18 +46,18 @@ pub fn checks<D: Device + 'static>() -> Vec<Check<D>> {
     }
     wgmma_forms!(of_each_subtraction);
     macro_rules! of_each_kernel {
-        ($($d:ident [$(($a:ident $b:ident))*] $k:literal $option:ident $columns:ident $per:tt $behind:ident $version:literal;)*) => {$($(
+        ($($d:ident [$(($a:ident $b:ident))*] $k:literal $option:ident $columns:ident $per:tt $behind:ident 0 $version:literal;)*) => {$($(
             wgmma_columns! { $columns $per => of_each_kernel ($d $a $b $k $option) }
         )*)*};
         (@form $n:tt $r:tt $form:tt) => { wgmma_with_kernel! { $n $form => of_each_kernel } };
         (@kernel $n:tt ($d:ident $a:ident $b:ident $k:literal $option:ident)) => {
-            wgmma_named! { $n $d $a $b $k $option => of_each_kernel ($n $d $a $b $k $option) }
+            wgmma_named! { 0 $n $d $a $b $k $option => of_each_kernel ($n $d $a $b $k $option) }
         };
         (@named $kernel:ident ($n:literal $d:ident $a:ident $b:ident $k:literal $option:ident)) => {
             let kinds = if $n == 32 { <ptx::$a as Element>::KINDS } else { &[Kind::Integers] };
             checks.extend(kinds.iter().map(|&kind| {
                 multiply::<D, ptx::$a, ptx::$b, ptx::$d, wgmma_stored!($a), wgmma_stored!($b), wgmma_arithmetic!($a $option)>(
-                    wgmma_ptx!($n $d $a $b $k $option),
+                    wgmma_ptx!(0 $n $d $a $b $k $option),
                     kind,
                     ($n, $k),
                     as_it_is,
@@ -101,7 +101,7 @@ impl Memory for b1 {
 }
 
 /// What of A is multiplied.
-type Taken<A> = fn(Vec<A>) -> Vec<A>;
+pub(super) type Taken<A> = fn(Vec<A>) -> Vec<A>;
 
 fn as_it_is<A>(a: Vec<A>) -> Vec<A> {
     a
