@@ -6,8 +6,6 @@ use crate::sealed::Sealed;
 use crate::target::{AtLeast, BuiltFor};
 #[cfg(not(target_arch = "nvptx64"))]
 use crate::{sim, site::Site};
-#[cfg(not(target_arch = "nvptx64"))]
-use core::cell::Cell;
 use core::marker::PhantomData;
 
 /// Block scope: code that all warps of a block run. What it computes from the block's index and the kernel's
@@ -147,11 +145,7 @@ impl<'b> Warp<'b> {
             PerLane::from_own(value(Lane::current()))
         };
         #[cfg(not(target_arch = "nvptx64"))]
-        return {
-            let values = [const { Cell::new(None) }; LANES];
-            sim::run_lanes(self.block.simulated, &|id| values[id].set(Some(value(Lane::simulated(id)))));
-            PerLane::from_array(values.map(|value| value.into_inner().expect("each lane has run")))
-        };
+        return sim::each_lane(self.block.simulated, &value);
     }
 
     /// Runs the lane closure in each lane, with that lane's value to change. (The closure is handed the value as if it had
@@ -163,9 +157,9 @@ impl<'b> Warp<'b> {
         change(Lane::current(), values.own_mut());
         #[cfg(not(target_arch = "nvptx64"))]
         {
-            let values = values.array_mut().each_mut().map(|value| Cell::new(Some(value)));
-            sim::run_lanes(self.block.simulated, &|id| {
-                change(Lane::simulated(id), values[id].take().expect("each lane runs once"));
+            let values = sim::taken_in_turn(values);
+            sim::each_lane(self.block.simulated, &|lane: Lane<'_>| {
+                change(lane, values[lane.id()].take().expect("each lane runs once"));
             });
         }
     }

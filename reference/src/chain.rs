@@ -1,10 +1,9 @@
 //! What is not a sum of the tensor cores: one step after the other, each rounded.
 
-use super::number::{Rounding, SCALE, fixed, round};
+use super::number::{Exact, Rounding, round};
 use super::tensor_core::Sum;
 use crate::data::Float;
 use half::f16;
-use num_bigint::BigInt;
 use num_traits::{Signed, Zero};
 
 /// f64: one product after the other is added to C, each sum rounded once.
@@ -33,14 +32,13 @@ fn fused_multiply_add<F: Float>(a: F, b: F, c: F, rounding: Rounding) -> Option<
     if !z.is_finite() {
         return Some(c);
     }
-    let product: BigInt = (fixed(x) * fixed(y)) >> SCALE;
-    let sum = product + fixed(z);
+    let sum = Exact::product(x, y) + z.into();
     let rounded: F = round(&sum, rounding);
     // IEEE 754: a zero keeps the sign of what was rounded to it; an exact one has that of both terms, if they are alike, else it is
     // negative where sums are rounded down.
     let product_negative = x.is_sign_negative() != y.is_sign_negative();
-    let negative = match sum.is_zero() {
-        false => sum.is_negative(),
+    let negative = match sum.integer.is_zero() {
+        false => sum.integer.is_negative(),
         true if product_negative == z.is_sign_negative() => product_negative,
         true => rounding == Rounding::Down,
     };
@@ -74,7 +72,7 @@ impl Additions for f16 {
             _ if sum.is_nan() => f16::from_code(Self::NAN_CODE),
             _ if sum.is_infinite() || sum == 0.0 => f16::from_f32(sum),
             _ => {
-                let rounded: f16 = round(&fixed(sum.into()), Rounding::Nearest);
+                let rounded: f16 = round(&Exact::from(f64::from(sum)), Rounding::Nearest);
                 f16::from_code(rounded.code() & 0x7fff | u64::from(sum < 0.0) << 15)
             }
         }

@@ -1,9 +1,8 @@
 //! Scaled blocks, as published of sm_120 (MMA-Sim, arXiv 2511.10909).
 
-use super::number::{Rounding, SCALE, cut, exponent, fixed, round};
+use super::number::{Rounding, exponent, round, sum_of_cut};
 use super::tensor_core::{BLACKWELL, Sum};
 use crate::data::Float;
-use num_bigint::BigInt;
 use ptx_matrix::{F8E4M3, F8E5M2};
 use ptx_matrix::{InByte, Mxf4, Mxf4Nvf4, Mxf8f6f4, e2m1, e2m3, e3m2, ue4m3, ue8m0};
 
@@ -119,7 +118,7 @@ fn sum(terms: &[f64], mut exponents: Vec<i64>, c: f32, bits: i64) -> f32 {
     if c != 0.0 {
         exponents.push(exponent(c));
     }
-    let place = exponents.into_iter().chain([BLACKWELL.least::<f32>()]).max().expect("one at least") - bits + SCALE;
-    let sum: BigInt = terms.iter().chain([&f64::from(c)]).map(|&term| cut(&fixed(term), place.max(0))).sum();
+    let largest = exponents.into_iter().chain([BLACKWELL.least::<f32>()]).max().expect("one at least");
+    let sum = sum_of_cut(terms.iter().copied().chain([c.into()]), largest - bits);
     round(&sum, Rounding::Cut)
 }

@@ -1,9 +1,8 @@
 //! Sums of the tensor cores.
 
-use super::number::{Rounding, SCALE, cut, exponent, fixed, round};
+use super::number::{Exact, Rounding, exponent, round, sum_of_cut};
 use crate::data::Float;
 use half::f16;
-use num_bigint::BigInt;
 
 /// How a GPU puts the terms of a sum below each other.
 #[derive(Debug, Clone, Copy)]
@@ -70,9 +69,8 @@ pub fn sum_of<A: Float, B: Float, C: Sum>(a: &[A], b: &[B], c: C, alignment: Ali
         .map(|((a, b), _)| exponent(a) + exponent(b))
         .chain((c.to_f64() != 0.0).then(|| exponent(c)));
     let largest = exponents.chain([alignment.least::<C>()]).max().expect("one at least");
-    let last_place = largest - alignment.bits + SCALE;
-    let sum: BigInt = products.iter().map(|&product| cut(&fixed(product), last_place)).sum();
-    round(&(sum + cut(&fixed(c.to_f64()), last_place)), C::ROUNDING)
+    let sum = sum_of_cut(products.into_iter().chain([c.to_f64()]), largest - alignment.bits);
+    round(&sum, C::ROUNDING)
 }
 
 /// fp8 in `wgmma`: a sum of which an f32 keeps 13 bits behind the point.
@@ -97,6 +95,6 @@ pub fn two_tensor_cores<A: Float, B: Float, C: Sum>(a: &[A], b: &[B], c: C) -> C
     } else if exact.is_infinite() {
         C::from_f64(exact)
     } else {
-        round(&(fixed(sum.to_f64()) + fixed(c.to_f64())), Rounding::Nearest)
+        round(&(Exact::from(sum.to_f64()) + c.to_f64().into()), Rounding::Nearest)
     }
 }

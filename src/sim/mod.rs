@@ -49,4 +49,4 @@ pub(crate) use memory::{
     start_copy, store_matrices, store_shared, tensor, transpose_matrix, wait_for_copies, write_global,
 };
 pub(crate) use record::{Traffic, note_collective, note_element, note_lane};
-pub(crate) use warps::{cluster, fail, mbarrier, note_access, registers, run_lanes};
+pub(crate) use warps::{cluster, each_lane, fail, mbarrier, note_access, registers, taken_in_turn};

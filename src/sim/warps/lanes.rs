@@ -4,7 +4,6 @@
 //! stays there with its stack, and the lanes behind it go on on another one; a closure without collectives takes one stack.
 //! Once each lane has come to a collective or ended the closure, the collective is executed for all, and they go on in order.
 
-use crate::PerLane;
 use crate::lane::LANES;
 use crate::sim::findings::Misuse;
 use crate::sim::record::note_end_of_closure;
@@ -14,6 +13,7 @@ use crate::sim::warps::divergence::{self, CollectiveAt};
 use crate::sim::warps::mbarrier::PhaseWait;
 use crate::sim::warps::polling::forget_reads;
 use crate::site::Site;
+use crate::{Lane, PerLane};
 use corosensei::stack::DefaultStack;
 use corosensei::{Coroutine, CoroutineResult, Yielder};
 use std::any::Any;
@@ -76,8 +76,34 @@ pub(in crate::sim) fn set_yielder(yielder: LaneYielder) {
     YIELDER.set(yielder);
 }
 
+/// A lane closure, for functions that are compiled once for all of those with the same result. (The table of a `dyn Fn` would have
+/// each closure three times.)
+pub(crate) trait LaneClosure<T> {
+    fn run(&self, lane: Lane<'_>) -> T;
+}
+
+impl<T, F: Fn(Lane<'_>) -> T> LaneClosure<T> for F {
+    fn run(&self, lane: Lane<'_>) -> T {
+        self(lane)
+    }
+}
+
+/// What the closure returns in each lane.
+#[inline(never)]
+pub(crate) fn each_lane<T>(warp: WarpOfBlock<'_>, closure: &dyn LaneClosure<T>) -> PerLane<T> {
+    let values = [const { Cell::new(None) }; LANES];
+    run_lanes(warp, &|lane| values[lane].set(Some(closure.run(Lane::simulated(lane)))));
+    PerLane::from_array(values.map(|value| value.into_inner().expect("each lane has run")))
+}
+
+/// References to the values, each to be taken by its lane.
+#[inline(never)]
+pub(crate) fn taken_in_turn<T>(values: &mut PerLane<T>) -> [Cell<Option<&mut T>>; LANES] {
+    values.array_mut().each_mut().map(|value| Cell::new(Some(value)))
+}
+
 /// Runs `body(lane)` for each lane.
-pub(crate) fn run_lanes(warp: WarpOfBlock<'_>, body: &dyn Fn(usize)) {
+fn run_lanes(warp: WarpOfBlock<'_>, body: &dyn Fn(usize)) {
     // A destructor, while a run that failed is unwound, may come here with the lane that failed: it stays the one to blame.
     let outside = current_lane();
     let next = Cell::new(0);

@@ -13,5 +13,5 @@ pub(in crate::sim) mod schedule;
 pub use block::WarpOfBlock;
 pub(crate) use context::fail;
 pub use divergence::WaitingLanes;
-pub(crate) use lanes::run_lanes;
+pub(crate) use lanes::{each_lane, taken_in_turn};
 pub(crate) use polling::note_access;
