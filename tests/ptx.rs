@@ -379,3 +379,22 @@ fn a_cache_policy_is_made_once_and_goes_with_its_copies() {
         assert_eq!(all.iter().filter(|line| tensor(line)).count(), 2, "{dims}");
     }
 }
+
+/// Kernels that may begin before those ahead have ended touch no global memory before they wait for these. Older GPUs have no such wait.
+#[test]
+fn what_begins_early_waits_before_it_touches_memory() {
+    let text = &built(Arch::SM_90A).1;
+    let touches = |line: &&str| {
+        ["ld.global", "st.global", "cp.async", "cp.reduce", "ldmatrix", "wgmma.mma"].iter().any(|name| line.contains(name))
+    };
+    for (kernel, lets_others_come) in
+        [("hopper_bf16_nn", true), ("gemm_bf16_nn", true), ("gemm_bf16_nn_16x64", false), ("add_parts_bf16", false)]
+    {
+        let all = instructions(text, kernel);
+        let position = |name: &str| all.iter().position(|line| line.starts_with(name));
+        let wait = position("griddepcontrol.wait").unwrap_or_else(|| panic!("{kernel} does not wait"));
+        assert!(all.iter().position(touches).unwrap() > wait, "{kernel} touches memory before it waits");
+        assert_eq!(position("griddepcontrol.launch_dependents").is_some(), lets_others_come, "{kernel}");
+    }
+    assert!(!built(Arch::SM_80).1.contains("griddepcontrol"));
+}

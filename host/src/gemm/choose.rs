@@ -25,9 +25,11 @@ const CACHE_BYTES: f64 = 36.0;
 const CACHE_BYTES_BY_TENSOR_MAPS: f64 = 60.0;
 /// Cycles that a stage of a pipeline is on its way, and until it is read: no more bytes come in them than the stages of a multiprocessor have.
 const ON_THE_WAY: f64 = 2600.0;
-/// How much longer tiles take that copies of tensors bring in clusters: blocks wait for each other.
-const IN_CLUSTERS: f64 = 1.02;
-/// And where lines of 128 bytes of a tile are parts of two lines of the cache; and in clusters.
+/// How much longer tiles take that copies of tensors bring in clusters: no longer, as the cache gives less.
+const IN_CLUSTERS: f64 = 0.995;
+/// But clusters begin later: cycles.
+const CLUSTERS_BEGIN: f64 = 1400.0;
+/// How much longer tiles take where lines of 128 bytes of a tile are parts of two lines of the cache; and in clusters.
 const BROKEN_LINES: f64 = 1.3;
 const BROKEN_LINES_IN_CLUSTERS: f64 = 1.13;
 /// And how much longer a tile would take that is beyond the matrix altogether; where it is in part, by the square of that.
@@ -38,6 +40,8 @@ const MEMORY_BYTES: f64 = 15.5;
 const SUM_BYTES: f64 = 16.0;
 /// Cycles from a kernel's start to its first product, and from its last to its end.
 const LATENCY: f64 = 3000.0;
+/// Cycles from a tile's last product to the next one's first, of kernels whose blocks compute tile after tile.
+const TURN: f64 = 2500.0;
 /// Steps of K that a part has at least: fewer do not fill a pipeline.
 const LEAST_STEPS: usize = 4;
 /// The most parts that are thought of.
@@ -115,7 +119,8 @@ impl Task {
         let k = self.k_part(kernel, parts).min(self.k) as f64;
         let blocks = f64::from(kernel.blocks(self.m as u32, self.n as u32)) * (self.batches * parts) as f64;
         let [input, output, sum] = self.bytes;
-        let slower = match (kernel.by_tensor_maps, kernel.info.cluster.blocks() > 1) {
+        let in_clusters = kernel.info.cluster.blocks() > 1;
+        let slower = match (kernel.by_tensor_maps, in_clusters) {
             (false, _) => 1.0,
             (_, false) => {
                 if self.has_whole_lines {
@@ -145,7 +150,9 @@ impl Task {
         let sums = 2.0 * (sum * self.workspace(parts)) as f64 / (SUM_BYTES * sms);
         // The second launch has a start and an end too, and between the two nothing is done.
         let launches = if parts > 1 { 3.0 } else { 1.0 };
-        (rounds * products.max(tiles)).max(memory) + sums + launches * LATENCY
+        let turn = if kernel.by_tensor_maps { TURN } else { 0.0 };
+        let begin = if in_clusters { LATENCY + CLUSTERS_BEGIN } else { LATENCY };
+        (rounds * (products.max(tiles) + turn)).max(memory) + sums + launches * begin
     }
 
     /// The best of some kernels whose parts' sums take no more than `workspace` elements.
@@ -180,14 +187,18 @@ mod tests {
 
     #[test]
     fn large_products_take_large_tiles() {
-        for side in [2048, 4096, 8192] {
-            assert_eq!(chosen(side, side, side, usize::MAX), "hopper_bf16_nn");
+        assert_eq!(chosen(2048, 2048, 2048, usize::MAX), "hopper_bf16_nn");
+        for side in [4096, 8192] {
+            assert_eq!(chosen(side, side, side, usize::MAX), "hopper_bf16_nn_pairs");
         }
+        // As wide as leaves the fewest multiprocessors without one.
+        assert_eq!(chosen(1024, 3072, 5120, usize::MAX), "hopper_bf16_nn_192_pairs");
+        assert_eq!(chosen(5120, 1216, 3072, usize::MAX), "hopper_bf16_nn_224_pairs");
     }
 
     #[test]
     fn tiles_are_as_large_as_still_fill_the_device() {
-        assert_eq!(chosen(1024, 1024, 1024, usize::MAX), "hopper_bf16_nn_128x128");
+        assert_eq!(chosen(1024, 1024, 1024, usize::MAX), "hopper_bf16_nn_64x128_pairs");
         assert_eq!(chosen(512, 512, 512, usize::MAX), "hopper_bf16_nn_64x64");
     }
 
@@ -195,7 +206,7 @@ mod tests {
     fn clusters_are_for_lines_that_start_within_lines_of_the_cache() {
         let task = Task { has_whole_lines: false, ..task(4104, 4104, 4104) };
         let row_major = KERNELS.iter().filter(|kernel| kernel.takes(true, true));
-        assert_eq!(task.best(row_major, 0).unwrap().0.name, "hopper_bf16_nn_pairs");
+        assert!(task.best(row_major, 0).unwrap().0.info.cluster.blocks() > 1);
     }
 
     #[test]

@@ -129,8 +129,10 @@ pub type HalfOnTuring = Of<M16N8K8, f16, f16, f16>;
 pub type Tf32 = Of<M16N8K8, f32, tf32, f32>;
 /// f64 where there is only the small `mma`.
 pub type DoubleOnAmpere = Of<M8N8K4, f64, f64, f64>;
-/// f64.
+/// f64, where A's lines are across K.
 pub type Double = Of<M16N8K16, f64, f64, f64>;
+/// f64, where they are along K: with the larger `mma`, registers are spilled there.
+pub type DoubleAlong = Of<M16N8K8, f64, f64, f64>;
 /// Signed bytes, summed in s32, which wraps around.
 pub type Byte = Of<M16N8K32, i8, i8, i32>;
 /// e4m3, summed in f32.
