@@ -385,7 +385,9 @@ fn a_cache_policy_is_made_once_and_goes_with_its_copies() {
 fn what_begins_early_waits_before_it_touches_memory() {
     let text = &built(Arch::SM_90A).1;
     let touches = |line: &&str| {
-        ["ld.global", "st.global", "cp.async", "cp.reduce", "ldmatrix", "wgmma.mma"].iter().any(|name| line.contains(name))
+        ["ld.global", "st.global", "cp.async", "cp.reduce", "ldmatrix", "wgmma.mma"]
+            .iter()
+            .any(|name| line.contains(name))
     };
     for (kernel, lets_others_come) in
         [("hopper_bf16_nn", true), ("gemm_bf16_nn", true), ("gemm_bf16_nn_16x64", false), ("add_parts_bf16", false)]

@@ -67,10 +67,11 @@ fn described(_: &Block, #[shared] _tile: SharedTile<u8, 3, 16>) {}
 
 #[test]
 fn what_is_known_of_a_kernel() {
-    let launch::KernelInfo { name, threads, min_blocks, max_registers, shared_bytes, shared_align, cluster } =
+    let launch::KernelInfo { name, threads, min_blocks, max_registers, shared_bytes, shared_align, cluster, early } =
         described::INFO;
     assert_eq!((name, threads, min_blocks, max_registers), ("described", 1024, 2, 32));
     assert_eq!((shared_bytes, shared_align, cluster.blocks()), (48, 16, 1));
+    assert!(!early);
     assert_eq!(described::simulate(2).unwrap().warps, 64);
 }
 

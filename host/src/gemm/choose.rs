@@ -150,9 +150,9 @@ impl Task {
         let sums = 2.0 * (sum * self.workspace(parts)) as f64 / (SUM_BYTES * sms);
         // The second launch has a start and an end too, and between the two nothing is done.
         let launches = if parts > 1 { 3.0 } else { 1.0 };
-        let turn = if kernel.by_tensor_maps { TURN } else { 0.0 };
+        let turns = if kernel.by_tensor_maps { (rounds - 1.0) * TURN } else { 0.0 };
         let begin = if in_clusters { LATENCY + CLUSTERS_BEGIN } else { LATENCY };
-        (rounds * (products.max(tiles) + turn)).max(memory) + sums + launches * begin
+        (rounds * products.max(tiles) + turns).max(memory) + sums + launches * begin
     }
 
     /// The best of some kernels whose parts' sums take no more than `workspace` elements.

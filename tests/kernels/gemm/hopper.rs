@@ -50,7 +50,9 @@ fn sums_taken_out() {
 fn shares() {
     for ((m, n), across) in [((140, 264), false), ((120, 264), true)] {
         let in_clusters = |kernel: &&Kernel| kernel.info.cluster.blocks() > 1 && kernel.tile[0] == 128;
-        assert!(<bf16 as Multiply<bf16>>::KERNELS.iter().filter(in_clusters).all(|kernel| kernel.across(m, n) == across));
+        assert!(
+            <bf16 as Multiply<bf16>>::KERNELS.iter().filter(in_clusters).all(|kernel| kernel.across(m, n) == across)
+        );
         check_kernels!(bf16 bf16, in_clusters, Case { size: (m as usize, n as usize, 140), ..PLAIN });
     }
 }
