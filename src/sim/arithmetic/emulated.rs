@@ -4,30 +4,48 @@ use super::format::{AccumulatorFloat, Float, Number};
 use super::fused::{HOPPER, fused_sum};
 use super::{Product, Quad, each_element};
 use crate::{Plain, Widen};
+use core::ops::Add;
 use float8::{F8E4M3, F8E5M2};
 use half::f16;
 use std::vec::Vec;
 
-fn numbers_in_f16<T: Float>(matrix: &[T]) -> Vec<Number> {
-    matrix.iter().map(|element| element.number().in_f16(T::FRACTION)).collect()
+/// The numbers as f16 has them. Of the lines that belong to a `k`, which have so many elements, those with k mod 4 in {0, 1} come
+/// first.
+fn halves_in_f16<T: Float>(matrix: &[T], k: usize, line: usize) -> Vec<Number> {
+    let mut numbers = Vec::with_capacity(matrix.len());
+    for lines in matrix.chunks(k * line) {
+        for half in 0..2 {
+            for four in lines.chunks(4 * line) {
+                let chosen = &four[half * 2 * line..][..2 * line];
+                numbers.extend(chosen.iter().map(|element| element.number().in_f16(T::FRACTION)));
+            }
+        }
+    }
+    numbers
 }
 
-/// fp8, of which ptxas makes two f16 instructions, and an addition: first the k with k mod 4 in {0, 1} are summed, from zero,
-/// then the others on top of it; then C is added, as two numbers are outside of the tensor cores.
+/// The first half of the products is summed, from zero, then the other on top of it; then C is added, as two numbers are outside
+/// of the tensor cores.
+fn sums_of_halves<C: AccumulatorFloat + Add<Output = C>>(
+    matrices: (&[Number], &[Number], &[C]),
+    n: usize,
+    k: usize,
+) -> Vec<C> {
+    each_element(matrices, n, k, |a, b, c| {
+        let ((a, more_a), (b, more_b)) = (a.split_at(k / 2), b.split_at(k / 2));
+        let sum = |a, b, onto| fused_sum(a, b, 2 * <f16 as Float>::FRACTION, onto, HOPPER);
+        canonical(sum(more_a, more_b, sum(a, b, C::zeroed())) + c)
+    })
+}
+
+/// fp8, of which ptxas makes two f16 instructions, and an addition: of the k with k mod 4 in {0, 1}, and of the others.
 macro_rules! fp8 {
     ($($a:ident $b:ident $c:ident;)*) => {$(
         impl Product<$b, $c, Plain> for $a {
             type D = $c;
 
             fn multiply(a: &[$a], b: &[$b], c: &[$c], n: usize, k: usize) -> Vec<$c> {
-                each_element((&numbers_in_f16(a), &numbers_in_f16(b), c), n, k, |a, b, c| {
-                    let half = |which: usize, onto: $c| {
-                        let factors = a.iter().copied().zip(b.iter().copied()).enumerate();
-                        let chosen = factors.filter(|(k, _)| k / 2 % 2 == which).map(|(_, factors)| factors);
-                        fused_sum(chosen, 2 * <f16 as Float>::FRACTION, onto, HOPPER)
-                    };
-                    canonical(half(1, half(0, $c::default())) + c)
-                })
+                sums_of_halves((&halves_in_f16(a, k, 1), &halves_in_f16(b, k, n), c), n, k)
             }
         }
     )*};

@@ -7,6 +7,7 @@
 use super::format::{AccumulatorFloat, Float, Number};
 use super::{Product, each_element};
 use crate::{F8F6F4, InByte, Plain, e2m1, e2m3, e3m2, tf32};
+use core::convert::identity;
 use float8::{F8E4M3, F8E5M2};
 use half::{bf16, f16};
 use std::vec::Vec;
@@ -38,10 +39,8 @@ macro_rules! fused {
             type D = $c;
 
             fn multiply(a: &[$a], b: &[$b], c: &[$c], n: usize, k: usize) -> Vec<$c> {
-                each_element((&numbers(a), &numbers(b), c), n, k, |a, b, c| {
-                    let factors = a.iter().copied().zip(b.iter().copied());
-                    fused_sum(factors, <$a as Float>::FRACTION + <$b as Float>::FRACTION, c, $alignment)
-                })
+                let fraction = <$a as Float>::FRACTION + <$b as Float>::FRACTION;
+                fused_sums((&numbers(a), &numbers(b), c), n, k, fraction, $alignment)
             }
         }
     )*)*};
@@ -73,29 +72,27 @@ const HOPPER_FP8: Alignment = Alignment { fraction_bits: 13, below: 1000 };
 
 /// One fused sum over all of K and C, of which so few bits are kept that an f32 has ten at its end that are zero.
 macro_rules! fp8 {
-    ($($a:ty, $b:ty, $c:ty, |$sum:ident| $cut:expr;)*) => {$(
+    ($($a:ty, $b:ty, $c:ty, $cut:expr;)*) => {$(
         impl Product<$b, $c, WarpGroupFp8> for $a {
             type D = $c;
 
             fn multiply(a: &[$a], b: &[$b], c: &[$c], n: usize, k: usize) -> Vec<$c> {
-                each_element((&numbers(a), &numbers(b), c), n, k, |a, b, c| {
-                    let factors = a.iter().copied().zip(b.iter().copied());
-                    let $sum = fused_sum(factors, <$a as Float>::FRACTION + <$b as Float>::FRACTION, c, HOPPER_FP8);
-                    $cut
-                })
+                let fraction = <$a as Float>::FRACTION + <$b as Float>::FRACTION;
+                let sums = fused_sums((&numbers(a), &numbers(b), c), n, k, fraction, HOPPER_FP8);
+                sums.into_iter().map($cut).collect()
             }
         }
     )*};
 }
 fp8! {
-    F8E4M3, F8E4M3, f16, |sum| sum;
-    F8E4M3, F8E5M2, f16, |sum| sum;
-    F8E5M2, F8E4M3, f16, |sum| sum;
-    F8E5M2, F8E5M2, f16, |sum| sum;
-    F8E4M3, F8E4M3, f32, |sum| cut(sum);
-    F8E4M3, F8E5M2, f32, |sum| cut(sum);
-    F8E5M2, F8E4M3, f32, |sum| cut(sum);
-    F8E5M2, F8E5M2, f32, |sum| cut(sum);
+    F8E4M3, F8E4M3, f16, identity;
+    F8E4M3, F8E5M2, f16, identity;
+    F8E5M2, F8E4M3, f16, identity;
+    F8E5M2, F8E5M2, f16, identity;
+    F8E4M3, F8E4M3, f32, cut;
+    F8E4M3, F8E5M2, f32, cut;
+    F8E5M2, F8E4M3, f32, cut;
+    F8E5M2, F8E5M2, f32, cut;
 }
 
 /// The number with 13 bits behind the point, cut toward zero.
@@ -103,6 +100,7 @@ fn cut(sum: f32) -> f32 {
     if sum.is_finite() { f32::from_bits(sum.to_bits() & !0x3ff) } else { sum }
 }
 
+#[inline]
 pub(super) fn product(a: Number, b: Number) -> Number {
     match (a, b) {
         (Number::Nan, _) | (_, Number::Nan) => Number::Nan,
@@ -119,49 +117,87 @@ pub(super) fn product(a: Number, b: Number) -> Number {
     }
 }
 
+/// A x B + C, each element one fused sum over all of K and C; the significands of products have `fraction` bits behind the point.
+///
+/// It knows no formats but C's: each pair of them would be compiled on its own.
+fn fused_sums<C: AccumulatorFloat>(
+    matrices: (&[Number], &[Number], &[C]),
+    n: usize,
+    k: usize,
+    fraction: i32,
+    alignment: Alignment,
+) -> Vec<C> {
+    each_element(matrices, n, k, |a, b, c| fused_sum(a, b, fraction, c, alignment))
+}
+
 /// One element of D: the fused sum of all `a[k] * b[k]`, whose significands have `fraction` bits behind the point, and `c`.
 pub(super) fn fused_sum<C: AccumulatorFloat>(
-    factors: impl Iterator<Item = (Number, Number)> + Clone,
+    a: &[Number],
+    b: &[Number],
     fraction: i32,
     c: C,
     alignment: Alignment,
 ) -> C {
-    fused_terms(factors.map(|(a, b)| (product(a, b), fraction)), c, alignment)
+    fused_terms(a.iter().zip(b).map(|(&a, &b)| (product(a, b), fraction)), c, alignment)
+}
+
+/// What decides how the terms of a sum are written, or what it is without them.
+struct Extremes {
+    largest: i32,
+    positive_infinity: bool,
+    negative_infinity: bool,
+    nan: bool,
+}
+
+impl Extremes {
+    #[inline]
+    fn see(&mut self, term: Number) {
+        match term {
+            Number::Nan => self.nan = true,
+            Number::Infinite { negative: true } => self.negative_infinity = true,
+            Number::Infinite { negative: false } => self.positive_infinity = true,
+            Number::Finite { significand: 0, .. } => {}
+            Number::Finite { exponent, .. } => self.largest = self.largest.max(exponent),
+        }
+    }
 }
 
 /// The same of products that are there, each with its bits behind the point.
+#[inline]
 pub(super) fn fused_terms<C: AccumulatorFloat>(
     products: impl Iterator<Item = (Number, i32)> + Clone,
     c: C,
     Alignment { fraction_bits, below }: Alignment,
 ) -> C {
-    let terms = products.chain([(c.number(), C::FRACTION)]);
-
-    let mut infinity = None;
-    let mut largest = C::MIN_EXPONENT - below;
-    for (term, _) in terms.clone() {
-        match term {
-            Number::Nan => return C::nan(),
-            Number::Infinite { negative } if infinity.is_some_and(|other| other != negative) => return C::nan(),
-            Number::Infinite { negative } => infinity = Some(negative),
-            Number::Finite { significand: 0, .. } => {}
-            Number::Finite { exponent, .. } => largest = largest.max(exponent),
-        }
+    let mut seen =
+        Extremes { largest: C::MIN_EXPONENT - below, positive_infinity: false, negative_infinity: false, nan: false };
+    seen.see(c.number());
+    for (term, _) in products.clone() {
+        seen.see(term);
     }
-    if let Some(negative) = infinity {
-        return C::infinity(negative);
+    let Extremes { largest, positive_infinity, negative_infinity, nan } = seen;
+    if nan || positive_infinity && negative_infinity {
+        return C::nan();
     }
-    let sum = terms.map(|(term, fraction)| match term {
+    if positive_infinity || negative_infinity {
+        return C::infinity(negative_infinity);
+    }
+    let written = |term: Number, fraction: i32| match term {
         Number::Finite { negative, significand, exponent } if significand != 0 => {
             let cut = shifted(significand, fraction_bits - fraction - (largest - exponent));
             if negative { -cut } else { cut }
         }
         _ => 0,
-    });
-    C::round(sum.sum(), largest - fraction_bits)
+    };
+    let mut sum = written(c.number(), C::FRACTION);
+    for (term, fraction) in products {
+        sum += written(term, fraction);
+    }
+    C::round(sum, largest - fraction_bits)
 }
 
 /// `value * 2^by`, cut toward zero.
+#[inline]
 pub(super) fn shifted(value: i64, by: i32) -> i64 {
     if by >= 0 { value << by } else { value >> (-by).min(63) }
 }

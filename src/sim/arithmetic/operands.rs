@@ -12,7 +12,10 @@ use crate::sim::warps::context::with_block;
 use crate::site::Site;
 use crate::{Element, Fragment, FragmentShape};
 use core::panic::Location;
+use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
+use std::collections::hash_map::Entry;
+use std::vec;
 use std::vec::Vec;
 
 /// Results that are remembered of each warp.
@@ -39,10 +42,15 @@ impl Column {
 
     /// Whether the words are different enough to be known again.
     fn is_telling(&self) -> bool {
-        let mut words: Vec<u32> = self.words.iter().copied().filter(|&word| word != 0).collect();
+        let mut words = self.words;
         words.sort_unstable();
-        words.dedup();
-        words.len() >= TELLING
+        let mut before = 0;
+        let mut different = 0;
+        for word in words {
+            different += usize::from(word != before);
+            before = word;
+        }
+        different >= TELLING
     }
 }
 
@@ -56,13 +64,22 @@ struct Matrix {
 /// What an `mma` returned.
 struct MmaResult {
     matrix: Matrix,
+    /// Those that are telling.
     columns: Vec<Column>,
     location: &'static Location<'static>,
 }
 
+/// The last results of a warp.
+#[derive(Default)]
+struct WarpResults {
+    results: VecDeque<MmaResult>,
+    /// How many columns of them have a sum: what has another is in none of them.
+    sums: FxHashMap<u64, usize>,
+}
+
 /// The last results of each warp of a block.
 #[derive(Default)]
-pub(in crate::sim) struct MmaResults(Vec<VecDeque<MmaResult>>);
+pub(in crate::sim) struct MmaResults(Vec<WarpResults>);
 
 impl Matrix {
     fn of<R: Role, T: Element>() -> Self {
@@ -79,19 +96,49 @@ impl Matrix {
 }
 
 impl MmaResults {
-    fn of(&mut self, warp: usize) -> &mut VecDeque<MmaResult> {
+    fn of(&mut self, warp: usize) -> &mut WarpResults {
         if self.0.len() <= warp {
-            self.0.resize_with(warp + 1, VecDeque::new);
+            self.0.resize_with(warp + 1, WarpResults::default);
         }
         &mut self.0[warp]
     }
 }
 
+impl WarpResults {
+    /// The last that has one of these columns and may not be taken as `operand`.
+    fn taken_wrongly(&self, operand: &Matrix, columns: &[Column]) -> Option<&MmaResult> {
+        if !columns.iter().any(|column| self.sums.contains_key(&column.sum)) {
+            return None;
+        }
+        self.results.iter().rev().find(|result| {
+            !result.matrix.may_be(operand) && columns.iter().any(|column| result.columns.contains(column))
+        })
+    }
+
+    fn push(&mut self, result: MmaResult) {
+        if self.results.len() == REMEMBERED
+            && let Some(oldest) = self.results.pop_front()
+        {
+            for column in oldest.columns {
+                if let Entry::Occupied(mut count) = self.sums.entry(column.sum) {
+                    *count.get_mut() -= 1;
+                    if *count.get() == 0 {
+                        count.remove();
+                    }
+                }
+            }
+        }
+        for column in &result.columns {
+            *self.sums.entry(column.sum).or_default() += 1;
+        }
+        self.results.push_back(result);
+    }
+}
+
 fn columns<N: Registers>(registers: &[N; LANES]) -> Vec<Column> {
-    let mut columns: Vec<[u32; LANES]> = Vec::new();
-    for (lane, registers) in registers.iter().enumerate() {
-        let words: &[u32] = bytemuck::cast_slice(registers.as_ref());
-        columns.resize(words.len(), [0; LANES]);
+    let words = registers.each_ref().map(|registers| bytemuck::cast_slice::<_, u32>(registers.as_ref()));
+    let mut columns = vec![[0; LANES]; words[0].len()];
+    for (lane, words) in words.into_iter().enumerate() {
         for (column, &word) in columns.iter_mut().zip(words) {
             column[lane] = word;
         }
@@ -112,11 +159,7 @@ pub(in crate::sim) fn check_operand<R: Role, S: FragmentShape<R, T::Width>, T: E
 fn check_columns(site: Site, operand: Matrix, columns: &[Column]) {
     with_block(|block| {
         let mut results = block.results.borrow_mut();
-        let is_taken = |result: &&MmaResult| {
-            let is_of_it = |column: &Column| result.columns.contains(column);
-            !result.matrix.may_be(&operand) && columns.iter().any(|column| is_of_it(column) && column.is_telling())
-        };
-        if let Some(taken) = results.of(block.running()).iter().rev().find(is_taken) {
+        if let Some(taken) = results.of(block.running()).taken_wrongly(&operand, columns) {
             let (role, element, result) = (operand.role, operand.element, taken.matrix.element);
             let misuse = Misuse::WrongOperand { role, element, result, place: taken.location.into() };
             block.findings.note(block.access_by(Lanes::Each, site), misuse);
@@ -129,18 +172,14 @@ pub(in crate::sim) fn remember_result<R: Role, S: FragmentShape<R, T::Width>, T:
     site: Site,
     fragment: &Fragment<R, S, T>,
 ) {
-    let (matrix, columns) = (Matrix::of::<R, T>(), columns(fragment.registers().array()));
-    remember(MmaResult { matrix, columns, location: site.location });
+    let mut columns = columns(fragment.registers().array());
+    columns.retain(Column::is_telling);
+    remember(MmaResult { matrix: Matrix::of::<R, T>(), columns, location: site.location });
 }
 
 fn remember(result: MmaResult) {
     with_block(|block| {
-        let mut results = block.results.borrow_mut();
-        let results = results.of(block.running());
-        if results.len() == REMEMBERED {
-            results.pop_front();
-        }
-        results.push_back(result);
+        block.results.borrow_mut().of(block.running()).push(result);
     });
 }
 
