@@ -202,43 +202,67 @@ fn meet(warp: WarpOfBlock<'_>, arrivals: Vec<Arrival>) -> Vec<Registers> {
 }
 
 /// The running lane comes to a collective: waits for all others, and returns what `execute` makes of all lanes' operands.
+///
+/// There are hundreds of these: what is not the closure's own is compiled once, or once for each type.
 pub(in crate::sim) fn collective<I: 'static, O: bytemuck::Zeroable + Copy + 'static>(
     site: Site,
     form: &'static str,
     operands: I,
     execute: impl FnOnce(WarpOfBlock<'_>, Site, PerLane<I>) -> PerLane<O> + 'static,
 ) -> O {
+    let execute = move |warp: WarpOfBlock<'_>, site: Site, operands: Vec<Registers>| {
+        by_lane(&execute(warp, site, of_lanes(operands)))
+    };
+    result(arrive(site, form, Box::new(operands), Box::new(execute)))
+}
+
+/// The operands of all lanes.
+#[inline(never)]
+fn of_lanes<I: 'static>(operands: Vec<Registers>) -> PerLane<I> {
+    let mut of_lanes = Vec::with_capacity(LANES);
+    for operands in operands {
+        of_lanes.push(*operands.downcast::<I>().expect("the operands of one form"));
+    }
+    PerLane::from_array(of_lanes.try_into().unwrap_or_else(|_| unreachable!("a collective of some lanes")))
+}
+
+/// The results, each for its lane.
+#[inline(never)]
+fn by_lane<O: Copy + 'static>(results: &PerLane<O>) -> Vec<Registers> {
+    let mut by_lane: Vec<Registers> = Vec::with_capacity(LANES);
+    for result in results.array() {
+        by_lane.push(Box::new(*result));
+    }
+    by_lane
+}
+
+/// A lane's result; zeros where there is none.
+#[inline(never)]
+fn result<O: bytemuck::Zeroable + 'static>(result: Option<Registers>) -> O {
+    result.map_or_else(O::zeroed, |result| *result.downcast().expect("the results of the form"))
+}
+
+/// The running lane waits for all others, and gets its results; none while a run that failed is unwound.
+fn arrive(site: Site, form: &'static str, operands: Registers, execute: Execute) -> Option<Registers> {
     // A destructor, while a run that failed is unwound: nobody will come.
     if std::thread::panicking() {
-        return O::zeroed();
+        return None;
     }
     let Some(lane) = current_lane() else { fail(site, Misuse::RawAtWarpScope { form }) };
-    let execute: Execute = Box::new(move |warp, site, operands| {
-        let mut of_lanes = Vec::with_capacity(LANES);
-        for operands in operands {
-            of_lanes.push(*operands.downcast::<I>().expect("the operands of one form"));
-        }
-        let of_lanes = of_lanes.try_into().unwrap_or_else(|_| unreachable!("a collective of some lanes"));
-        let mut results: Vec<Registers> = Vec::with_capacity(LANES);
-        for result in execute(warp, site, PerLane::from_array(of_lanes)).array() {
-            results.push(Box::new(*result));
-        }
-        results
-    });
     let at = CollectiveAt::new(form, site);
-    let arrival = Arrival { lane, at, site, operands: Box::new(operands), execute };
+    let arrival = Arrival { lane, at, site, operands, execute };
     let yielder = YIELDER.get();
     // SAFETY: a lane is running, in the runner whose yielder it is, as `enter` said when the lane began or went on.
     let yielder = unsafe { &*yielder };
     let results = yielder.suspend(Pause::Collective(arrival));
     enter(lane, yielder);
-    *results.downcast().expect("the results of the form")
+    Some(results)
 }
 
 /// The running lane does not go on before its warp's next turn, or before the phase that it waits for is over.
 pub(in crate::sim) fn pause(site: Site, form: &'static str, pause: Pause) {
     let Some(lane) = current_lane() else { fail(site, Misuse::RawAtWarpScope { form }) };
-    // SAFETY: as in `collective`.
+    // SAFETY: as in `arrive`.
     let yielder = unsafe { &*YIELDER.get() };
     yielder.suspend(pause);
     enter(lane, yielder);
