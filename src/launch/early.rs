@@ -3,6 +3,7 @@
 #[cfg(not(target_arch = "nvptx64"))]
 use super::{Device, Params};
 use super::{KernelInfo, KernelParam};
+use crate::target::{AtLeast, BuiltFor};
 use crate::tensor_map::BoxTile;
 use crate::{Block, Lane, TensorMap};
 use core::marker::PhantomData;
@@ -56,11 +57,14 @@ impl<P> Early<P> {
     }
 }
 
-impl<Tile: BoxTile, const RANK: usize> Early<TensorMap<'_, Tile, RANK>> {
+impl<'k, Tile: BoxTile, const RANK: usize> Early<TensorMap<'k, Tile, RANK>> {
     /// As [`TensorMap::prefetch`]: the map itself is the kernel's own.
     #[inline(always)]
     #[track_caller]
-    pub fn prefetch(&self, lane: Lane<'_>) {
+    pub fn prefetch(&self, lane: Lane<'_>)
+    where
+        TensorMap<'k, Tile, RANK>: BuiltFor<AtLeast<90>>,
+    {
         self.0.prefetch(lane);
     }
 }

@@ -4,6 +4,7 @@ use ptx_matrix::*;
 fn nothing(_: &Block, map: TensorMap<SharedTile<u16, 8, 64>, 2>) {
     //~^^ ERROR tensor copies do not know the swizzle `Unswizzled`
     //~| they know `Unswizzled128`, `Swizzle32`, `Swizzle64` and `Swizzle128`
+    //~^^^ ERROR tensor copies do not know the swizzle `Unswizzled`
     let _ = map;
 }
 
