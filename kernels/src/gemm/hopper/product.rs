@@ -89,6 +89,7 @@ pub fn product<
     let ended = block.wait_for_kernels_ahead();
     let (a, b, results) = (a.get(ended), b.get(ended), results(ended));
     let stages = memory.stages;
+    // Which the compiler is to know of single blocks.
     let work = Work { across: BLOCKS > 1 && work.across, ..work };
     let units = work.units::<M, N, BLOCKS>();
     let (first, distance) = (block.index().x / BLOCKS as u32, block.grid().x / BLOCKS as u32);
