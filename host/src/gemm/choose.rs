@@ -3,8 +3,9 @@
 //! - A round of blocks, one for each multiprocessor, takes as long as one block: its tile's products at the kernel's rate, or the
 //!   transfer of its tiles from the L2 cache, whatever is longer. Blocks go in whole rounds (wave quantisation), and compute whole
 //!   tiles, also where D ends within one.
-//! - Copies of tensors take longer where lines of the matrix do not start with a line of the cache, and where a tile is partly beyond the
-//!   matrix; the former less in clusters, whose blocks share tiles.
+//! - From the cache come whole lines of it: twice as many where lines of the matrix do not start with one. What the blocks of a cluster share,
+//!   each brings a part of.
+//! - Copies of tensors take longer where a tile is partly beyond the matrix.
 //! - Something passes between two tiles of a block, and before clusters begin.
 //! - Nothing is faster than bringing A and B from memory once, and D (and C) there.
 //! - Parts of K cost the way of their sums to the cache and back, and a second launch.
@@ -23,15 +24,14 @@ use ptx_matrix_kernels::gemm::Kernel;
 /// Bytes that a multiprocessor gets from the L2 cache in a cycle, by copies of its threads.
 const CACHE_BYTES: f64 = 36.0;
 /// The same by copies of tensors.
-const CACHE_BYTES_BY_TENSOR_MAPS: f64 = 60.0;
+const CACHE_BYTES_BY_TENSOR_MAPS: f64 = 64.0;
+/// Bytes of a line of that cache: as many as a copy of a tensor has one behind the other, from one line, or from parts of two.
+pub(super) const CACHE_LINE: usize = 128;
 /// Cycles that a stage of a pipeline is on its way, and until it is read: no more bytes come in them than the stages of a multiprocessor have.
 const ON_THE_WAY: f64 = 2600.0;
 /// Cycles that clusters begin later than single blocks. Beyond that, they take as long, where lines of the matrix are lines of the cache.
 const CLUSTERS_BEGIN: f64 = 1400.0;
-/// How much longer tiles take where lines of 128 bytes of a tile are parts of two lines of the cache; and in clusters.
-const BROKEN_LINES: f64 = 1.3;
-const BROKEN_LINES_IN_CLUSTERS: f64 = 1.13;
-/// And how much longer a tile would take that is beyond the matrix altogether; where it is in part, by the square of that.
+/// How much longer a tile would take that is beyond the matrix altogether; where it is in part, by the square of that.
 const BEYOND: f64 = 0.45;
 /// Bytes of memory for each multiprocessor in a cycle.
 const MEMORY_BYTES: f64 = 15.5;
@@ -90,8 +90,8 @@ pub(super) struct Task {
     /// Multiplications that a multiprocessor does in a cycle.
     pub(super) products: f64,
     pub(super) multiprocessors: u32,
-    /// Whether lines of A and B start with lines of the cache.
-    pub(super) has_whole_lines: bool,
+    /// Whether lines of A, and of B, start with lines of the cache.
+    pub(super) has_whole_lines: [bool; 2],
 }
 
 impl Task {
@@ -111,6 +111,27 @@ impl Task {
         if parts > 1 { parts.saturating_mul(self.batches).saturating_mul(self.m * self.n) } else { 0 }
     }
 
+    /// Bytes of the cache's lines that a block brings for each element of K.
+    fn from_cache(&self, kernel: &Kernel) -> f64 {
+        let [tile_m, tile_n, _] = kernel.tile;
+        let input = self.bytes[0];
+        if !kernel.by_tensor_maps {
+            return ((tile_m + tile_n) * input) as f64;
+        }
+        // Lines across K are copied in whole pieces.
+        let [row_major_a, row_major_b] = kernel.row_major.unwrap_or_default();
+        let piece =
+            |lines: usize, across: bool| if across { lines.next_multiple_of(CACHE_LINE / input) } else { lines };
+        let lines = [piece(tile_m, !row_major_a), piece(tile_n, row_major_b)];
+        let blocks = kernel.info.cluster.blocks() as usize;
+        let shared_by = if kernel.across(self.m as u32, self.n as u32) { [blocks, 1] } else { [1, blocks] };
+        let bytes = |side: usize| {
+            let parts = if self.has_whole_lines[side] { 1 } else { 2 };
+            (lines[side] * input * parts) as f64 / shared_by[side] as f64
+        };
+        bytes(0) + bytes(1)
+    }
+
     /// Cycles that a product is expected to take.
     fn cycles(&self, kernel: &Kernel, parts: usize) -> f64 {
         let [tile_m, tile_n, _] = kernel.tile;
@@ -119,17 +140,12 @@ impl Task {
         let blocks = f64::from(kernel.blocks(self.m as u32, self.n as u32)) * (self.batches * parts) as f64;
         let [input, output, sum] = self.bytes;
         let in_clusters = kernel.info.cluster.blocks() > 1;
-        let slower = match (kernel.by_tensor_maps && !self.has_whole_lines, in_clusters) {
-            (false, _) => 1.0,
-            (true, false) => BROKEN_LINES,
-            (true, true) => BROKEN_LINES_IN_CLUSTERS,
-        };
-        let products = (tile_m * tile_n) as f64 * k / (self.products * kernel.rate) * slower;
+        let products = (tile_m * tile_n) as f64 * k / (self.products * kernel.rate);
         let rounds = (blocks / sms).ceil();
         let beside = rounds.min(f64::from(kernel.info.min_blocks.max(1)));
         let most = if kernel.by_tensor_maps { CACHE_BYTES_BY_TENSOR_MAPS } else { CACHE_BYTES };
         let cache = most.min(beside * f64::from(kernel.info.shared_bytes) / ON_THE_WAY);
-        let tiles = ((tile_m + tile_n) * input) as f64 * k / cache * slower;
+        let tiles = self.from_cache(kernel) * k / cache;
         let bytes = self.batches * ((self.m * self.k + self.k * self.n) * input + self.m * self.n * output);
         let outside = tile_m.saturating_sub(self.m) as f64 / tile_m as f64;
         let beyond = if kernel.by_tensor_maps { 1.0 + BEYOND * outside * outside } else { 1.0 };
@@ -163,7 +179,16 @@ mod tests {
     const KERNELS: &[Kernel] = <bf16 as Multiply<bf16>>::KERNELS;
 
     fn task(m: usize, n: usize, k: usize) -> Task {
-        Task { m, n, k, batches: 1, bytes: [2, 2, 4], products: 1024.0, multiprocessors: 132, has_whole_lines: true }
+        Task {
+            m,
+            n,
+            k,
+            batches: 1,
+            bytes: [2, 2, 4],
+            products: 1024.0,
+            multiprocessors: 132,
+            has_whole_lines: [true; 2],
+        }
     }
 
     fn chosen(m: usize, n: usize, k: usize, workspace: usize) -> String {
@@ -179,7 +204,8 @@ mod tests {
         }
         // As wide as leaves the fewest multiprocessors without one.
         assert_eq!(chosen(1024, 3072, 5120, usize::MAX), "hopper_bf16_nn_192_pairs");
-        assert_eq!(chosen(5120, 1216, 3072, usize::MAX), "hopper_bf16_nn_224_pairs");
+        assert_eq!(chosen(5120, 1216, 3072, usize::MAX), "hopper_bf16_nn_208_pairs");
+        assert_eq!(chosen(5120, 1344, 3072, usize::MAX), "hopper_bf16_nn_224_pairs");
     }
 
     #[test]
@@ -190,9 +216,15 @@ mod tests {
 
     #[test]
     fn clusters_are_for_lines_that_start_within_lines_of_the_cache() {
-        let task = Task { has_whole_lines: false, ..task(4104, 4104, 4104) };
-        let row_major = KERNELS.iter().filter(|kernel| kernel.takes(true, true));
-        assert_eq!(task.best(row_major, 0).unwrap().0.name, "hopper_bf16_nn_224_pairs");
+        let chosen = |m, n, k, has_whole_lines| {
+            let task = Task { has_whole_lines, ..task(m, n, k) };
+            task.best(KERNELS.iter().filter(|kernel| kernel.takes(true, true)), 0).unwrap().0.name
+        };
+        assert_eq!(chosen(4104, 4104, 4104, [false; 2]), "hopper_bf16_nn_224_pairs");
+        assert_eq!(chosen(1000, 3000, 5000, [false; 2]), "hopper_bf16_nn_192_pairs");
+        assert_eq!(chosen(5000, 1200, 3000, [false; 2]), "hopper_bf16_nn_208_pairs");
+        assert_eq!(chosen(2000, 6000, 1000, [false; 2]), "hopper_bf16_nn_pairs");
+        assert_eq!(chosen(777, 4000, 2048, [true, false]), "hopper_bf16_nn_224_pairs");
     }
 
     #[test]

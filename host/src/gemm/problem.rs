@@ -4,14 +4,12 @@ use std::marker::PhantomData;
 
 use ptx_matrix_kernels::gemm::{Activation, Kernel, Multiply, Number, Output};
 
-use super::choose::Task;
+use super::choose::{CACHE_LINE, Task};
 use super::tuned::{Tuned, TunedProduct};
 use super::{Choice, GemmDevice, GemmError, Layout, Order, Plan, Refusal};
 
 /// The longest side: kernels count in 32 bits, and the driver takes grids up to this.
 const LONGEST: usize = i32::MAX as usize;
-/// Bytes of a line of the second-level cache.
-const CACHE_LINE: usize = 128;
 /// The longest leading dimension of A and B: what 256 lines span is counted in 32 bits.
 const LARGEST_STRIDE: usize = u32::MAX as usize / 512;
 /// The largest batch, which is a dimension of the grid.
@@ -200,7 +198,7 @@ impl<T: Multiply<O>, O: Output> Gemm<T, O> {
         let [a, b, _] = row_major.matrices();
         let is_whole =
             |(_, size, layout): (_, _, Layout)| layout.is_aligned(size, row_major.batches, CACHE_LINE / size_of::<T>());
-        let has_whole_lines = is_whole(a) && is_whole(b);
+        let has_whole_lines = [a, b].map(is_whole);
         let Self { m, n, k, batches, .. } = row_major;
         let bytes = [size_of::<T>(), size_of::<O>(), size_of::<O::Sum>()];
         Task { m, n, k, batches, bytes, products: T::PRODUCTS, multiprocessors, has_whole_lines }

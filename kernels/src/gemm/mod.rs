@@ -201,7 +201,7 @@ macro_rules! source {
 }
 
 products! {
-    bf16 into bf16, 1024.0 a cycle, parts added by add_parts_bf16, on Hopper [hopper_bf16_nn hopper_bf16_nn_pairs hopper_bf16_nn_224_pairs hopper_bf16_nn_192_pairs hopper_bf16_nn_160_pairs hopper_bf16_nt hopper_bf16_nt_pairs hopper_bf16_nt_224_pairs hopper_bf16_nt_192_pairs hopper_bf16_nt_160_pairs hopper_bf16_tn hopper_bf16_tt hopper_bf16_nn_64x128_pairs hopper_bf16_nn_64x64 hopper_bf16_nt_64x128_pairs hopper_bf16_nt_64x64] {
+    bf16 into bf16, 1024.0 a cycle, parts added by add_parts_bf16, on Hopper [hopper_bf16_nn hopper_bf16_nn_pairs hopper_bf16_nn_224_pairs hopper_bf16_nn_208_pairs hopper_bf16_nn_192_pairs hopper_bf16_nn_160_pairs hopper_bf16_nt hopper_bf16_nt_pairs hopper_bf16_nt_224_pairs hopper_bf16_nt_208_pairs hopper_bf16_nt_192_pairs hopper_bf16_nt_160_pairs hopper_bf16_tn hopper_bf16_tt hopper_bf16_nn_64x128_pairs hopper_bf16_nn_64x64 hopper_bf16_nt_64x128_pairs hopper_bf16_nt_64x64] {
         gemm_bf16_nn Half<bf16>, RowMajor x RowMajor, 128 x 256 x 64, 4 stages, warps of 64 x 64, 256 threads, 1 a multiprocessor, by chunks, "sm_90", 0.9;
         gemm_bf16_nt Half<bf16>, RowMajor x ColMajor, 128 x 256 x 64, 4 stages, warps of 64 x 64, 256 threads, 1 a multiprocessor, by chunks, "sm_90", 0.9;
         gemm_bf16_tn Half<bf16>, ColMajor x RowMajor, 128 x 256 x 64, 4 stages, warps of 64 x 64, 256 threads, 1 a multiprocessor, by chunks, "sm_90", 0.9;
@@ -221,7 +221,7 @@ products! {
         gemm_bf16_tt_64x64 Half<bf16>, ColMajor x ColMajor, 64 x 64 x 64, 3 stages, warps of 32 x 32, 128 threads, 4 a multiprocessor, by chunks, "sm_80", 0.5;
         gemm_bf16_any Half<bf16>, RowMajor x ColMajor, 128 x 128 x 32, 4 stages, warps of 64 x 32, 256 threads, 1 a multiprocessor, by halves, "sm_80", 0.15;
     }
-    f16 into f16, 1024.0 a cycle, parts added by add_parts_f16, on Hopper [hopper_f16_nn hopper_f16_nn_pairs hopper_f16_nn_224_pairs hopper_f16_nn_192_pairs hopper_f16_nn_160_pairs hopper_f16_nt hopper_f16_nt_pairs hopper_f16_nt_224_pairs hopper_f16_nt_192_pairs hopper_f16_nt_160_pairs hopper_f16_tn hopper_f16_tt hopper_f16_nn_64x128_pairs hopper_f16_nn_64x64 hopper_f16_nt_64x128_pairs hopper_f16_nt_64x64] {
+    f16 into f16, 1024.0 a cycle, parts added by add_parts_f16, on Hopper [hopper_f16_nn hopper_f16_nn_pairs hopper_f16_nn_224_pairs hopper_f16_nn_208_pairs hopper_f16_nn_192_pairs hopper_f16_nn_160_pairs hopper_f16_nt hopper_f16_nt_pairs hopper_f16_nt_224_pairs hopper_f16_nt_208_pairs hopper_f16_nt_192_pairs hopper_f16_nt_160_pairs hopper_f16_tn hopper_f16_tt hopper_f16_nn_64x128_pairs hopper_f16_nn_64x64 hopper_f16_nt_64x128_pairs hopper_f16_nt_64x64] {
         gemm_f16_nn Half<f16>, RowMajor x RowMajor, 128 x 256 x 64, 4 stages, warps of 64 x 64, 256 threads, 1 a multiprocessor, by chunks, "sm_90", 0.9;
         gemm_f16_nt Half<f16>, RowMajor x ColMajor, 128 x 256 x 64, 4 stages, warps of 64 x 64, 256 threads, 1 a multiprocessor, by chunks, "sm_90", 0.9;
         gemm_f16_nn_16x64 Half<f16>, RowMajor x RowMajor, 16 x 64 x 64, 8 stages, warps of 16 x 16, 128 threads, 2 a multiprocessor, by chunks, "sm_80", 0.25;

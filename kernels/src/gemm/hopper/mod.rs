@@ -38,10 +38,17 @@ macro_rules! tiles {
     };
 }
 
+/// Columns of sums that go through strips of so many bytes a line at once: those of a strip, but no more than half of the strips have room for.
+const fn sums_of(strip: usize, bytes: usize) -> usize {
+    let columns = strip / bytes;
+    if columns < 32 { columns } else { 32 }
+}
+
 /// What results go through: strips of so many bytes a row, as the swizzle has, which are 256 bytes together.
 macro_rules! strip {
     ($output:ident 128) => { Strip<$output, Swizzle128, { 128 / size_of::<$output>() }> };
     ($output:ident 64) => { Strip<$output, Swizzle64, { 64 / size_of::<$output>() }> };
+    ($output:ident 32) => { Strip<$output, Swizzle32, { 32 / size_of::<$output>() }> };
 }
 
 /// The kernels: a row each. The name; the elements of A and B, and of C, D and the bias; the orders of A and B; what a block computes,
@@ -100,7 +107,8 @@ macro_rules! kernels {
             };
             let work = Work { sides: (m, n, k), k_part, batches, across: across != 0 };
             product::<
-                _, _, _, _, $m, $n, $k, { $strip / size_of::<$output>() }, { 256 / $strip }, $stages, $consumers, $part, $blocks,
+                _, _, _, _, $m, $n, $k, { $strip / size_of::<$output>() }, { 256 / $strip }, { sums_of($strip, size_of::<$output>()) }, $stages, $consumers,
+                $part, $blocks,
             >(
                 block, memory, a, b, work, results,
             );
@@ -175,11 +183,13 @@ kernels! {
     hopper_bf16_tn bf16 into bf16, ColMajor x RowMajor, 128 x 256 x 64, 4 stages, 2 consumers, 384 threads, 256 at once, strips of 128, clusters of 1, 1.7;
     hopper_bf16_tt bf16 into bf16, ColMajor x ColMajor, 128 x 256 x 64, 4 stages, 2 consumers, 384 threads, 256 at once, strips of 128, clusters of 1, 1.7;
     hopper_bf16_nn_224_pairs bf16 into bf16, RowMajor x RowMajor, 128 x 224 x 64, 4 stages, 2 consumers, 384 threads, 224 at once, strips of 64, clusters of 2, 1.66;
+    hopper_bf16_nn_208_pairs bf16 into bf16, RowMajor x RowMajor, 128 x 208 x 64, 4 stages, 2 consumers, 384 threads, 208 at once, strips of 32, clusters of 2, 1.655;
     hopper_bf16_nn_192_pairs bf16 into bf16, RowMajor x RowMajor, 128 x 192 x 64, 4 stages, 2 consumers, 384 threads, 192 at once, strips of 128, clusters of 2, 1.65;
     hopper_bf16_nn_160_pairs bf16 into bf16, RowMajor x RowMajor, 128 x 160 x 64, 4 stages, 2 consumers, 384 threads, 160 at once, strips of 64, clusters of 2, 1.62;
     hopper_bf16_nn_64x128_pairs bf16 into bf16, RowMajor x RowMajor, 64 x 128 x 64, 8 stages, 1 consumers, 256 threads, 128 at once, strips of 128, clusters of 2, 1.3;
     hopper_bf16_nn_64x64 bf16 into bf16, RowMajor x RowMajor, 64 x 64 x 64, 12 stages, 1 consumers, 256 threads, 64 at once, strips of 128, clusters of 1, 0.75;
     hopper_bf16_nt_224_pairs bf16 into bf16, RowMajor x ColMajor, 128 x 224 x 64, 4 stages, 2 consumers, 384 threads, 224 at once, strips of 64, clusters of 2, 1.66;
+    hopper_bf16_nt_208_pairs bf16 into bf16, RowMajor x ColMajor, 128 x 208 x 64, 4 stages, 2 consumers, 384 threads, 208 at once, strips of 32, clusters of 2, 1.655;
     hopper_bf16_nt_192_pairs bf16 into bf16, RowMajor x ColMajor, 128 x 192 x 64, 4 stages, 2 consumers, 384 threads, 192 at once, strips of 128, clusters of 2, 1.65;
     hopper_bf16_nt_160_pairs bf16 into bf16, RowMajor x ColMajor, 128 x 160 x 64, 5 stages, 2 consumers, 384 threads, 160 at once, strips of 64, clusters of 2, 1.62;
     hopper_bf16_nt_64x128_pairs bf16 into bf16, RowMajor x ColMajor, 64 x 128 x 64, 8 stages, 1 consumers, 256 threads, 128 at once, strips of 128, clusters of 2, 1.3;
@@ -193,11 +203,13 @@ kernels! {
     hopper_f16_tn f16 into f16, ColMajor x RowMajor, 128 x 256 x 64, 4 stages, 2 consumers, 384 threads, 256 at once, strips of 128, clusters of 1, 1.7;
     hopper_f16_tt f16 into f16, ColMajor x ColMajor, 128 x 256 x 64, 4 stages, 2 consumers, 384 threads, 256 at once, strips of 128, clusters of 1, 1.7;
     hopper_f16_nn_224_pairs f16 into f16, RowMajor x RowMajor, 128 x 224 x 64, 4 stages, 2 consumers, 384 threads, 224 at once, strips of 64, clusters of 2, 1.66;
+    hopper_f16_nn_208_pairs f16 into f16, RowMajor x RowMajor, 128 x 208 x 64, 4 stages, 2 consumers, 384 threads, 208 at once, strips of 32, clusters of 2, 1.655;
     hopper_f16_nn_192_pairs f16 into f16, RowMajor x RowMajor, 128 x 192 x 64, 4 stages, 2 consumers, 384 threads, 192 at once, strips of 128, clusters of 2, 1.65;
     hopper_f16_nn_160_pairs f16 into f16, RowMajor x RowMajor, 128 x 160 x 64, 4 stages, 2 consumers, 384 threads, 160 at once, strips of 64, clusters of 2, 1.62;
     hopper_f16_nn_64x128_pairs f16 into f16, RowMajor x RowMajor, 64 x 128 x 64, 8 stages, 1 consumers, 256 threads, 128 at once, strips of 128, clusters of 2, 1.3;
     hopper_f16_nn_64x64 f16 into f16, RowMajor x RowMajor, 64 x 64 x 64, 12 stages, 1 consumers, 256 threads, 64 at once, strips of 128, clusters of 1, 0.75;
     hopper_f16_nt_224_pairs f16 into f16, RowMajor x ColMajor, 128 x 224 x 64, 4 stages, 2 consumers, 384 threads, 224 at once, strips of 64, clusters of 2, 1.66;
+    hopper_f16_nt_208_pairs f16 into f16, RowMajor x ColMajor, 128 x 208 x 64, 4 stages, 2 consumers, 384 threads, 208 at once, strips of 32, clusters of 2, 1.655;
     hopper_f16_nt_192_pairs f16 into f16, RowMajor x ColMajor, 128 x 192 x 64, 4 stages, 2 consumers, 384 threads, 192 at once, strips of 128, clusters of 2, 1.65;
     hopper_f16_nt_160_pairs f16 into f16, RowMajor x ColMajor, 128 x 160 x 64, 5 stages, 2 consumers, 384 threads, 160 at once, strips of 64, clusters of 2, 1.62;
     hopper_f16_nt_64x128_pairs f16 into f16, RowMajor x ColMajor, 64 x 128 x 64, 8 stages, 1 consumers, 256 threads, 128 at once, strips of 128, clusters of 2, 1.3;

@@ -45,6 +45,7 @@ pub fn product<
     const K: usize,
     const COLS: usize,
     const STRIPS: usize,
+    const SUMS: usize,
     const STAGES: usize,
     const CONSUMERS: usize,
     const PART: usize,
@@ -139,7 +140,7 @@ pub fn product<
         let unit = work.unit::<M, N, BLOCKS>(next, rank as u32);
         let (row, col, _) = unit.start;
         let sums = consumer.sum::<_, N, PART>(unit.inner.div_ceil(K as u32));
-        results.put(group, strips, &unit, (row + consumer.row() as u32, col), &sums);
+        results.put::<N, STRIPS, SUMS>(group, strips, &unit, (row + consumer.row() as u32, col), &sums);
         next += distance;
     }
     // Anew, so that until here no register has the warpgroup's index.

@@ -9,9 +9,6 @@ use ptx_matrix::*;
 /// A strip of a consumer's tile of D: as wide as the swizzle.
 pub type Strip<O, S, const COLS: usize> = SharedTile<O, 64, COLS, S>;
 
-/// Columns of a strip of sums: as much memory as half of a consumer's strips.
-const SUMS: usize = 32;
-
 /// The strips of a consumer: together, lines of 256 bytes.
 pub type Strips<O, S, const COLS: usize, const STRIPS: usize> = SharedRing<Strip<O, S, COLS>, STRIPS>;
 
@@ -38,9 +35,10 @@ pub struct Results<'k, O: Output, S: TensorSwizzle, const COLS: usize> {
 }
 
 impl<O: Output<Sum: Element<Width = Bits32>>, S: TensorSwizzle, const COLS: usize> Results<'_, O, S, COLS> {
-    /// Brings a consumer's sums away, whose first element is at (row, column) `at` of the product.
+    /// Brings a consumer's sums away, whose first element is at (row, column) `at` of the product; where more is done with them, `SUMS` columns
+    /// at a time.
     #[inline(always)]
-    pub fn put<const N: usize, const STRIPS: usize>(
+    pub fn put<const N: usize, const STRIPS: usize, const SUMS: usize>(
         &self,
         group: WarpGroup<'_>,
         strips: Strips<O, S, COLS, STRIPS>,
@@ -51,7 +49,10 @@ impl<O: Output<Sum: Element<Width = Bits32>>, S: TensorSwizzle, const COLS: usiz
         M64<N>: WgmmaColumns<Bits32> + WgmmaColumns<O::Width>,
         M16N8K16: FragmentShape<RoleC, O::Width>,
     {
-        const { assert!(N.is_multiple_of(COLS) && N.is_multiple_of(SUMS), "strips do not go beyond the tile") };
+        const {
+            assert!(N.is_multiple_of(COLS) && N.is_multiple_of(SUMS), "strips do not go beyond the tile");
+            assert!(SUMS * size_of::<O::Sum>() <= 128, "they have room in half of the strips");
+        }
         let is_a_factor = self.beta == Number::ZERO && self.bias.is_empty() && self.activation == Activation::Identity;
         if self.sums.is_empty() && is_a_factor {
             let sums = sums.map(group, |_, _, sum| sum.times(self.alpha));

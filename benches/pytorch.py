@@ -1,0 +1,33 @@
+"""What PyTorch reaches with elements of 8 bits, for which it has functions of its own: TFLOP/s, the median of runs of 300 ms.
+
+To be run in turn with `cargo xtask bench --type e4m3 --type s8 --layout nt --config "gemm auto" --batch 300` of the same sizes."""
+
+import sys
+
+import torch
+
+
+def milliseconds(multiply, rounds=3, run=300):
+    start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+
+    def batch(count):
+        start.record()
+        for _ in range(count):
+            multiply()
+        end.record()
+        torch.cuda.synchronize()
+        return start.elapsed_time(end) / count
+
+    batch(5)
+    count = max(1, int(run / batch(5)))
+    return sorted(batch(count) for _ in range(rounds))[rounds // 2]
+
+
+for n in [int(size) for size in sys.argv[1:]] or [4096, 8192]:
+    # A row-major, B column-major.
+    floats = [torch.randn(n, n, device="cuda").to(torch.float8_e4m3fn) for _ in range(2)]
+    bytes_ = [(torch.randn(n, n, device="cuda") * 32).round().clamp(-128, 127).to(torch.int8) for _ in range(2)]
+    one = torch.ones((), device="cuda")
+    scaled = lambda: torch._scaled_mm(floats[0], floats[1].t(), scale_a=one, scale_b=one, out_dtype=torch.bfloat16)
+    for name, multiply in [("_scaled_mm", scaled), ("_int_mm", lambda: torch._int_mm(bytes_[0], bytes_[1].t()))]:
+        print(f"{name} {n}: {2 * n**3 / milliseconds(multiply) / 1e9:.0f} TFLOP/s")
