@@ -270,7 +270,7 @@ products! {
         gemm_f16_f32_tt_64x64 Half<f16, f32>, ColMajor x ColMajor, 64 x 64 x 64, 3 stages, warps of 32 x 32, 128 threads, 4 a multiprocessor, by chunks, "sm_80", 0.5;
         gemm_f16_f32_any Half<f16, f32>, RowMajor x ColMajor, 128 x 128 x 32, 4 stages, warps of 64 x 32, 256 threads, 1 a multiprocessor, by halves, "sm_80", 0.15;
     }
-    f32 into f32, 512.0 a cycle, parts added by add_parts_f32, by maps [hopper_tf32_nt hopper_tf32_nt_128x128] {
+    f32 into f32, 512.0 a cycle, parts added by add_parts_f32, by maps [gemm_tf32_nt_tma hopper_tf32_nt hopper_tf32_nt_128x128] {
         gemm_tf32_nt Tf32, RowMajor x ColMajor, 128 x 256 x 32, 4 stages, warps of 64 x 64, 256 threads, 1 a multiprocessor, by chunks, "sm_90", 0.9;
         gemm_tf32_nn Tf32, RowMajor x RowMajor, 128 x 128 x 32, 4 stages, warps of 64 x 32, 256 threads, 1 a multiprocessor, by chunks, "sm_90", 0.7;
         gemm_tf32_nn_64x64 Tf32, RowMajor x RowMajor, 64 x 64 x 32, 3 stages, warps of 32 x 32, 128 threads, 3 a multiprocessor, by chunks, "sm_80", 0.5;
@@ -290,7 +290,7 @@ products! {
         gemm_f64_tt_64x64 DoubleOnAmpere, ColMajor x ColMajor, 64 x 64 x 16, 3 stages, warps of 32 x 32, 128 threads, 3 a multiprocessor, by chunks, "sm_80", 0.5;
         gemm_f64_any DoubleOnAmpere, RowMajor x ColMajor, 64 x 64 x 16, 3 stages, warps of 32 x 32, 128 threads, 2 a multiprocessor, by doubles, "sm_80", 0.3;
     }
-    i8 into i32, 2048.0 a cycle, parts added by add_parts_s32, by maps [hopper_s8_nt hopper_s8_nt_128x128] {
+    i8 into i32, 2048.0 a cycle, parts added by add_parts_s32, by maps [gemm_s8_nt_tma hopper_s8_nt hopper_s8_nt_128x128] {
         gemm_s8_nt Byte, RowMajor x ColMajor, 128 x 256 x 128, 4 stages, warps of 64 x 64, 256 threads, 1 a multiprocessor, by chunks, "sm_90", 0.9;
         gemm_s8_nt_64x64 Byte, RowMajor x ColMajor, 64 x 64 x 128, 3 stages, warps of 32 x 32, 128 threads, 3 a multiprocessor, by chunks, "sm_80", 0.5;
         gemm_s8_any Byte, RowMajor x ColMajor, 128 x 128 x 64, 4 stages, warps of 64 x 32, 256 threads, 1 a multiprocessor, by bytes, "sm_80", 0.3;

@@ -1,14 +1,15 @@
 //! What products have in common whose tiles come, and go, by tensor maps: those on `mma.sync` (`tma`) and those on `wgmma` (`hopper`).
 //!
-//! A block stays, and computes tile after tile of D (`work.rs`). One warp has the tiles of A and B (`factor.rs`) copied to a ring of stages
-//! (`pipeline.rs`), which others multiply; what becomes of their sums is in `results.rs`.
+//! A block stays, and computes tile after tile of D (`work.rs`). One warp has the tiles of A and B (`factor.rs`) copied to a ring of stages,
+//! which consumers multiply; what becomes of their sums is in `results.rs`. Those on `mma.sync` have the stages filled by `pipeline.rs`; those
+//! on `wgmma` have a loop of their own, as with that one ptxas takes what a stage's address is computed from out of uniform registers.
 
 mod factor;
 mod pipeline;
 mod results;
 mod work;
 
-pub use factor::{Columns, Left, Multiplied, Right};
+pub use factor::{Columns, Left, Multiplied, Right, Share};
 pub use pipeline::{Memory, Pipeline, Producer};
 pub use results::Results;
 pub use work::{Unit, Work};
@@ -61,10 +62,10 @@ macro_rules! kernel {
                 $stages,
             >,
             #[shared] strips: SharedRing<SharedRing<$strip, $strips>, $consumers>,
-    #[shared] full: SharedRing<BarrierMemory, $stages>,
-    #[shared] empty: SharedRing<BarrierMemory, $stages>,
-            a: Early<TensorMap<<tiles!(a $order_a $input $m $k $blocks) as Left>::Box, 3>>,
-            b: Early<TensorMap<<tiles!(b $order_b $input $n $k $blocks) as Right>::Box, 3>>,
+            #[shared] full: SharedRing<BarrierMemory, $stages>,
+            #[shared] empty: SharedRing<BarrierMemory, $stages>,
+    a: Early<TensorMap<<tiles!(a $order_a $input $m $k $blocks) as Left>::Box, 3>>,
+    b: Early<TensorMap<<tiles!(b $order_b $input $n $k $blocks) as Right>::Box, 3>>,
             d: Early<TensorMapMut<$strip, 3>>,
             c: Early<Global<$output>>,
             bias: Early<Global<$output>>,

@@ -87,7 +87,7 @@ impl Work {
 
     /// What the block of this rank does of unit `index`: of `BLOCKS` tiles of `M` x `N`. Those of a part of a product are behind each other.
     #[inline(always)]
-    fn unit<const M: usize, const N: usize, const BLOCKS: usize>(self, index: u32, rank: u32) -> Unit {
+    pub fn unit<const M: usize, const N: usize, const BLOCKS: usize>(self, index: u32, rank: u32) -> Unit {
         let (down, right) = self.counts::<M, N, BLOCKS>();
         let matrix = index / (down * right);
         let group = if self.across { GROUP } else { GROUP / BLOCKS as u32 };
@@ -102,7 +102,7 @@ impl Work {
 
     /// How many units there are.
     #[inline(always)]
-    fn units<const M: usize, const N: usize, const BLOCKS: usize>(self) -> u32 {
+    pub fn units<const M: usize, const N: usize, const BLOCKS: usize>(self) -> u32 {
         let (down, right) = self.counts::<M, N, BLOCKS>();
         down * right * self.batches * self.sides.2.div_ceil(self.k_part)
     }

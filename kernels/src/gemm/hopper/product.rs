@@ -1,11 +1,15 @@
 //! What a block does: a warpgroup that brings tiles of A and B, and others that multiply them.
 //!
-//! There are as many blocks as multiprocessors, and each computes tile after tile. Of the producer's warps one has tiles copied, for the
-//! next tile of D too while the consumers bring their sums away. It needs few registers, and leaves the others to the consumers' sums.
+//! There are as many blocks as multiprocessors, and each computes tile after tile. Those of a cluster compute tiles of D below each other,
+//! for which they need the same tiles of B, or beside each other, with the same of A: each brings a share of these to all of them. The
+//! producer, of whose warps one has tiles copied, is as many stages ahead as there are, also from one tile of D to the next: while the consumers bring their sums
+//! away, it fills the stages again. It needs few registers, and leaves the others to the consumers' sums.
+//!
+//! A barrier for each stage, `full`, is told when its tiles have come; another, `empty`, by each consumer when it has read them.
 
 use super::consumer::Consumer;
 use super::results::{ROWS, Strip, finish, put};
-use crate::gemm::by_maps::{Columns, Left, Memory, Multiplied, Pipeline, Producer, Results, Work};
+use crate::gemm::by_maps::{Columns, Left, Memory, Multiplied, Results, Share, Work};
 use crate::gemm::epilogue::Output;
 use ptx_matrix::launch::{AheadEnded, Early};
 use ptx_matrix::*;
@@ -54,20 +58,55 @@ pub fn product<
         assert!(K * size_of::<A::Element>() == 128, "the lines of a stage's tiles are the swizzle's");
     }
     let group = block.warp_group();
-    let pipeline = Pipeline::begin(block, &memory, &a, &b);
+    if block.warp().index() == 0 {
+        group.warp().elect(|lane| {
+            a.prefetch(lane);
+            b.prefetch(lane);
+        });
+    }
+    let full = memory.full.init(block, 1);
+    let empty = memory.empty.init(block, (BLOCKS * CONSUMERS) as u32);
     let cluster = block.cluster();
+    let rank = cluster.rank();
+    if BLOCKS > 1 {
+        // So that the others' barriers are some, and they run.
+        cluster.sync();
+    }
     // What the kernels ahead wrote is read from here on.
     let ended = block.wait_for_kernels_ahead();
     let (a, b, results) = (a.get(ended), b.get(ended), results(ended));
-    let mut units = work.of_block::<M, N, BLOCKS>(block);
+    let stages = memory.stages;
+    // Which the compiler is to know of single blocks.
+    let work = Work { across: BLOCKS > 1 && work.across, ..work };
+    let units = work.units::<M, N, BLOCKS>();
+    let (first, distance) = (block.index().x / BLOCKS as u32, block.grid().x / BLOCKS as u32);
+    let mut turn = Turn::FIRST;
 
     if group.index() == 0 {
         if CONSUMERS > 1 {
             group.give_registers::<PRODUCER>();
         }
+        let warp = group.warp();
         if group.warp_rank() == 0 {
-            let mut producer = Producer::new(pipeline, cluster, units, a, b);
-            while producer.fill::<K>(group.warp()) {}
+            let share = Share::<BLOCKS> { rank, blocks: cluster.all() };
+            let (of_a, of_b) = (work.across.then_some(share), (!work.across).then_some(share));
+            let mut next = first;
+            while next < units {
+                let unit = work.unit::<M, N, BLOCKS>(next, rank as u32);
+                let (row, col, start) = unit.start;
+                for step in 0..unit.inner.div_ceil(K as u32) {
+                    let ((tiles_a, tiles_b), full) = (stages.stage(turn.index()), full.stage(turn.index()));
+                    let inner = start + step * K as u32;
+                    empty.stage(turn.index()).wait(warp, turn.phase_before());
+                    warp.elect(|lane| {
+                        full.arrive_expecting(lane, A::COPIED + B::COPIED);
+                        tiles_a.load(lane, a, (row, inner), unit.batch, full, of_a);
+                        tiles_b.load(lane, b, (inner, col), unit.batch, full, of_b);
+                    });
+                    turn = turn.next();
+                }
+                next += distance;
+            }
         }
         if BLOCKS > 1 {
             cluster.sync();
@@ -80,13 +119,15 @@ pub fn product<
     }
     let index = group.index() - 1;
     let strips = memory.strips.part(index);
-    let Pipeline { stages, full, empty } = pipeline;
     let empty: [_; BLOCKS] = core::array::from_fn(|rank| empty.of(cluster.peer(rank)));
-    let mut consumer = Consumer { group, index, stages, full, empty, turn: Turn::FIRST };
-    while let Some(unit) = units.next() {
+    let mut consumer = Consumer { group, index, stages, full, empty, turn };
+    let mut next = first;
+    while next < units {
+        let unit = work.unit::<M, N, BLOCKS>(next, rank as u32);
         let (row, col, _) = unit.start;
         let sums = consumer.sum::<_, N, PART>(unit.inner.div_ceil(K as u32));
         put(&results, group, strips, &unit, (row + consumer.row() as u32, col), &sums);
+        next += distance;
     }
     // Anew, so that until here no register has the warpgroup's index.
     finish(block.warp_group());

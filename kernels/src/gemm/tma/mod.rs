@@ -11,7 +11,7 @@ pub use results::Strip;
 
 use crate::gemm::by_maps::{Left, Memory, Results, Right, Work, kernel, tiles};
 use crate::gemm::epilogue::{Activation, Output};
-use crate::gemm::product::Half;
+use crate::gemm::product::{Byte, Half, Tf32};
 #[cfg(not(target_arch = "nvptx64"))]
 use crate::gemm::{Buffers, Kernel, Numbers};
 #[cfg(not(target_arch = "nvptx64"))]
@@ -45,4 +45,6 @@ kernels! {
     gemm_bf16_nt_tma Half<bf16>, bf16 into bf16, RowMajor x ColMajor, 128 x 256 x 64, 4 stages, 8 consumers of 64 x 64, 256 threads, clusters of 1, 0.92;
     gemm_f16_nn_tma Half<f16>, f16 into f16, RowMajor x RowMajor, 128 x 256 x 64, 4 stages, 8 consumers of 64 x 64, 256 threads, clusters of 1, 0.92;
     gemm_f16_nt_tma Half<f16>, f16 into f16, RowMajor x ColMajor, 128 x 256 x 64, 4 stages, 8 consumers of 64 x 64, 256 threads, clusters of 1, 0.92;
+    gemm_tf32_nt_tma Tf32, f32 into f32, RowMajor x ColMajor, 128 x 256 x 32, 4 stages, 8 consumers of 64 x 64, 256 threads, clusters of 1, 0.92;
+    gemm_s8_nt_tma Byte, i8 into i32, RowMajor x ColMajor, 128 x 256 x 128, 4 stages, 8 consumers of 64 x 64, 256 threads, clusters of 1, 0.92;
 }
