@@ -91,6 +91,23 @@ fn a_product_of_any_size_keeps_its_sums_in_registers() {
 }
 
 #[test]
+fn warps_of_a_product_with_tensor_copies_do_not_wait_for_each_other_in_the_main_loop() {
+    let (artifact, text) = built(Arch::SM_90A);
+    for kernel in ["gemm_bf16_nn_tma", "gemm_bf16_nt_tma", "gemm_f16_nn_tma", "gemm_f16_nt_tma"] {
+        let all = instructions(text, kernel);
+        let count = |name: &str| all.iter().filter(|line| line.starts_with(name)).count();
+        assert_eq!(count("mma.sync.aligned.m16n8k16.row.col.f32."), 4 * 32, "{kernel}");
+        assert_eq!(count("ldmatrix.sync.aligned.m8n8.x4."), 5 * 8, "{kernel}");
+        let main_loop = main_loop(&all);
+        assert!(!main_loop.iter().any(|line| line.starts_with("bar.sync")), "{kernel}: warps wait for each other");
+        let local: Vec<_> = all.iter().filter(|line| line.contains(".local")).collect();
+        assert!(local.is_empty(), "{kernel} has local memory: {local:#?}");
+        let usage = artifact.manifest.kernel(kernel).unwrap();
+        assert_eq!((usage.stack, usage.spill_loads, usage.spill_stores), (0, 0, 0), "{kernel}");
+    }
+}
+
+#[test]
 fn a_product_by_warpgroups_has_its_stages_multiplied_in_one_group() {
     let (artifact, text) = built(Arch::SM_90A);
     let kernels = ["bf16_nn", "bf16_nt", "bf16_tn", "bf16_tt", "f16_nn", "f16_nt"].map(|name| format!("hopper_{name}"));
@@ -323,7 +340,8 @@ fn a_kernel_says_how_many_blocks_its_clusters_have() {
         assert!(head.contains(&format!(".reqnctapercluster {shape}")), "{head}");
     }
     let others = text.split(".entry ").filter(|entry| entry.contains(".reqnctapercluster"));
-    let is_known = |entry: &str| entry.starts_with("cluster_") || entry.starts_with("hopper_");
+    let by_maps = |entry: &str| entry.starts_with("hopper_") || entry[..entry.find('(').unwrap()].ends_with("_tma");
+    let is_known = |entry: &str| entry.starts_with("cluster_") || by_maps(entry);
     assert!(others.into_iter().all(is_known), "of no other kernel");
     let (_, older) = built(Arch::SM_80);
     assert!(!older.contains("cluster"), "an older GPU has none");
@@ -389,9 +407,13 @@ fn what_begins_early_waits_before_it_touches_memory() {
             .iter()
             .any(|name| line.contains(name))
     };
-    for (kernel, lets_others_come) in
-        [("hopper_bf16_nn", true), ("gemm_bf16_nn", true), ("gemm_bf16_nn_16x64", false), ("add_parts_bf16", false)]
-    {
+    for (kernel, lets_others_come) in [
+        ("hopper_bf16_nn", true),
+        ("gemm_bf16_nn_tma", true),
+        ("gemm_bf16_nn", true),
+        ("gemm_bf16_nn_16x64", false),
+        ("add_parts_bf16", false),
+    ] {
         let all = instructions(text, kernel);
         let position = |name: &str| all.iter().position(|line| line.starts_with(name));
         let wait = position("griddepcontrol.wait").unwrap_or_else(|| panic!("{kernel} does not wait"));

@@ -52,7 +52,7 @@ impl GemmDevice for Idle {
 
     /// As PTX for sm_80.
     fn has(&self, kernel: &KernelInfo) -> bool {
-        kernel.name != "gemm_bf16_nn" && !kernel.name.starts_with("hopper_")
+        kernel.name != "gemm_bf16_nn" && !kernel.name.starts_with("hopper_") && !kernel.name.ends_with("_tma")
     }
 
     fn empty<T: Pod>(&self) -> Result<Vec<T>, Infallible> {

@@ -209,6 +209,14 @@ mod tests {
     }
 
     #[test]
+    fn without_wgmma_large_products_take_tensor_copies() {
+        let others = KERNELS.iter().filter(|kernel| kernel.takes(true, true) && !kernel.name.starts_with("hopper_"));
+        for side in [4096, 8192] {
+            assert_eq!(task(side, side, side).best(others.clone(), 0).unwrap().0.name, "gemm_bf16_nn_tma");
+        }
+    }
+
+    #[test]
     fn tiles_are_as_large_as_still_fill_the_device() {
         assert_eq!(chosen(1024, 1024, 1024, usize::MAX), "hopper_bf16_nn_64x128_pairs");
         assert_eq!(chosen(512, 512, 512, usize::MAX), "hopper_bf16_nn_64x64");

@@ -5,3 +5,4 @@ mod epilogue;
 mod hopper;
 mod layouts;
 mod parts;
+mod tma;

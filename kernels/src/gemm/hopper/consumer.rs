@@ -1,6 +1,6 @@
 //! A warpgroup that multiplies: it waits for each stage's tiles, adds their products up, and gives the stage back.
 
-use super::factor::{Columns, Left, Multiplied, Right};
+use crate::gemm::by_maps::{Columns, Left, Multiplied, Right};
 use crate::gemm::epilogue::Number;
 use ptx_matrix::*;
 

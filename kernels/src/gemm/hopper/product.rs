@@ -8,9 +8,8 @@
 //! A barrier for each stage, `full`, is told when its tiles have come; another, `empty`, by each consumer when it has read them.
 
 use super::consumer::Consumer;
-use super::factor::{Columns, Left, Multiplied, Share};
-use super::results::{Results, Strips};
-use super::work::Work;
+use super::results::{ROWS, Strip, finish, put};
+use crate::gemm::by_maps::{Columns, Left, Memory, Multiplied, Results, Share, Work};
 use crate::gemm::epilogue::Output;
 use ptx_matrix::launch::{AheadEnded, Early};
 use ptx_matrix::*;
@@ -19,18 +18,6 @@ use ptx_matrix::*;
 /// all have enough.
 const PRODUCER: u32 = 40;
 const CONSUMER: u32 = 232;
-
-/// A block's shared memory.
-pub struct Memory<A, B, O, S, const COLS: usize, const STRIPS: usize, const STAGES: usize, const CONSUMERS: usize> {
-    /// The tiles on their way, and those that are multiplied.
-    pub stages: SharedRing<(A, B), STAGES>,
-    /// What goes to D, for each consumer.
-    pub strips: SharedRing<Strips<O, S, COLS, STRIPS>, CONSUMERS>,
-    /// Whether a stage's tiles have come.
-    pub full: SharedRing<BarrierMemory, STAGES>,
-    /// Whether they have been multiplied.
-    pub empty: SharedRing<BarrierMemory, STAGES>,
-}
 
 /// Computes the block's tiles of D, `M` x `N` each, `PART` columns at once: see `Consumer::sum`.
 #[inline(always)]
@@ -52,11 +39,11 @@ pub fn product<
     const BLOCKS: usize,
 >(
     block: &ClusterBlock<'_, BLOCKS>,
-    memory: Memory<A, B, O, S, COLS, STRIPS, STAGES, CONSUMERS>,
+    memory: Memory<A, B, Strip<O, S, COLS>, STRIPS, STAGES, CONSUMERS>,
     a: Early<TensorMap<'k, A::Box, 3>>,
     b: Early<TensorMap<'k, B::Box, 3>>,
     work: Work,
-    results: impl FnOnce(AheadEnded<'_>) -> Results<'k, O, S, COLS>,
+    results: impl FnOnce(AheadEnded<'_>) -> Results<'k, O, S, ROWS, COLS>,
 ) where
     M64<N>: WgmmaColumns<Bits32> + WgmmaColumns<O::Width>,
     M64<PART>: WgmmaColumns<Bits32>,
@@ -140,11 +127,11 @@ pub fn product<
         let unit = work.unit::<M, N, BLOCKS>(next, rank as u32);
         let (row, col, _) = unit.start;
         let sums = consumer.sum::<_, N, PART>(unit.inner.div_ceil(K as u32));
-        results.put::<N, STRIPS, SUMS>(group, strips, &unit, (row + consumer.row() as u32, col), &sums);
+        put::<_, _, COLS, N, STRIPS, SUMS>(&results, group, strips, &unit, (row + consumer.row() as u32, col), &sums);
         next += distance;
     }
     // Anew, so that until here no register has the warpgroup's index.
-    results.finish(block.warp_group());
+    finish(block.warp_group());
     if BLOCKS > 1 {
         // Others may still tell this block's barriers.
         cluster.sync();

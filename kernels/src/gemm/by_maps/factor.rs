@@ -1,8 +1,10 @@
-//! The tiles of A and B in one stage, by the order of the matrix: how a lane has them filled, and how `wgmma` is told of them.
+//! The tiles of A and B in one stage, by the order of the matrix: how a lane has them filled, and how they are multiplied: by `wgmma`, which
+//! is told of them, or by `mma.sync`, for which a warp loads fragments.
 //!
 //! Lines of the matrix that go along K are lines of tiles too. Of a matrix whose lines go across K, tiles lie beside each other, each as
 //! long as a line of the swizzle. What of a tile is beyond the matrix, is zero.
 
+use crate::gemm::product::Product;
 use ptx_matrix::*;
 
 /// Elements of 16 bits of a line of a tile's pattern.
@@ -49,6 +51,14 @@ pub trait Left: SharedLayout + Copy + LaneCapture {
 
     /// What `wgmma` multiplies: 64 rows from `row` on, and so many'th 32 bytes along K.
     fn matrix(self, row: usize, slice: usize) -> MatrixA<Multiplied<Self::Element>, Self::Trans>;
+
+    /// What a warp multiplies by `mma.sync`: fragments below each other, from (row, k) on, all of them in one tile.
+    fn fragments<P: Product<Input = Self::Element>, const I: usize>(
+        self,
+        warp: Warp<'_>,
+        row: usize,
+        k: usize,
+    ) -> [P::A; I];
 }
 
 /// A tile for each block of the cluster: together they are as one.
@@ -78,6 +88,11 @@ impl<T: Multiplicand, const ROWS: usize, const K: usize, const TILES: usize> Lef
     fn matrix(self, row: usize, slice: usize) -> MatrixA<T::As, NoTrans> {
         self.matrix_a((row, slice * (SLICE / size_of::<T>())))
     }
+
+    #[inline(always)]
+    fn fragments<P: Product<Input = T>, const I: usize>(self, warp: Warp<'_>, row: usize, k: usize) -> [P::A; I] {
+        P::load_a(warp, &self.part(row / ROWS), (row % ROWS, k))
+    }
 }
 
 impl<T: Multiplicand<Width = Bits16>, const K: usize, const TILES: usize> Left
@@ -106,6 +121,11 @@ impl<T: Multiplicand<Width = Bits16>, const K: usize, const TILES: usize> Left
     fn matrix(self, row: usize, slice: usize) -> MatrixA<T::As, Trans> {
         self.part(row / LINE).matrix_a((0, slice * (SLICE / size_of::<T>())))
     }
+
+    #[inline(always)]
+    fn fragments<P: Product<Input = T>, const I: usize>(self, warp: Warp<'_>, row: usize, k: usize) -> [P::A; I] {
+        P::load_a(warp, &self.part(row / LINE), (row % LINE, k))
+    }
 }
 
 /// The tiles of B in one stage.
@@ -131,6 +151,14 @@ pub trait Right: SharedLayout + Copy + LaneCapture {
         barrier: Barrier,
         share: Option<Share<N>>,
     );
+
+    /// What a warp multiplies by `mma.sync`: pairs of fragments beside each other, from (k, column) on, all of them in one tile.
+    fn fragments<P: Product<Input = Self::Element>, const J: usize>(
+        self,
+        warp: Warp<'_>,
+        k: usize,
+        col: usize,
+    ) -> [[P::B; 2]; J];
 }
 
 /// What `wgmma` multiplies of B's tiles: `N` columns from `col` on, and so many'th 32 bytes along K.
@@ -160,6 +188,11 @@ impl<T: Multiplicand, const K: usize, const COLS: usize, const TILES: usize> Rig
         share: Option<Share<N>>,
     ) {
         load(self, lane, map, barrier, share, |tile| [k as i32, (col + (tile * COLS) as u32) as i32, batch as i32]);
+    }
+
+    #[inline(always)]
+    fn fragments<P: Product<Input = T>, const J: usize>(self, warp: Warp<'_>, k: usize, col: usize) -> [[P::B; 2]; J] {
+        P::load_b(warp, &self.part(col / COLS), (k, col % COLS))
     }
 }
 
@@ -192,6 +225,11 @@ impl<T: Multiplicand<Width = Bits16>, const K: usize, const TILES: usize> Right
         share: Option<Share<N>>,
     ) {
         load(self, lane, map, barrier, share, |tile| [(col + (tile * LINE) as u32) as i32, k as i32, batch as i32]);
+    }
+
+    #[inline(always)]
+    fn fragments<P: Product<Input = T>, const J: usize>(self, warp: Warp<'_>, k: usize, col: usize) -> [[P::B; 2]; J] {
+        P::load_b(warp, &self.part(col / LINE), (k, col % LINE))
     }
 }
 

@@ -1,6 +1,7 @@
 //! What there is to do: tiles of D, of each product of a batch, in parts of K; and which block does what.
 
 use crate::gemm::block_product::raster;
+use ptx_matrix::ClusterBlock;
 
 /// Tiles of D that blocks go down before they go right.
 const GROUP: u32 = 8;
@@ -31,7 +32,59 @@ pub struct Unit {
     pub inner: u32,
 }
 
+/// What a block does of the work, of tiles of `M` x `N`, one behind the other.
+#[derive(Clone, Copy)]
+pub struct Units<const M: usize, const N: usize, const BLOCKS: usize> {
+    work: Work,
+    /// Which of its cluster's blocks it is.
+    rank: u32,
+    /// The next unit of the cluster, where they end, and how far apart they are.
+    next: u32,
+    end: u32,
+    distance: u32,
+}
+
+impl<const M: usize, const N: usize, const BLOCKS: usize> Units<M, N, BLOCKS> {
+    /// Whether the blocks of a cluster compute tiles beside each other.
+    #[inline(always)]
+    pub fn across(&self) -> bool {
+        self.work.across
+    }
+
+    /// The next of them.
+    #[inline(always)]
+    pub fn next(&mut self) -> Option<Unit> {
+        if self.next >= self.end {
+            return None;
+        }
+        let unit = self.work.unit::<M, N, BLOCKS>(self.next, self.rank);
+        self.next += self.distance;
+        Some(unit)
+    }
+}
+
+impl Unit {
+    /// What is left behind so many elements of K.
+    #[inline(always)]
+    pub fn behind(self, inner: u32) -> Option<Self> {
+        let (row, col, first) = self.start;
+        (self.inner > inner).then(|| Unit { start: (row, col, first + inner), inner: self.inner - inner, ..self })
+    }
+}
+
 impl Work {
+    /// What this block does.
+    #[inline(always)]
+    pub fn of_block<const M: usize, const N: usize, const BLOCKS: usize>(
+        self,
+        block: &ClusterBlock<'_, BLOCKS>,
+    ) -> Units<M, N, BLOCKS> {
+        // Which the compiler is to know of single blocks.
+        let work = Work { across: BLOCKS > 1 && self.across, ..self };
+        let (next, distance) = (block.index().x / BLOCKS as u32, block.grid().x / BLOCKS as u32);
+        Units { work, rank: block.cluster().rank() as u32, next, end: work.units::<M, N, BLOCKS>(), distance }
+    }
+
     /// What the block of this rank does of unit `index`: of `BLOCKS` tiles of `M` x `N`. Those of a part of a product are behind each other.
     #[inline(always)]
     pub fn unit<const M: usize, const N: usize, const BLOCKS: usize>(self, index: u32, rank: u32) -> Unit {

@@ -1,0 +1,182 @@
+//! What products have in common whose tiles come, and go, by tensor maps: those on `mma.sync` (`tma`) and those on `wgmma` (`hopper`).
+//!
+//! A block stays, and computes tile after tile of D (`work.rs`). One warp has the tiles of A and B (`factor.rs`) copied to a ring of stages,
+//! which consumers multiply; what becomes of their sums is in `results.rs`. Those on `mma.sync` have the stages filled by `pipeline.rs`; those
+//! on `wgmma` have a loop of their own, as with that one ptxas takes what a stage's address is computed from out of uniform registers.
+
+mod factor;
+mod pipeline;
+mod results;
+mod work;
+
+pub use factor::{Columns, Left, Multiplied, Right, Share};
+pub use pipeline::{Memory, Pipeline, Producer};
+pub use results::Results;
+pub use work::{Unit, Work};
+
+#[cfg(not(target_arch = "nvptx64"))]
+use super::epilogue::Output;
+#[cfg(not(target_arch = "nvptx64"))]
+use super::{Buffers, Kernel, LaunchError, Numbers};
+#[cfg(not(target_arch = "nvptx64"))]
+use ptx_matrix::launch::Device;
+#[cfg(not(target_arch = "nvptx64"))]
+use ptx_matrix::{Element, TensorMapError};
+
+/// The tiles of A, or B, of so many rows, or columns, in a stage, by the order of the matrix: as many as the cluster has blocks, or
+/// more.
+macro_rules! tiles {
+    (a RowMajor $input:ident $lines:literal $k:literal $blocks:literal) => {
+        SharedRing<SharedTile<$input, { $lines / $blocks }, $k, Swizzle128>, $blocks>
+    };
+    (a ColMajor $input:ident $lines:literal $k:literal $blocks:literal) => {
+        SharedRing<SharedTile<$input, 64, $k, Swizzle128, ColMajor>, { $lines / 64 }>
+    };
+    (b ColMajor $input:ident $lines:literal $k:literal $blocks:literal) => {
+        SharedRing<SharedTile<$input, $k, { $lines / $blocks }, Swizzle128, ColMajor>, $blocks>
+    };
+    (b RowMajor $input:ident $lines:literal $k:literal $blocks:literal) => {
+        SharedRing<SharedTile<$input, $k, 64, Swizzle128>, { usize::div_ceil($lines, 64) }>
+    };
+}
+pub(super) use tiles;
+
+/// A kernel: its name; the elements of A and B, and of C, D and the bias; the orders of A and B; what a block computes, and how deep its
+/// steps are; its stages; the strips that each consumer's results go through, and how many consumers there are; the block's threads; the
+/// blocks of a cluster; the oldest GPU that has the instructions and the shared memory; its rate, as in `products!`; and what a block does.
+macro_rules! kernel {
+    (
+        $kernel:ident $input:ident into $output:ident, $order_a:ident x $order_b:ident, $m:literal x $n:literal x $k:literal,
+        $stages:literal stages, $strips:block strips of $strip:ty, $consumers:literal consumers, $threads:literal threads,
+        clusters of $blocks:literal, $target:literal, $rate:literal, by $product:expr
+    ) => {
+        /// D = f(alpha A x B + beta C + bias); or, if there is room for `sums`, the sums of each `k_part` of K: see `product` and `Results`.
+        ///
+        /// A, B and D are tensors of a dimension along lines, one across, and one of the products of a batch; what of A, B and D is in
+        /// no product is not read or written. C of the first product starts `skip_c` elements into its slice.
+        #[kernel(threads = $threads, min_blocks = 1, cluster = $blocks, early = true, target = $target)]
+        pub fn $kernel(
+            block: &ClusterBlock<$blocks>,
+            #[shared] stages: SharedRing<
+        (tiles!(a $order_a $input $m $k $blocks), tiles!(b $order_b $input $n $k $blocks)),
+                $stages,
+            >,
+            #[shared] strips: SharedRing<SharedRing<$strip, $strips>, $consumers>,
+            #[shared] full: SharedRing<BarrierMemory, $stages>,
+            #[shared] empty: SharedRing<BarrierMemory, $stages>,
+    a: Early<TensorMap<<tiles!(a $order_a $input $m $k $blocks) as Left>::Box, 3>>,
+    b: Early<TensorMap<<tiles!(b $order_b $input $n $k $blocks) as Right>::Box, 3>>,
+            d: Early<TensorMapMut<$strip, 3>>,
+            c: Early<Global<$output>>,
+            bias: Early<Global<$output>>,
+            sums: Early<GlobalMut<<$output as Output>::Sum>>,
+            m: u32,
+            n: u32,
+            k: u32,
+            k_part: u32,
+            batches: u32,
+            across: u32,
+            ldc: u32,
+            skip_c: usize,
+            batch_c: usize,
+            alpha: <$output as Output>::Sum,
+            beta: <$output as Output>::Sum,
+            bias_of_rows: u32,
+            activation: u32,
+        ) {
+            let memory = Memory { stages, strips, full, empty };
+            let results = |ended: AheadEnded<'_>| Results {
+                d: d.get(ended),
+                sums: sums.get(ended),
+                size: (m, n),
+                alpha,
+                beta,
+                c: (c.get(ended), skip_c, batch_c, ldc),
+                bias: bias.get(ended),
+                bias_of_rows: bias_of_rows != 0,
+                activation: Activation::of(activation),
+            };
+            let work = Work { sides: (m, n, k), k_part, batches, across: across != 0 };
+            $product(block, memory, a, b, work, results);
+        }
+
+        #[cfg(not(target_arch = "nvptx64"))]
+        impl crate::gemm::by_maps::ByMaps<$input, $output> for $kernel {
+            const KERNEL: Kernel = Kernel {
+                name: stringify!($kernel),
+                row_major: Some([
+                    <tiles!(a $order_a $input $m $k $blocks) as Left>::ROW_MAJOR,
+                    <tiles!(b $order_b $input $n $k $blocks) as Right>::ROW_MAJOR,
+                ]),
+                tile: [$m, $n, $k],
+                alignment: 16,
+                by_tensor_maps: true,
+                rate: $rate,
+                info: &$kernel::INFO,
+            };
+
+            fn launch<D: Device>(
+                device: &D,
+                Buffers { a, b, c, bias, d, sums }: Buffers<'_, D, $input, $output>,
+                numbers: &Numbers<<$output as Output>::Sum>,
+            ) -> Result<Result<D::Report, D::Error>, TensorMapError> {
+                let Numbers { sides: [m, n, k], k_part, batches, alpha, beta, activation, bias_of_rows, .. } = *numbers;
+                let [row_major_a, row_major_b] = Self::KERNEL.row_major.unwrap_or_default();
+                let a = numbers.tensor(0, row_major_a).map(device, a)?;
+                let b = numbers.tensor(1, row_major_b).map(device, b)?;
+                let mut d = numbers.tensor(2, true).map_mut(device, d)?;
+                let blocks = Self::KERNEL.blocks(m, n) * batches * numbers.parts;
+                // Whole clusters, at least one.
+                let grid = blocks.min((numbers.multiprocessors / $blocks).max(1) * $blocks);
+                Ok($kernel::launch(
+                    device,
+                    grid,
+                    &a,
+                    &b,
+                    d.by_ref(),
+                    c,
+                    bias,
+                    sums,
+                    m,
+                    n,
+                    k,
+                    k_part,
+                    batches,
+                    Self::KERNEL.across(m, n).into(),
+                    numbers.strides[2],
+                    numbers.starts[2],
+                    numbers.batch_strides[2],
+                    alpha,
+                    beta,
+                    bias_of_rows.into(),
+                    activation as u32,
+                ))
+            }
+        }
+    };
+}
+pub(super) use kernel;
+
+/// A kernel of a table, for the host.
+#[cfg(not(target_arch = "nvptx64"))]
+pub trait ByMaps<I: Element, O: Output> {
+    /// What is known of it.
+    const KERNEL: Kernel;
+
+    /// Launches it, if there are such tensor maps.
+    fn launch<D: Device>(
+        device: &D,
+        buffers: Buffers<'_, D, I, O>,
+        numbers: &Numbers<O::Sum>,
+    ) -> Result<Result<D::Report, D::Error>, TensorMapError>;
+}
+
+/// Launches a kernel of a table.
+#[cfg(not(target_arch = "nvptx64"))]
+pub fn launch<K: ByMaps<I, O>, I: Element, O: Output, D: Device>(
+    device: &D,
+    buffers: Buffers<'_, D, I, O>,
+    numbers: &Numbers<O::Sum>,
+) -> Result<D::Report, LaunchError<D::Error>> {
+    K::launch(device, buffers, numbers).map_err(LaunchError::TensorMap)?.map_err(LaunchError::Device)
+}

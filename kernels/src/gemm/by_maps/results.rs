@@ -1,0 +1,109 @@
+//! Where a consumer's sums go: to D in strips, by copies that go on while the next tile is multiplied, or as they are to the sums of parts.
+
+use super::work::Unit;
+use crate::gemm::epilogue::{Activation, Epilogue, Number, Output};
+use core::ops::Range;
+use ptx_matrix::*;
+
+/// Where sums go, by way of strips of `ROWS` x `COLS`, and what is done with them on the way.
+pub struct Results<'k, O: Output, S: TensorSwizzle, const ROWS: usize, const COLS: usize> {
+    /// M x N, of each product.
+    pub d: TensorMapMut<'k, SharedTile<O, ROWS, COLS, S>, 3>,
+    /// M x N, of each part of K, and in that of each product: where sums go as they are, instead of elements to D. Else it is empty.
+    pub sums: GlobalMut<'k, O::Sum>,
+    /// M and N.
+    pub size: (u32, u32),
+    /// The factor of the product.
+    pub alpha: O::Sum,
+    /// The factor of C.
+    pub beta: O::Sum,
+    /// C, row-major: where the first product's starts, and how far apart products and rows are.
+    pub c: (Global<'k, O>, usize, usize, u32),
+    /// One for each column, or row; without elements, none is added.
+    pub bias: Global<'k, O>,
+    /// Whether the bias has one for each row.
+    pub bias_of_rows: bool,
+    /// What is done last.
+    pub activation: Activation,
+}
+
+impl<O: Output, S: TensorSwizzle, const ROWS: usize, const COLS: usize> Results<'_, O, S, ROWS, COLS> {
+    /// Whether D is alpha times the sums.
+    #[inline(always)]
+    pub fn is_a_factor(&self) -> bool {
+        let is_a_factor = self.beta == Number::ZERO && self.bias.is_empty() && self.activation == Activation::Identity;
+        self.sums.is_empty() && is_a_factor
+    }
+
+    /// Brings a part of a consumer's sums on their way, which a tile in shared memory has, and whose first is at (row, column) `at` of the
+    /// product: as they are to the sums of parts; or, what they become in D, with their place in the part, to `set`. Says whether to D.
+    ///
+    /// Nothing is computed before it.
+    #[inline(always)]
+    pub fn pass<const HEIGHT: usize, const WIDTH: usize>(
+        &self,
+        block: &Block<'_>,
+        threads: impl Threads,
+        part: SharedTile<O::Sum, HEIGHT, WIDTH, S>,
+        unit: &Unit,
+        at: (u32, u32),
+        set: impl Fn(usize, usize, O) + LaneCapture,
+    ) -> bool {
+        let late = |number| block.late(number);
+        let (rows, cols) = self.size;
+        let (top, left, matrix) = (late(at.0), late(at.1), late(unit.matrix) as usize);
+        let to_sums = (!self.sums.is_empty()).then(|| {
+            let (rows, cols) = (rows as usize, cols as usize);
+            GlobalMatrixMut::<_, RowMajor>::new(self.sums.skip(matrix * rows * cols), rows, cols, cols)
+        });
+        let epilogue = self.epilogue(late(unit.batch) as usize);
+        part.for_each(threads, |row, col, sum| {
+            let (to_row, to_col) = (top + row as u32, left + col as u32);
+            let is_inside = to_row < rows && to_col < cols;
+            let (to_row, to_col) = (to_row as usize, to_col as usize);
+            match to_sums {
+                Some(to) if is_inside => to.set(to_row, to_col, sum),
+                Some(_) => {}
+                None if is_inside => set(row, col, epilogue.finish(to_row, to_col, sum)),
+                None => set(row, col, Zeroable::zeroed()),
+            }
+        });
+        to_sums.is_none()
+    }
+
+    /// Has strips copied to D, the first to (row, column) of the product, the others beside it. What a consumer's threads wrote to them is
+    /// before a fence and a sync.
+    #[inline(always)]
+    pub fn store<const STRIPS: usize>(
+        &self,
+        warp: Warp<'_>,
+        strips: SharedRing<SharedTile<O, ROWS, COLS, S>, STRIPS>,
+        which: Range<usize>,
+        (row, col): (u32, u32),
+        batch: u32,
+    ) {
+        let d = self.d;
+        warp.elect(|lane| {
+            for strip in which.clone() {
+                let col = col + ((strip - which.start) * COLS) as u32;
+                strips.part(strip).store_box(lane, d, [col as i32, row as i32, batch as i32]);
+            }
+            BulkGroup::commit(lane);
+        });
+    }
+
+    /// That of a product of the batch.
+    #[inline(always)]
+    fn epilogue(&self, batch: usize) -> Epilogue<'_, O> {
+        let ((c, start, distance, stride), (rows, cols)) = (self.c, self.size);
+        let c = || GlobalMatrix::new(c.skip(start + batch * distance), rows as usize, cols as usize, stride as usize);
+        Epilogue {
+            c: (self.beta != Number::ZERO).then(c),
+            bias: self.bias,
+            bias_of_rows: self.bias_of_rows,
+            alpha: self.alpha,
+            beta: self.beta,
+            activation: self.activation,
+        }
+    }
+}
