@@ -112,7 +112,7 @@ impl Task {
     }
 
     /// Bytes of the cache's lines that a block brings for each element of K.
-    fn from_cache(&self, kernel: &Kernel) -> f64 {
+    fn bytes_from_cache(&self, kernel: &Kernel) -> f64 {
         let [tile_m, tile_n, _] = kernel.tile;
         let input = self.bytes[0];
         if !kernel.by_tensor_maps {
@@ -145,7 +145,7 @@ impl Task {
         let beside = rounds.min(f64::from(kernel.info.min_blocks.max(1)));
         let most = if kernel.by_tensor_maps { CACHE_BYTES_BY_TENSOR_MAPS } else { CACHE_BYTES };
         let cache = most.min(beside * f64::from(kernel.info.shared_bytes) / ON_THE_WAY);
-        let tiles = self.from_cache(kernel) * k / cache;
+        let tiles = self.bytes_from_cache(kernel) * k / cache;
         let bytes = self.batches * ((self.m * self.k + self.k * self.n) * input + self.m * self.n * output);
         let outside = tile_m.saturating_sub(self.m) as f64 / tile_m as f64;
         let beyond = if kernel.by_tensor_maps { 1.0 + BEYOND * outside * outside } else { 1.0 };
