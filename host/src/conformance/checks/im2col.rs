@@ -22,7 +22,7 @@ enum Kind {
     /// Each pixel of the bounding box is copied, and none moved.
     Corners,
     /// They are moved.
-    Moved,
+    Offsets,
     /// And every so many are copied.
     Steps,
     /// They start at a pixel that is none of those that are copied from the box's start on.
@@ -422,7 +422,7 @@ fn convolution<D: Device + 'static>() -> Check<D> {
 macro_rules! copies {
     ($device:ident; $($form:literal $kernel:ident $multicast:ident $tile:ty, $rank:literal $pixels_are_rows:literal;)*) => {
         [$(
-            copies!(@each $form $kernel $device $tile, $rank $pixels_are_rows: "" Corners, ", moved" Moved, ", with steps" Steps,
+            copies!(@each $form $kernel $device $tile, $rank $pixels_are_rows: "" Corners, ", with offsets" Offsets, ", with steps" Steps,
                 ", from between steps" BetweenSteps, ", from before the images" BeforeTheImages),
             vec![copy::<$device, $tile, $rank>(
                 concat!($form, ", to several blocks, L2::cache_hint").into(),
