@@ -44,12 +44,12 @@ pub struct Im2colTensor<Tile, const RANK: usize> {
     _tile: PhantomData<fn() -> Tile>,
 }
 
-impl<Tile: BoxTile, const RANK: usize> Im2colTensor<Tile, RANK>
-where
-    [i32; RANK]: Im2colAt,
-{
+impl<Tile: BoxTile, const RANK: usize> Im2colTensor<Tile, RANK> {
     /// Images of these sizes. A tile of more than 1024 lines does not compile.
-    pub fn new(sizes: [usize; RANK]) -> Self {
+    pub fn new(sizes: [usize; RANK]) -> Self
+    where
+        [i32; RANK]: Im2colAt,
+    {
         const { assert!(Tile::LINES <= 1024, "an im2col copy brings at most 1024 pixels") };
         let place = TensorPlace::dense(sizes);
         Im2colTensor { place, lower: [0; 3], upper: [0; 3], steps: [1; 5], _tile: PhantomData }
@@ -77,14 +77,20 @@ where
         self,
         lower: <[i32; RANK] as Im2colAt>::Spatial<i32>,
         upper: <[i32; RANK] as Im2colAt>::Spatial<i32>,
-    ) -> Self {
+    ) -> Self
+    where
+        [i32; RANK]: Im2colAt,
+    {
         let corner = |of: &[i32]| core::array::from_fn(|dimension| of.get(dimension).copied().unwrap_or(0));
         Im2colTensor { lower: corner(lower.as_ref()), upper: corner(upper.as_ref()), ..self }
     }
 
     /// Every so many pixels along W, H and D are copied, from 1 to 8: a convolution's stride. However many are left out, a tile is filled.
     #[must_use]
-    pub fn steps(self, steps: <[i32; RANK] as Im2colAt>::Spatial<usize>) -> Self {
+    pub fn steps(self, steps: <[i32; RANK] as Im2colAt>::Spatial<usize>) -> Self
+    where
+        [i32; RANK]: Im2colAt,
+    {
         let mut all = [1; 5];
         all[1..RANK - 1].copy_from_slice(steps.as_ref());
         Im2colTensor { steps: all, ..self }

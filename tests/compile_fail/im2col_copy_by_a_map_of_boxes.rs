@@ -14,8 +14,8 @@ fn load(
     block.warp().elect(|lane| {
         tile.load_im2col(lane, boxes, [0; 4], [0; 2], full);
         //~^ ERROR mismatched types
-        //~| expected struct `ptx_matrix::TensorMap<'_, _, _, Im2col>`
-        //~| found struct `ptx_matrix::TensorMap<'_, _, _, Tiled>`
+        //~| expected struct `ptx_matrix::TensorMap<'_, _, _, ptx_matrix::Im2col>`
+        //~| found struct `ptx_matrix::TensorMap<'_, _, _, ptx_matrix::Tiled>`
         tile.load_box(lane, images, [0; 4], full);
         //~^ ERROR mismatched types
         tile.load_im2col(lane, images, [0; 4], [0; 3], full);

@@ -19,8 +19,8 @@ pub(super) fn check_offsets(map: &TensorEncoding, offsets: &[u16]) -> Result<(),
 
 /// The first pixel is in the bounding box.
 pub(super) fn check_in_bounds(map: &TensorEncoding, at: [i64; 5]) -> Result<(), Misuse> {
-    for dimension in 1..map.rank - 1 {
-        let ((first, last), coordinate) = (map.bounds(dimension), at[dimension]);
+    for (dimension, &coordinate) in at.iter().enumerate().take(map.rank - 1).skip(1) {
+        let (first, last) = map.bounds(dimension);
         if !(first..=last).contains(&coordinate) {
             return Err(Misuse::OutOfBoundingBox { dimension, coordinate, first, last });
         }
@@ -34,13 +34,13 @@ pub(super) fn pixels(map: &TensorEncoding, at: [i64; 5], offsets: &[u16]) -> Vec
     let TensorAccess::Im2col { pixels, .. } = map.access else { unreachable!("a map of im2col mode") };
     let (images, mut at) = (map.rank - 1, at);
     let next = |at: &mut [i64; 5]| {
-        for dimension in 1..images {
+        for (dimension, coordinate) in at.iter_mut().enumerate().take(images).skip(1) {
             let (first, last) = map.bounds(dimension);
-            at[dimension] += i64::from(map.steps[dimension]);
-            if at[dimension] <= last {
+            *coordinate += i64::from(map.steps[dimension]);
+            if *coordinate <= last {
                 return;
             }
-            at[dimension] = first;
+            *coordinate = first;
         }
         at[images] += 1;
     };

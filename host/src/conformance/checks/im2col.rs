@@ -49,7 +49,7 @@ struct Images<const RANK: usize> {
     offsets: [i32; 3],
 }
 
-/// Half of the time small, else up to the limit.
+/// Mostly small, else the most that there can be.
 fn offset(rng: &mut Rng, limit: i32) -> i32 {
     if rng.random_range(0..8) == 0 { limit - 1 } else { rng.random_range(0..4) }
 }
