@@ -81,6 +81,12 @@ impl CachePolicy {
     {
         CachePolicy { bits: raw::createpolicy_fractional_L2_evict_unchanged_b64() }
     }
+
+    /// The policy, for `raw`'s functions.
+    #[inline(always)]
+    pub const fn bits(self) -> u64 {
+        self.bits
+    }
 }
 
 impl<T: Element, const ROWS: usize, const COLS: usize, O: Order> SharedTile<T, ROWS, COLS, Unswizzled, O> {

@@ -23,6 +23,7 @@ mod element;
 mod fragment;
 mod global;
 mod global_matrix;
+mod im2col;
 mod lane;
 mod ldmatrix;
 mod matrix;
@@ -75,6 +76,7 @@ pub use fragment::{
 pub use global::{Global, GlobalMut};
 pub use global_matrix::{GlobalMatrix, GlobalMatrixMut};
 pub use half::{bf16, f16};
+pub use im2col::Im2colAt;
 pub use lane::{LANES, Lane, LaneCapture, PerLane};
 pub use launch::Grid;
 pub use ldmatrix::{LdMatrix, LdMatrixBytes};
@@ -103,9 +105,9 @@ pub use sim::CheckedRun;
 pub use sparse::{CompressError, Compressed};
 pub use sparse::{Kept, Metadata};
 pub use stmatrix::{StMatrix, StMatrixBytes};
-pub use tensor_map::{BoxTile, TensorMap, TensorMapMut, TensorMapWords};
+pub use tensor_map::{BoxTile, Im2col, TensorMap, TensorMapMut, TensorMapWords, TensorMode, Tiled};
 #[cfg(not(target_arch = "nvptx64"))]
-pub use tensor_map::{EncodedMap, EncodedMapMut, Tensor, TensorEncoding, TensorMapError};
+pub use tensor_map::{EncodedMap, EncodedMapMut, Im2colTensor, Tensor, TensorAccess, TensorEncoding, TensorMapError};
 pub use tile_reader::{Along, ReadTile, TileReader};
 pub use warp_group::WarpGroup;
 pub use wgmma::{

@@ -278,6 +278,39 @@ fn copies_of_boxes_become_their_instructions_and_take_their_maps_by_value() {
 }
 
 #[test]
+fn copies_of_pixels_become_their_instructions() {
+    let (artifact, text) = built(Arch::SM_90A);
+    let check = |kernel: &str, forms: &[String]| {
+        let instructions = instructions(text, kernel);
+        for form in forms {
+            let count = instructions.iter().filter(|line| line.starts_with(&format!("{form} ["))).count();
+            assert_eq!(count, 1, "{kernel}: {form}");
+        }
+        let usage = artifact.manifest.kernel(kernel).unwrap();
+        assert_eq!((usage.stack, usage.spill_loads, usage.spill_stores), (0, 0, 0), "{kernel}");
+    };
+    for (name, rank) in [("3d", 3), ("4d", 4), ("4d_swizzle_64", 4), ("5d", 5)] {
+        let load = format!("cp.async.bulk.tensor.{rank}d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes");
+        let store = format!("cp.async.bulk.tensor.{rank}d.global.shared::cta.im2col_no_offs.bulk_group");
+        let prefetch = format!("cp.async.bulk.prefetch.tensor.{rank}d.L2.global.im2col");
+        check(&format!("im2col_{name}"), &[load.clone(), store.clone(), prefetch]);
+        let (to_both, hint) = (format!("{load}.multicast::cluster"), ".L2::cache_hint");
+        let cached = [&to_both, &load, &store].map(|form| format!("{form}{hint}"));
+        check(&format!("im2col_multicast_{name}"), &[&cached[..], &[to_both]].concat());
+    }
+    for rank in 3..=5 {
+        let reductions = ["add", "min", "max", "inc", "dec", "and", "or", "xor"].map(|operation| {
+            format!("cp.reduce.async.bulk.tensor.{rank}d.global.shared::cta.{operation}.im2col_no_offs.bulk_group")
+        });
+        check(&format!("im2col_reduce_{rank}d"), &reductions);
+    }
+    let copy = "cp.async.bulk.tensor.4d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes [";
+    // Before the loop, and in it.
+    assert_eq!(instructions(text, "convolution").iter().filter(|line| line.starts_with(copy)).count(), 2);
+    check("convolution", &[]);
+}
+
+#[test]
 fn wgmmas_become_their_instructions_and_keep_their_sums_in_registers() {
     let (artifact, text) = built(Arch::SM_90A);
     let kernels: Vec<_> =

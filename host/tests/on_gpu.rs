@@ -257,4 +257,19 @@ fn the_driver_encodes_a_tensor_map() {
         let error = Tensor::<Tile, 2>::new([64, 16]).map(&device, &buffer).err().unwrap().to_string();
         assert!(error.starts_with("encoding a tensor map: "), "{error}");
     }
+
+    // At the limits of what there is for corners, which a real driver takes.
+    let images = Im2colTensor::<Tile, 4>::new([64, 4, 4, 4]).corners([-128, -1], [127, -3]).steps([8, 3]);
+    let words = images.map(&device, &buffer).unwrap().words();
+    assert_ne!(words, TensorMapWords([0; 16]));
+    if is_stand_in {
+        // A size, a stride, steps; both corners, W in the lower half; then as above, and 64 channels of 16 pixels.
+        let address = device.slice(&buffer).0.addr() as u64;
+        let (lower, upper) = (0xffff_ffff_ffff_ff80, 0xffff_fffd_0000_007f);
+        assert_eq!(words.0[..15], [address, 4, 2048, 8, 3, lower, upper, 9, 4, 0, 3, 2, 0, 64, 16]);
+    } else {
+        Im2colTensor::<Tile, 3>::new([64, 16, 4]).corners([-32768], [32767]).map(&device, &buffer).unwrap();
+        let images = Im2colTensor::<Tile, 5>::new([64, 4, 4, 2, 2]).corners([-16, -1, 0], [15, 0, -1]);
+        images.map(&device, &buffer).unwrap();
+    }
 }

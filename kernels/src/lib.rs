@@ -28,6 +28,10 @@ pub mod cached;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90"))]
 pub mod cluster;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90"))]
+pub mod convolution;
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90"))]
+pub mod im2col;
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90"))]
 pub mod tensor;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90"))]
 pub mod wgmma;

@@ -4,7 +4,7 @@
 use super::{Device, Params};
 use super::{KernelInfo, KernelParam};
 use crate::target::{AtLeast, BuiltFor};
-use crate::tensor_map::BoxTile;
+use crate::tensor_map::{BoxTile, TensorMode};
 use crate::{Block, Lane, TensorMap};
 use core::marker::PhantomData;
 
@@ -57,13 +57,13 @@ impl<P> Early<P> {
     }
 }
 
-impl<'k, Tile: BoxTile, const RANK: usize> Early<TensorMap<'k, Tile, RANK>> {
+impl<'k, Tile: BoxTile, const RANK: usize, Mode: TensorMode> Early<TensorMap<'k, Tile, RANK, Mode>> {
     /// As [`TensorMap::prefetch`]: the map itself is the kernel's own.
     #[inline(always)]
     #[track_caller]
     pub fn prefetch(&self, lane: Lane<'_>)
     where
-        TensorMap<'k, Tile, RANK>: BuiltFor<AtLeast<90>>,
+        TensorMap<'k, Tile, RANK, Mode>: BuiltFor<AtLeast<90>>,
     {
         self.0.prefetch(lane);
     }

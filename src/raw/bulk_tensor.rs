@@ -54,7 +54,7 @@ macro_rules! rank {
             #[cfg(not(target_arch = "nvptx64"))]
             // SAFETY: the caller's.
             unsafe {
-                sim::load(Site::here(), $ptx, to, map, &at, barrier, sim::Blocks::Own);
+                sim::load(Site::here(), $ptx, to, map, sim::At::tiled(&at), barrier, sim::Blocks::Own);
             }
         }
     };
@@ -77,7 +77,7 @@ macro_rules! rank {
             #[cfg(not(target_arch = "nvptx64"))]
             // SAFETY: the caller's.
             unsafe {
-                sim::store(Site::here(), $ptx, map, &at, from, $operation);
+                sim::store(Site::here(), $ptx, map, sim::At::tiled(&at), from, $operation);
             }
         }
     };
@@ -98,7 +98,7 @@ macro_rules! rank {
             #[cfg(not(target_arch = "nvptx64"))]
             // SAFETY: the caller's.
             unsafe {
-                sim::prefetch(Site::here(), $ptx, map, &at);
+                sim::prefetch(Site::here(), $ptx, map, sim::At::tiled(&at));
             }
         }
     };

@@ -130,7 +130,7 @@ macro_rules! rank {
             // SAFETY: the caller's.
             unsafe {
                 let _ = policy;
-                tensor::load(Site::here(), $ptx, to, map, &at, barrier, rank!(@blocks $($mask)?));
+                tensor::load(Site::here(), $ptx, to, map, tensor::At::tiled(&at), barrier, rank!(@blocks $($mask)?));
             }
         }
     };
@@ -156,7 +156,7 @@ macro_rules! rank {
             // SAFETY: the caller's.
             unsafe {
                 let _ = policy;
-                tensor::store(Site::here(), $ptx, map, &at, from, None);
+                tensor::store(Site::here(), $ptx, map, tensor::At::tiled(&at), from, None);
             }
         }
     };

@@ -89,7 +89,7 @@ macro_rules! ranks {
             #[cfg(not(target_arch = "nvptx64"))]
             // SAFETY: the caller's.
             unsafe {
-                tensor::load(Site::here(), $ptx, to, map, &at, barrier, tensor::Blocks::Mask(mask));
+                tensor::load(Site::here(), $ptx, to, map, tensor::At::tiled(&at), barrier, tensor::Blocks::Mask(mask));
             }
         }
     )*};

@@ -1,7 +1,7 @@
 //! How the host makes a tensor map.
 
-use super::{BoxTile, TensorEncoding, TensorMapError, TensorMapWords};
-use crate::Element;
+use super::place::{TensorPlace, each};
+use super::{BoxTile, TensorAccess, TensorMapError, TensorMapWords, Tiled};
 use crate::launch::Device;
 use core::marker::PhantomData;
 
@@ -34,9 +34,7 @@ use core::marker::PhantomData;
 /// ```
 #[derive(Debug, Clone, Copy)]
 pub struct Tensor<Tile, const RANK: usize> {
-    start: usize,
-    sizes: [usize; RANK],
-    strides: [usize; RANK],
+    place: TensorPlace<RANK>,
     boxes: [usize; RANK],
     steps: [usize; RANK],
     _tile: PhantomData<fn() -> Tile>,
@@ -46,28 +44,24 @@ impl<Tile: BoxTile, const RANK: usize> Tensor<Tile, RANK> {
     /// A tensor of these sizes. A rank other than 1 to 5 does not compile.
     pub fn new(sizes: [usize; RANK]) -> Self {
         const { assert!(1 <= RANK && RANK <= 5, "a tensor has from 1 to 5 dimensions") };
-        let mut strides = [1usize; RANK];
-        for dimension in 1..RANK {
-            strides[dimension] = strides[dimension - 1].saturating_mul(sizes[dimension - 1]);
-        }
         let boxes = core::array::from_fn(|dimension| match dimension {
             0 => Tile::INNER,
             1 => Tile::LINES,
             _ => 1,
         });
-        Tensor { start: 0, sizes, strides, boxes, steps: [1; RANK], _tile: PhantomData }
+        Tensor { place: TensorPlace::dense(sizes), boxes, steps: [1; RANK], _tile: PhantomData }
     }
 
     /// It starts at this element of the buffer, which is a multiple of 16 bytes.
     #[must_use]
     pub fn start(self, element: usize) -> Self {
-        Tensor { start: element, ..self }
+        Tensor { place: TensorPlace { start: element, ..self.place }, ..self }
     }
 
     /// So many elements from one to the next along each dimension: 1 along dimension 0, and multiples of 16 bytes, less than 2^40.
     #[must_use]
     pub fn strides(self, strides: [usize; RANK]) -> Self {
-        Tensor { strides, ..self }
+        Tensor { place: TensorPlace { strides, ..self.place }, ..self }
     }
 
     /// So many elements of a box along each dimension, at most 256. Along dimension 0 they are the tile's lines; the product of the others is
@@ -93,7 +87,7 @@ impl<Tile: BoxTile, const RANK: usize> Tensor<Tile, RANK> {
         buffer: &'b D::Buffer<Tile::Element>,
     ) -> Result<EncodedMap<'b, D, Tile, RANK>, TensorMapError> {
         let (start, len) = device.slice(buffer);
-        Ok(EncodedMap { words: self.encode(device, start, len)?, buffer, _tile: PhantomData })
+        Ok(EncodedMap::new(self.encode(device, start, len)?, buffer))
     }
 
     /// The map, for a kernel to write through. Lines along dimension 0 have multiples of 16 bytes: of others, an H200 writes what lies behind
@@ -106,12 +100,9 @@ impl<Tile: BoxTile, const RANK: usize> Tensor<Tile, RANK> {
         device: &D,
         buffer: &'b mut D::Buffer<Tile::Element>,
     ) -> Result<EncodedMapMut<'b, D, Tile, RANK>, TensorMapError> {
-        let bytes = (self.sizes[0] as u64).saturating_mul(size_of::<Tile::Element>() as u64);
-        if !bytes.is_multiple_of(16) {
-            return Err(TensorMapError::WrittenLine { bytes });
-        }
+        self.place.check_written::<Tile::Element>()?;
         let (start, len) = device.slice_mut(buffer);
-        Ok(EncodedMapMut { words: self.encode(device, start, len)?, buffer, _tile: PhantomData })
+        Ok(EncodedMapMut::new(self.encode(device, start, len)?, buffer))
     }
 
     fn encode<D: Device>(
@@ -120,75 +111,58 @@ impl<Tile: BoxTile, const RANK: usize> Tensor<Tile, RANK> {
         buffer: *mut Tile::Element,
         len: usize,
     ) -> Result<TensorMapWords, TensorMapError> {
-        let element_bytes = size_of::<Tile::Element>();
-        if self.strides[0] != 1 {
-            return Err(TensorMapError::Apart { stride: self.strides[0] as u64 });
-        }
-        // What is too large for its field is refused as what it is.
+        self.place.check_neighbours()?;
         for (dimension, &size) in self.boxes.iter().enumerate() {
             if size > 256 {
                 return Err(TensorMapError::BoxSize { dimension, size: size as u64 });
             }
         }
-        for (dimension, &step) in self.steps.iter().enumerate() {
-            if step > 8 {
-                return Err(TensorMapError::Step { dimension, step: step as u64 });
-            }
-        }
-        let start = self.start.saturating_mul(element_bytes) as u64;
-        let each = |of: &[usize; RANK], other| core::array::from_fn(|d| of.get(d).map_or(other, |&value| value as u64));
-        let encoding = TensorEncoding {
-            data_type: <Tile::Element as Element>::TENSOR_DATA_TYPE,
-            element_bytes,
-            rank: RANK,
-            address: (buffer.expose_provenance() as u64).wrapping_add(start),
-            sizes: each(&self.sizes, 1),
-            strides: each(&self.strides, 0).map(|stride: u64| stride.saturating_mul(element_bytes as u64)),
-            box_sizes: each(&self.boxes, 1).map(|size| size as u32),
-            steps: each(&self.steps, 1).map(|step| step as u32),
-            swizzle: Tile::SWIZZLE,
-        };
-        encoding.check()?;
-        let copied = encoding.copied().map(|count| count as u64);
-        let (of_box, of_tile) = ((copied[0], copied[1..].iter().product()), (Tile::INNER as u64, Tile::LINES as u64));
+        let access = TensorAccess::Tiled { box_sizes: each(&self.boxes, 1).map(|size| size as u32) };
+        let encoding = self.place.encoding(buffer, &each(&self.steps, 1), Tile::SWIZZLE, access)?;
+        let (inner, lines) = encoding.copied();
+        let (of_box, of_tile) = ((inner as u64, lines as u64), (Tile::INNER as u64, Tile::LINES as u64));
         if of_box != of_tile {
             return Err(TensorMapError::NotTheTile { of_box, of_tile });
         }
-        if !start.is_multiple_of(16) {
-            return Err(TensorMapError::Start { bytes: start });
-        }
-        let needed = self.start as u128 + encoding.span();
-        if needed > len as u128 {
-            return Err(TensorMapError::Buffer { needed, len: len as u64 });
-        }
+        self.place.check_in_buffer::<Tile::Element>(&encoding, len)?;
         device.encode_tensor_map(&encoding)
     }
 }
 
-/// A tensor map of a buffer, for a kernel's [`TensorMap`](super::TensorMap): [`Tensor::map`] makes it. It serves any number of launches.
-pub struct EncodedMap<'b, D: Device + 'b, Tile: BoxTile, const RANK: usize> {
+/// A tensor map of a buffer, for a kernel's [`TensorMap`](super::TensorMap): [`Tensor::map`] makes it, or, of im2col mode,
+/// [`Im2colTensor::map`](super::Im2colTensor::map). It serves any number of launches.
+pub struct EncodedMap<'b, D: Device + 'b, Tile: BoxTile, const RANK: usize, Mode = Tiled> {
     pub(super) words: TensorMapWords,
     pub(super) buffer: &'b D::Buffer<Tile::Element>,
-    _tile: PhantomData<fn() -> Tile>,
+    _tile: PhantomData<fn() -> (Tile, Mode)>,
 }
 
-/// A tensor map of a buffer that kernels write, for a kernel's [`TensorMapMut`](super::TensorMapMut): [`Tensor::map_mut`] makes it.
-pub struct EncodedMapMut<'b, D: Device + 'b, Tile: BoxTile, const RANK: usize> {
+/// A tensor map of a buffer that kernels write, for a kernel's [`TensorMapMut`](super::TensorMapMut): [`Tensor::map_mut`] makes it, or, of im2col
+/// mode, [`Im2colTensor::map_mut`](super::Im2colTensor::map_mut).
+pub struct EncodedMapMut<'b, D: Device + 'b, Tile: BoxTile, const RANK: usize, Mode = Tiled> {
     pub(super) words: TensorMapWords,
     pub(super) buffer: &'b mut D::Buffer<Tile::Element>,
-    _tile: PhantomData<fn() -> Tile>,
+    _tile: PhantomData<fn() -> (Tile, Mode)>,
 }
 
-impl<D: Device, Tile: BoxTile, const RANK: usize> EncodedMap<'_, D, Tile, RANK> {
+impl<'b, D: Device, Tile: BoxTile, const RANK: usize, Mode> EncodedMap<'b, D, Tile, RANK, Mode> {
+    pub(super) fn new(words: TensorMapWords, buffer: &'b D::Buffer<Tile::Element>) -> Self {
+        EncodedMap { words, buffer, _tile: PhantomData }
+    }
+
     /// The map, for a kernel that is launched in another way.
     pub fn words(&self) -> TensorMapWords {
         self.words
     }
 }
 
-impl<D: Device, Tile: BoxTile, const RANK: usize> EncodedMapMut<'_, D, Tile, RANK> {
+impl<'b, D: Device, Tile: BoxTile, const RANK: usize, Mode> EncodedMapMut<'b, D, Tile, RANK, Mode> {
+    pub(super) fn new(words: TensorMapWords, buffer: &'b mut D::Buffer<Tile::Element>) -> Self {
+        EncodedMapMut { words, buffer, _tile: PhantomData }
+    }
+
     /// The same map, for one launch.
-    pub fn by_ref(&mut self) -> EncodedMapMut<'_, D, Tile, RANK> {
-        EncodedMapMut { words: self.words, buffer: self.buffer, _tile: PhantomData }
+    pub fn by_ref(&mut self) -> EncodedMapMut<'_, D, Tile, RANK, Mode> {
+        EncodedMapMut::new(self.words, self.buffer)
     }
 }

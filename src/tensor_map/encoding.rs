@@ -1,11 +1,9 @@
-//! What a tensor map says, and what is wrong with it.
+//! What a tensor map says.
 
-use super::TensorMapWords;
-use std::boxed::Box;
-use std::fmt;
+use super::{TensorMapError, TensorMapWords};
 
-/// A tensor map in words: what the driver's `cuTensorMapEncodeTiled` is told, without interleaving, and with zeros beyond the tensor. Of the
-/// arrays the first `rank` count.
+/// A tensor map in words: what the driver's `cuTensorMapEncodeTiled` or `cuTensorMapEncodeIm2col` is told, without interleaving, and with zeros
+/// beyond the tensor. Of the arrays the first `rank` count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TensorEncoding {
     /// The elements' type, a `CUtensorMapDataType`.
@@ -20,166 +18,120 @@ pub struct TensorEncoding {
     pub sizes: [u64; 5],
     /// Bytes from one element to the next, along each dimension.
     pub strides: [u64; 5],
-    /// Elements of a box along each dimension, those included that are left out.
-    pub box_sizes: [u32; 5],
-    /// Of the elements of a box, every so many is copied.
+    /// Along each dimension, every so many elements are copied.
     pub steps: [u32; 5],
     /// The swizzle, a `CUtensorMapSwizzle`.
     pub swizzle: u32,
+    /// What is copied at once.
+    pub access: TensorAccess,
 }
 
-/// Why there can be no such tensor map. Dimensions are counted from 0, which is the one whose elements are neighbours.
-#[derive(Debug)]
-#[non_exhaustive]
-pub enum TensorMapError {
-    /// The size along a dimension.
-    Size {
-        /// The dimension.
-        dimension: usize,
-        /// Elements.
-        size: u64,
+/// What of a tensor is copied at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TensorAccess {
+    /// A box (PTX ISA 5.5.3).
+    Tiled {
+        /// Elements of a box along each dimension, those included that are left out.
+        box_sizes: [u32; 5],
     },
-    /// The stride of a dimension.
-    Stride {
-        /// The dimension.
-        dimension: usize,
-        /// Bytes.
-        bytes: u64,
+    /// Pixels, one behind the other (PTX ISA 5.5.4). Of the corners the first `rank - 2` coordinates count: along W, H and D.
+    Im2col {
+        /// The first pixel of the bounding box, counted from the image's first.
+        lower: [i32; 3],
+        /// The last pixel of the bounding box, counted from the image's last.
+        upper: [i32; 3],
+        /// Channels of a pixel that are copied.
+        channels: u32,
+        /// Pixels that are copied.
+        pixels: u32,
     },
-    /// Elements along dimension 0 are not neighbours.
-    Apart {
-        /// The stride in elements.
-        stride: u64,
-    },
-    /// The size of a box along a dimension.
-    BoxSize {
-        /// The dimension.
-        dimension: usize,
-        /// Elements.
-        size: u64,
-    },
-    /// The step of a box along a dimension.
-    Step {
-        /// The dimension.
-        dimension: usize,
-        /// The step.
-        step: u64,
-    },
-    /// The box does not fill the tile.
-    NotTheTile {
-        /// Elements of a line of the box, and lines.
-        of_box: (u64, u64),
-        /// Elements of a line of the tile, and lines.
-        of_tile: (u64, u64),
-    },
-    /// A line of the box has so many bytes.
-    Line {
-        /// The bytes.
-        bytes: u64,
-        /// The bytes of the swizzle, or 0 without one.
-        swizzle: u64,
-    },
-    /// A line of a tensor that is written has so many bytes.
-    WrittenLine {
-        /// The bytes.
-        bytes: u64,
-    },
-    /// The tensor starts so many bytes behind the buffer's start, or at this address.
-    Start {
-        /// The bytes.
-        bytes: u64,
-    },
-    /// The buffer ends before the tensor does.
-    Buffer {
-        /// Elements that it would have to have.
-        needed: u128,
-        /// Elements that it has.
-        len: u64,
-    },
-    /// The device, or its driver, refused it.
-    Device(Box<dyn std::error::Error + Send + Sync>),
-}
-
-impl std::error::Error for TensorMapError {}
-
-impl fmt::Display for TensorMapError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            TensorMapError::Size { dimension, size } => {
-                write!(f, "dimension {dimension} of a tensor has {size} elements: it must have from 1 to 2^32")
-            }
-            TensorMapError::Stride { dimension, bytes } => write!(
-                f,
-                "elements along dimension {dimension} of a tensor are {bytes} bytes apart: it must be a multiple of 16, less than 2^40"
-            ),
-            TensorMapError::Apart { stride } => {
-                write!(f, "elements along dimension 0 of a tensor are {stride} apart: they must be neighbours")
-            }
-            TensorMapError::BoxSize { dimension, size } => {
-                write!(f, "a box has {size} elements along dimension {dimension}: it must have from 1 to 256")
-            }
-            TensorMapError::Step { dimension: 0, step } => {
-                write!(f, "a box takes every {step}th element along dimension 0: there it takes all")
-            }
-            TensorMapError::Step { dimension, step } => {
-                write!(f, "a box takes every {step}th element along dimension {dimension}: it must be from 1 to 8")
-            }
-            TensorMapError::NotTheTile { of_box, of_tile } => write!(
-                f,
-                "a box has {} lines of {} elements, and the tile {} of {}",
-                of_box.1, of_box.0, of_tile.1, of_tile.0
-            ),
-            TensorMapError::Line { bytes, swizzle: 0 } => {
-                write!(f, "a line of a box has {bytes} bytes: it must be a multiple of 16")
-            }
-            TensorMapError::Line { bytes, swizzle } => {
-                write!(f, "a line of a box has {bytes} bytes: swizzled, it must have {swizzle}")
-            }
-            TensorMapError::WrittenLine { bytes } => write!(
-                f,
-                "a line of a tensor that is written has {bytes} bytes: it must be a multiple of 16, as what is behind it in the last 16 would be written too"
-            ),
-            TensorMapError::Start { bytes } => {
-                write!(f, "a tensor starts at byte {bytes}: it must be a multiple of 16")
-            }
-            TensorMapError::Buffer { needed, len } => {
-                write!(f, "a tensor spans {needed} elements, and the buffer has {len}")
-            }
-            TensorMapError::Device(error) => error.fmt(f),
-        }
-    }
 }
 
 impl TensorEncoding {
-    /// Elements that a box copies along each dimension.
-    pub(crate) fn copied(&self) -> [usize; 5] {
-        core::array::from_fn(|d| if d < self.rank { self.box_sizes[d].div_ceil(self.steps[d]) as usize } else { 1 })
+    /// Elements of a line that are copied, and lines.
+    pub(crate) fn copied(&self) -> (usize, usize) {
+        match self.access {
+            TensorAccess::Tiled { .. } => {
+                (self.of_box(0), (1..self.rank).map(|dimension| self.of_box(dimension)).product())
+            }
+            TensorAccess::Im2col { channels, pixels, .. } => (channels as usize, pixels as usize),
+        }
+    }
+
+    /// Elements that a box copies along a dimension.
+    pub(crate) fn of_box(&self, dimension: usize) -> usize {
+        match self.access {
+            TensorAccess::Tiled { box_sizes } if dimension < self.rank => {
+                box_sizes[dimension].div_ceil(self.steps[dimension]) as usize
+            }
+            _ => 1,
+        }
+    }
+
+    /// The bounding box along a dimension of an image: the coordinates of its first and its last pixel, before offsets are added.
+    pub(crate) fn bounds(&self, dimension: usize) -> (i64, i64) {
+        let TensorAccess::Im2col { lower, upper, .. } = self.access else {
+            unreachable!("a box is where it is asked for")
+        };
+        let last = self.sizes[dimension] as i64 - 1 + i64::from(upper[dimension - 1]);
+        (lower[dimension - 1].into(), last)
     }
 
     /// Whether the hardware can be told so, whatever the address.
     pub(super) fn check(&self) -> Result<(), TensorMapError> {
         for dimension in 0..self.rank {
             let (size, bytes) = (self.sizes[dimension], self.strides[dimension]);
-            let (box_size, step) = (self.box_sizes[dimension], self.steps[dimension]);
+            let step = self.steps[dimension];
             if !(1..=1 << 32).contains(&size) {
                 return Err(TensorMapError::Size { dimension, size });
             }
             if dimension > 0 && (!bytes.is_multiple_of(16) || bytes >= 1 << 40) {
                 return Err(TensorMapError::Stride { dimension, bytes });
             }
-            if !(1..=256).contains(&box_size) {
-                return Err(TensorMapError::BoxSize { dimension, size: box_size.into() });
+            if let TensorAccess::Tiled { box_sizes } = self.access
+                && !(1..=256).contains(&box_sizes[dimension])
+            {
+                return Err(TensorMapError::BoxSize { dimension, size: box_sizes[dimension].into() });
             }
             if !(1..=if dimension == 0 { 1 } else { 8 }).contains(&step) {
                 return Err(TensorMapError::Step { dimension, step: step.into() });
             }
         }
-        let bytes = u64::from(self.box_sizes[0]) * self.element_bytes as u64;
+        let line = match self.access {
+            TensorAccess::Tiled { box_sizes } => box_sizes[0],
+            TensorAccess::Im2col { lower, upper, channels, .. } => {
+                self.check_corners("lower", lower)?;
+                self.check_corners("upper", upper)?;
+                for dimension in 1..self.rank - 1 {
+                    let (first, last) = self.bounds(dimension);
+                    if first > last {
+                        return Err(TensorMapError::NoPixel { dimension, first, last });
+                    }
+                }
+                channels
+            }
+        };
+        let bytes = u64::from(line) * self.element_bytes as u64;
         let swizzle = if self.swizzle == 0 { 0 } else { 16 << self.swizzle };
         if !bytes.is_multiple_of(16) || swizzle != 0 && bytes != swizzle {
             return Err(TensorMapError::Line { bytes, swizzle });
         }
         Ok(())
+    }
+
+    /// Whether a corner of the bounding box has as few bits as there are for it.
+    fn check_corners(&self, which: &'static str, corner: [i32; 3]) -> Result<(), TensorMapError> {
+        let limit = match self.rank {
+            3 => 1 << 15,
+            4 => 1 << 7,
+            _ => 1 << 4,
+        };
+        match (1..self.rank - 1).find(|dimension| !(-limit..limit).contains(&corner[dimension - 1])) {
+            Some(dimension) => {
+                Err(TensorMapError::Corner { which, dimension, value: corner[dimension - 1], rank: self.rank, limit })
+            }
+            None => Ok(()),
+        }
     }
 
     /// Elements from the tensor's first to its last.
@@ -190,6 +142,8 @@ impl TensorEncoding {
 
     /// What the first word of a simulated map is.
     const SIMULATED: u64 = u64::from_le_bytes(*b"sim. map");
+    /// The bit of word 2 that says that it is of im2col mode.
+    const IM2COL: u64 = 1 << 32;
 
     /// The map as the simulator knows it.
     pub(crate) fn simulated(&self) -> TensorMapWords {
@@ -202,10 +156,17 @@ impl TensorEncoding {
             | u64::from(self.swizzle) << 24;
         words[3..8].copy_from_slice(&self.sizes);
         words[8..12].copy_from_slice(&self.strides[1..]);
-        for dimension in 0..5 {
-            // Nine bits for a box's size, four for a step.
-            words[12] |= u64::from(self.box_sizes[dimension]) << (dimension * 9);
-            words[13] |= u64::from(self.steps[dimension]) << (dimension * 4);
+        // Four bits for a step, nine for a box's size, sixteen for a coordinate of a corner.
+        (0..5).for_each(|d| words[13] |= u64::from(self.steps[d]) << (d * 4));
+        match self.access {
+            TensorAccess::Tiled { box_sizes } => (0..5).for_each(|d| words[12] |= u64::from(box_sizes[d]) << (d * 9)),
+            TensorAccess::Im2col { lower, upper, channels, pixels } => {
+                words[2] |= Self::IM2COL;
+                words[12] = u64::from(channels) | u64::from(pixels) << 32;
+                for (word, corner) in words[14..].iter_mut().zip([lower, upper]) {
+                    (0..3).for_each(|d| *word |= u64::from(corner[d] as u16) << (d * 16));
+                }
+            }
         }
         TensorMapWords(words)
     }
@@ -213,6 +174,13 @@ impl TensorEncoding {
     /// What a simulated map says, if it is one.
     pub(crate) fn of_simulated(TensorMapWords(words): TensorMapWords) -> Option<Self> {
         let element_bytes = (words[2] >> 8 & 0xff) as usize;
+        let corner = |word: u64| core::array::from_fn(|d| i32::from((word >> (d * 16)) as i16));
+        let access = if words[2] & Self::IM2COL == 0 {
+            TensorAccess::Tiled { box_sizes: core::array::from_fn(|d| (words[12] >> (d * 9) & 0x1ff) as u32) }
+        } else {
+            let (channels, pixels) = (words[12] as u32, (words[12] >> 32) as u32);
+            TensorAccess::Im2col { lower: corner(words[14]), upper: corner(words[15]), channels, pixels }
+        };
         let encoding = || TensorEncoding {
             data_type: (words[2] & 0xff) as u32,
             element_bytes,
@@ -220,9 +188,9 @@ impl TensorEncoding {
             address: words[1],
             sizes: core::array::from_fn(|d| words[3 + d]),
             strides: core::array::from_fn(|d| if d == 0 { element_bytes as u64 } else { words[7 + d] }),
-            box_sizes: core::array::from_fn(|d| (words[12] >> (d * 9) & 0x1ff) as u32),
             steps: core::array::from_fn(|d| (words[13] >> (d * 4) & 0xf) as u32),
             swizzle: (words[2] >> 24 & 0xff) as u32,
+            access,
         };
         (words[0] == Self::SIMULATED).then(encoding)
     }
@@ -234,18 +202,23 @@ mod tests {
 
     #[test]
     fn a_simulated_map_is_read_again() {
-        let encoding = TensorEncoding {
+        let tiled = TensorEncoding {
             data_type: 9,
             element_bytes: 2,
             rank: 5,
             address: 0x1234_5678_9abc_def0,
             sizes: [1 << 32, 2, 3, 4, 5],
             strides: [2, 1 << 39, 32, 48, 64],
-            box_sizes: [256, 1, 255, 256, 7],
             steps: [1, 8, 7, 2, 8],
             swizzle: 3,
+            access: TensorAccess::Tiled { box_sizes: [256, 1, 255, 256, 7] },
         };
-        assert_eq!(TensorEncoding::of_simulated(encoding.simulated()), Some(encoding));
+        let (lower, upper) = ([-32768, 5, -1], [32767, -6, 0]);
+        let im2col =
+            TensorEncoding { access: TensorAccess::Im2col { lower, upper, channels: 256, pixels: 1024 }, ..tiled };
+        for encoding in [tiled, im2col] {
+            assert_eq!(TensorEncoding::of_simulated(encoding.simulated()), Some(encoding));
+        }
         assert_eq!(TensorEncoding::of_simulated(TensorMapWords([0; 16])), None);
     }
 }

@@ -1,15 +1,25 @@
-//! Tensor maps: a tensor in global memory, and the boxes of it that are copied to and from tiles, described once on the host (PTX ISA
-//! 5.5.2, `cuTensorMapEncodeTiled`).
+//! Tensor maps: a tensor in global memory, and what of it is copied to and from tiles, described once on the host (PTX ISA
+//! 5.5, `cuTensorMapEncodeTiled`, `cuTensorMapEncodeIm2col`).
 
 #[cfg(not(target_arch = "nvptx64"))]
 mod encode;
 #[cfg(not(target_arch = "nvptx64"))]
 mod encoding;
+#[cfg(not(target_arch = "nvptx64"))]
+mod error;
+#[cfg(not(target_arch = "nvptx64"))]
+mod im2col;
+#[cfg(not(target_arch = "nvptx64"))]
+mod place;
 
 #[cfg(not(target_arch = "nvptx64"))]
 pub use encode::{EncodedMap, EncodedMapMut, Tensor};
 #[cfg(not(target_arch = "nvptx64"))]
-pub use encoding::{TensorEncoding, TensorMapError};
+pub use encoding::{TensorAccess, TensorEncoding};
+#[cfg(not(target_arch = "nvptx64"))]
+pub use error::TensorMapError;
+#[cfg(not(target_arch = "nvptx64"))]
+pub use im2col::Im2colTensor;
 
 use crate::launch::KernelParam;
 #[cfg(not(target_arch = "nvptx64"))]
@@ -60,10 +70,26 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: TensorSwizzle, O: Orde
     const SWIZZLE: u32 = S::CODE;
 }
 
+/// What instructions copy by a tensor map: boxes, if it is [`Tiled`], or the pixels of images, if it is [`Im2col`].
+pub trait TensorMode: Sealed + Copy + 'static {}
+
+/// Boxes of a tensor (PTX ISA 5.5.3): what [`Tensor`] makes maps of.
+#[derive(Debug, Clone, Copy)]
+pub struct Tiled;
+
+/// The pixels of images that a convolution multiplies (PTX ISA 5.5.4): what [`Im2colTensor`] makes maps of.
+#[derive(Debug, Clone, Copy)]
+pub struct Im2col;
+
+impl Sealed for Tiled {}
+impl TensorMode for Tiled {}
+impl Sealed for Im2col {}
+impl TensorMode for Im2col {}
+
 /// A tensor of `RANK` dimensions, from 1 to 5, that no thread writes while the kernel runs, of which boxes are copied to tiles of the type `Tile`
-/// ([`SharedTile::load_box`]).
+/// ([`SharedTile::load_box`]); or, in [`Im2col`] mode, pixels ([`SharedTile::load_im2col`]).
 ///
-/// The host makes it with [`Tensor::map`]; element, swizzle and size of a box are the tile's, so that they cannot differ. It is a kernel's
+/// The host makes it with [`Tensor::map`] or [`Im2colTensor::map`]; element, swizzle and size of a box are the tile's, so that they cannot differ. It is a kernel's
 /// parameter, 128 bytes by value, which stay where they are. Needs sm_90.
 ///
 /// ```
@@ -104,18 +130,18 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: TensorSwizzle, O: Orde
 /// assert_eq!(copied, a);
 /// # Ok::<(), TensorMapError>(())
 /// ```
-pub struct TensorMap<'k, Tile, const RANK: usize> {
+pub struct TensorMap<'k, Tile, const RANK: usize, Mode = Tiled> {
     descriptor: Descriptor,
     _kernel: PhantomData<&'k [u8]>,
-    _tile: PhantomData<fn() -> Tile>,
+    _tile: PhantomData<fn() -> (Tile, Mode)>,
 }
 
-/// A tensor that tensor copies write: as [`TensorMap`], for [`SharedTile::store_box`] and [`SharedTile::reduce_box`]. The host makes it with
-/// [`Tensor::map_mut`].
-pub struct TensorMapMut<'k, Tile, const RANK: usize> {
+/// A tensor that tensor copies write: as [`TensorMap`], for [`SharedTile::store_box`] and [`SharedTile::reduce_box`], or [`SharedTile::store_im2col`]
+/// and [`SharedTile::reduce_im2col`]. The host makes it with [`Tensor::map_mut`] or [`Im2colTensor::map_mut`].
+pub struct TensorMapMut<'k, Tile, const RANK: usize, Mode = Tiled> {
     descriptor: Descriptor,
     _kernel: PhantomData<&'k mut [u8]>,
-    _tile: PhantomData<fn() -> Tile>,
+    _tile: PhantomData<fn() -> (Tile, Mode)>,
 }
 
 /// Where the map is.
@@ -132,17 +158,17 @@ struct Descriptor {
 
 macro_rules! maps {
     ($($map:ident $encoded:ident $is_mut:literal [$($host:tt)*] $slice:ident;)*) => {$(
-        impl<Tile, const RANK: usize> Clone for $map<'_, Tile, RANK> {
+        impl<Tile, const RANK: usize, Mode> Clone for $map<'_, Tile, RANK, Mode> {
             #[inline(always)]
             fn clone(&self) -> Self {
                 *self
             }
         }
-        impl<Tile, const RANK: usize> Copy for $map<'_, Tile, RANK> {}
+        impl<Tile, const RANK: usize, Mode> Copy for $map<'_, Tile, RANK, Mode> {}
         // SAFETY: the map does not change, and what it is of only copies touch.
-        unsafe impl<Tile, const RANK: usize> LaneCapture for $map<'_, Tile, RANK> {}
+        unsafe impl<Tile, const RANK: usize, Mode> LaneCapture for $map<'_, Tile, RANK, Mode> {}
 
-        impl<Tile: BoxTile, const RANK: usize> $map<'_, Tile, RANK> {
+        impl<Tile: BoxTile, const RANK: usize, Mode: TensorMode> $map<'_, Tile, RANK, Mode> {
             /// Where the map is, for `raw`'s functions.
             #[inline(always)]
             pub fn as_ptr(&self) -> *const u8 {
@@ -169,8 +195,8 @@ macro_rules! maps {
         }
 
         // SAFETY: one parameter: the map's 128 bytes, which the builder makes `Head` point to.
-        unsafe impl<Tile: BoxTile, const RANK: usize> KernelParam for $map<'_, Tile, RANK> {
-            type In<'k> = $map<'k, Tile, RANK>;
+        unsafe impl<Tile: BoxTile, const RANK: usize, Mode: TensorMode> KernelParam for $map<'_, Tile, RANK, Mode> {
+            type In<'k> = $map<'k, Tile, RANK, Mode>;
             type Head = *const TensorMapWords;
             type Tail = ();
             const BY_VALUE: bool = true;
@@ -184,7 +210,7 @@ macro_rules! maps {
             }
 
             #[cfg(not(target_arch = "nvptx64"))]
-            type Host<'h, D: Device + 'h> = $($host)* $encoded<'h, D, Tile, RANK>;
+            type Host<'h, D: Device + 'h> = $($host)* $encoded<'h, D, Tile, RANK, Mode>;
             #[cfg(not(target_arch = "nvptx64"))]
             fn bind<'h, D: Device + 'h>(device: &D, host: Self::Host<'h, D>, name: &'static str) -> Self::In<'h> {
                 let (start, len) = device.$slice(host.buffer);

@@ -16,6 +16,7 @@ mod divergence;
 mod findings;
 mod global;
 mod global_unwritten;
+mod im2col;
 mod launch;
 mod mbarrier;
 mod message;

@@ -5,11 +5,13 @@
 
 mod checks;
 mod compare;
+mod not_recorded;
 pub mod record;
 mod run;
 mod trials;
 
 pub use checks::{Check, all};
+pub use not_recorded::NOT_RECORDED;
 pub use run::{Options, Outcome, Status, Summary, UnknownFilter, run, run_in_parallel, select};
 pub use trials::{Trials, trials};
 

@@ -1,31 +1,14 @@
-//! `cuTensorMapEncodeTiled`, which `cust` does not declare.
+//! `cuTensorMapEncodeTiled` and `cuTensorMapEncodeIm2col`, which `cust` does not declare.
 
 use std::ffi::c_void;
 use std::mem::transmute;
 use std::sync::OnceLock;
 
-use ptx_matrix::{TensorEncoding, TensorMapWords};
+use ptx_matrix::{TensorAccess, TensorEncoding, TensorMapWords};
 
 use super::DriverError;
 use super::library::find;
 use super::status::pass_on;
-
-/// The driver's function: the map; its type, rank and address; sizes, strides but for the first, box, steps; interleave, swizzle,
-/// promotion in the second-level cache, what is beyond the tensor.
-type Encode = unsafe extern "C" fn(
-    *mut TensorMapWords,
-    u32,
-    u32,
-    *mut c_void,
-    *const u64,
-    *const u64,
-    *const u32,
-    *const u32,
-    u32,
-    u32,
-    u32,
-    u32,
-) -> u32;
 
 /// `CU_TENSOR_MAP_INTERLEAVE_NONE`.
 const NOT_INTERLEAVED: u32 = 0;
@@ -35,33 +18,52 @@ const PROMOTE_128_BYTES: u32 = 2;
 /// `CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE`: zeros.
 const ZEROS_BEYOND: u32 = 0;
 
+/// Calls a function of the driver: its name, and the arguments that say what is copied at once, with their types. They stand between those that
+/// the functions have in common: the map; its type, rank and address; sizes, strides but for the first; and behind, steps; interleave,
+/// swizzle, promotion in the second-level cache, what is beyond the tensor.
+macro_rules! encode {
+    ($name:literal $encoding:ident $words:ident: $($access:expr => $type:ty),*) => {{
+        type Encode = unsafe extern "C" fn(
+            *mut TensorMapWords, u32, u32, *mut c_void, *const u64, *const u64, $($type,)* *const u32, u32, u32, u32, u32,
+        ) -> u32;
+        static FUNCTION: OnceLock<Result<Encode, u32>> = OnceLock::new();
+        let function = FUNCTION.get_or_init(|| {
+            // SAFETY: the driver's function of this name has this type, and stays where it is, because the library is never closed.
+            find($name).map(|address| unsafe { transmute::<*const c_void, Encode>(address) })
+        });
+        match function {
+            // SAFETY: the map is aligned to 64 bytes, and each array has as many elements as the rank says, the strides one fewer, the
+            // corners of im2col mode two fewer.
+            Ok(function) => unsafe {
+                function(
+                    &raw mut $words,
+                    $encoding.data_type,
+                    $encoding.rank as u32,
+                    std::ptr::without_provenance_mut($encoding.address as usize),
+                    $encoding.sizes.as_ptr(),
+                    $encoding.strides[1..].as_ptr(),
+                    $($access,)*
+                    $encoding.steps.as_ptr(),
+                    NOT_INTERLEAVED,
+                    $encoding.swizzle,
+                    PROMOTE_128_BYTES,
+                    ZEROS_BEYOND,
+                )
+            },
+            Err(status) => *status,
+        }
+    }};
+}
+
 /// Has the driver encode a tensor map. It looks at the parameters, and not at the memory.
 pub(crate) fn encode(encoding: &TensorEncoding) -> Result<TensorMapWords, DriverError> {
-    static FUNCTION: OnceLock<Result<Encode, u32>> = OnceLock::new();
-    let function = FUNCTION.get_or_init(|| {
-        // SAFETY: the driver's function of this name has this type, and stays where it is, because the library is never closed.
-        find("cuTensorMapEncodeTiled").map(|address| unsafe { transmute::<*const c_void, Encode>(address) })
-    });
     let mut words = TensorMapWords([0; 16]);
-    let status = match function {
-        // SAFETY: the map is aligned to 64 bytes, and each array has as many elements as the rank says, the strides one fewer.
-        Ok(function) => unsafe {
-            function(
-                &raw mut words,
-                encoding.data_type,
-                encoding.rank as u32,
-                std::ptr::without_provenance_mut(encoding.address as usize),
-                encoding.sizes.as_ptr(),
-                encoding.strides[1..].as_ptr(),
-                encoding.box_sizes.as_ptr(),
-                encoding.steps.as_ptr(),
-                NOT_INTERLEAVED,
-                encoding.swizzle,
-                PROMOTE_128_BYTES,
-                ZEROS_BEYOND,
-            )
-        },
-        Err(status) => *status,
+    let status = match &encoding.access {
+        TensorAccess::Tiled { box_sizes } => {
+            encode!("cuTensorMapEncodeTiled" encoding words: box_sizes.as_ptr() => *const u32)
+        }
+        TensorAccess::Im2col { lower, upper, channels, pixels } => encode!("cuTensorMapEncodeIm2col" encoding words:
+            lower.as_ptr() => *const i32, upper.as_ptr() => *const i32, *channels => u32, *pixels => u32),
     };
     if pass_on(status) == 0 { Ok(words) } else { Err(DriverError::new(status, "encoding a tensor map")) }
 }

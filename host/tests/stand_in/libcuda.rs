@@ -292,6 +292,23 @@ driver! {
         SUCCESS
     }
 
+    fn cuTensorMapEncodeIm2col(
+        map: *mut u64, data_type: c_uint, rank: c_uint, address: u64, sizes: *const u64, strides: *const u64,
+        lower: *const c_int, upper: *const c_int, channels: c_uint, pixels: c_uint, steps: *const c_uint,
+        interleave: c_uint, swizzle: c_uint, promotion: c_uint, fill: c_uint
+    ) {
+        assert_eq!((map as usize % 64, address % 16), (0, 0));
+        if rank != 4 {
+            return INVALID_VALUE;
+        }
+        let options = [data_type, rank, interleave, swizzle, promotion, fill, channels, pixels].map(u64::from);
+        let pair = |of: *const c_int| (*of.add(1) as u32 as u64) << 32 | *of as u32 as u64;
+        let words = [address, *sizes.add(1), *strides.add(2), u64::from(*steps.add(1)), u64::from(*steps.add(2))];
+        let words = words.into_iter().chain([lower, upper].map(pair)).chain(options);
+        words.enumerate().for_each(|(i, word)| *map.add(i) = word);
+        SUCCESS
+    }
+
     fn cuGetErrorName(status: u32, word: *mut *const c_char) {
         *word = match status {
             INVALID_PTX => c"CUDA_ERROR_INVALID_PTX".as_ptr(),

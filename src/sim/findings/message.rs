@@ -84,6 +84,19 @@ impl fmt::Display for Misuse {
             Misuse::TensorRank { map, instruction } => {
                 write!(f, "an instruction for tensors of {instruction} dimensions, and a tensor map of {map}")
             }
+            Misuse::TensorMode { im2col: true } => {
+                f.write_str("an instruction for im2col mode, and a tensor map of boxes")
+            }
+            Misuse::TensorMode { im2col: false } => {
+                f.write_str("an instruction for boxes, and a tensor map of im2col mode")
+            }
+            Misuse::Im2colOffset { dimension, offset, .. } => {
+                write!(f, "an im2col copy whose pixels are moved by {offset} along dimension {dimension}")
+            }
+            Misuse::OutOfBoundingBox { dimension, coordinate, .. } => write!(
+                f,
+                "an im2col copy that starts at coordinate {coordinate} along dimension {dimension}, out of the bounding box"
+            ),
             Misuse::BoxStart { bytes } => {
                 write!(f, "a copy of a box that starts {bytes} bytes along dimension 0 of its tensor")
             }
@@ -282,6 +295,8 @@ impl Misuse {
             }
             Misuse::BulkSize { .. } => "a multiple of 16".into(),
             Misuse::BoxStart { .. } => "a multiple of 16 bytes: an H200 takes others for illegal instructions".into(),
+            Misuse::Im2colOffset { limit, .. } => std::format!("less than {limit}, of a tensor of so many dimensions"),
+            Misuse::OutOfBoundingBox { first, last, .. } => std::format!("from {first} to {last}: offsets move pixels out of the box, coordinates do not"),
             Misuse::BoxBefore { .. } => "not below zero: an H200 takes others for illegal instructions, of copies from shared memory".into(),
             Misuse::BulkUnfinished => {
                 "wait for the barrier that a copy tells, and by `BulkGroup::wait_read` for a copy to global memory".into()

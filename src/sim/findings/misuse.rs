@@ -384,6 +384,31 @@ pub enum Misuse {
         /// Dimensions of the instruction.
         instruction: usize,
     },
+    /// An instruction for im2col mode and a tensor map of boxes, or the other way round.
+    TensorMode {
+        /// Whether the instruction is for im2col mode.
+        im2col: bool,
+    },
+    /// An offset of im2col mode that has more bits than there are for it.
+    Im2colOffset {
+        /// The dimension.
+        dimension: usize,
+        /// The offset.
+        offset: u16,
+        /// What it must be less than.
+        limit: u32,
+    },
+    /// A copy in im2col mode that starts with a pixel beyond the bounding box.
+    OutOfBoundingBox {
+        /// The dimension.
+        dimension: usize,
+        /// The coordinate.
+        coordinate: i64,
+        /// The box's first.
+        first: i64,
+        /// The box's last.
+        last: i64,
+    },
     /// A box that starts so many bytes along dimension 0 of its tensor: it must be a multiple of 16.
     BoxStart {
         /// The bytes.

@@ -4,6 +4,7 @@ pub(crate) mod bulk;
 pub(in crate::sim) mod bytes;
 pub(in crate::sim) mod copies;
 pub(in crate::sim) mod global;
+pub(in crate::sim) mod im2col;
 pub(in crate::sim) mod matrix;
 pub(in crate::sim) mod order;
 pub(crate) mod peer;

@@ -1,29 +1,51 @@
-//! Copies of boxes of tensors: which element of the tensor is which of the box, and where that lies in shared memory.
+//! Copies of boxes of tensors, and of pixels: which element of the tensor is which of the tile, and where that lies in shared memory.
 
 use crate::sim::findings::Misuse;
 pub(crate) use crate::sim::memory::bulk::Blocks;
 use crate::sim::memory::bulk::{self, Kind, Reduction};
+use crate::sim::memory::im2col::{check_in_bounds, check_offsets, pixels};
 pub(crate) use crate::sim::memory::reduction::Operation;
 use crate::sim::memory::slices;
 use crate::sim::record::note_lane;
 use crate::sim::warps::context::fail;
 use crate::site::Site;
-use crate::{TensorEncoding, TensorMapWords};
+use crate::{TensorAccess, TensorEncoding, TensorMapWords};
 use std::iter::zip;
 use std::vec;
 use std::vec::Vec;
 
-/// A box of a tensor.
-struct TensorBox {
-    map: TensorEncoding,
-    at: [i64; 5],
-    /// Elements along each dimension.
-    sizes: [usize; 5],
+/// Where in a tensor an instruction has a copy start.
+#[derive(Clone, Copy)]
+pub(crate) struct At<'a> {
+    coordinates: &'a [i32],
+    /// In im2col mode, by how much the pixels are moved along each dimension of an image; or nothing, if they are not.
+    offsets: Option<&'a [u16]>,
 }
 
-/// The part of a line of a box that is in the tensor.
+impl<'a> At<'a> {
+    pub(crate) fn tiled(coordinates: &'a [i32]) -> Self {
+        At { coordinates, offsets: None }
+    }
+
+    pub(crate) fn im2col(coordinates: &'a [i32], offsets: &'a [u16]) -> Self {
+        At { coordinates, offsets: Some(offsets) }
+    }
+}
+
+/// Lines of a tensor, along dimension 0, that fill a tile or are filled by one.
+struct Lines {
+    map: TensorEncoding,
+    /// Their first coordinate along dimension 0.
+    start: i64,
+    /// Elements of a line.
+    inner: usize,
+    /// Each one's coordinates along the other dimensions.
+    places: Vec<[i64; 4]>,
+}
+
+/// The part of a line that is in the tensor.
 struct Line {
-    /// Where it starts in the box, in bytes, its lines lying behind each other.
+    /// Where it starts in the tile, in bytes, its lines lying behind each other.
     offset: usize,
     from: *const u8,
     bytes: usize,
@@ -39,60 +61,64 @@ unsafe fn map_at(site: Site, map: *const u8) -> TensorEncoding {
     TensorEncoding::of_simulated(words).unwrap_or_else(|| fail(site, Misuse::NoTensorMap))
 }
 
-impl TensorBox {
+impl Lines {
     /// # Safety
     /// As `map_at`.
-    unsafe fn new(site: Site, map: *const u8, at: &[i32]) -> Self {
+    unsafe fn new(site: Site, map: *const u8, at: At<'_>) -> Self {
         // SAFETY: the caller's.
         let map = unsafe { map_at(site, map) };
-        if map.rank != at.len() {
-            fail(site, Misuse::TensorRank { map: map.rank, instruction: at.len() });
+        let At { coordinates, offsets } = at;
+        if map.rank != coordinates.len() {
+            fail(site, Misuse::TensorRank { map: map.rank, instruction: coordinates.len() });
         }
-        let at = core::array::from_fn(|dimension| at.get(dimension).map_or(0, |&coordinate| i64::from(coordinate)));
+        let at =
+            core::array::from_fn(|dimension| coordinates.get(dimension).map_or(0, |&coordinate| i64::from(coordinate)));
+        let places = match (map.access, offsets) {
+            (TensorAccess::Tiled { .. }, None) => of_box(&map, at),
+            (TensorAccess::Im2col { .. }, Some(offsets)) => {
+                let checked = check_offsets(&map, offsets).and_then(|()| check_in_bounds(&map, at));
+                checked.unwrap_or_else(|misuse| fail(site, misuse));
+                pixels(&map, at, offsets)
+            }
+            (_, offsets) => fail(site, Misuse::TensorMode { im2col: offsets.is_some() }),
+        };
         let first = at[0] * map.element_bytes as i64;
         if first % 16 != 0 {
             fail(site, Misuse::BoxStart { bytes: first });
         }
-        TensorBox { map, at, sizes: map.copied() }
+        let (inner, _) = map.copied();
+        Lines { map, start: at[0], inner, places }
     }
 
     fn bytes(&self) -> usize {
-        self.sizes.iter().product::<usize>() * self.map.element_bytes
+        self.inner * self.places.len() * self.map.element_bytes
     }
 
-    /// The bytes that the start of the box in shared memory is a multiple of.
+    /// The bytes that the start of the tile in shared memory is a multiple of.
     fn alignment(&self) -> usize {
         128 << self.map.swizzle
     }
 
-    /// Where a byte of the box, its lines lying behind each other, lies in shared memory, from the box's start on, which is aligned.
+    /// Where a byte of the tile, its lines lying behind each other, lies in shared memory, from the tile's start on, which is aligned.
     fn swizzled(&self, offset: usize) -> usize {
         offset ^ (offset >> 7 & ((1 << self.map.swizzle) - 1)) << 4
     }
 
-    /// The coordinate in the tensor of element `index` of the box, if it is in the tensor.
-    fn coordinate(&self, dimension: usize, index: usize) -> Option<u64> {
-        let steps = if dimension < self.map.rank { self.map.steps[dimension] } else { 1 };
-        let coordinate = u64::try_from(self.at[dimension] + index as i64 * i64::from(steps)).ok()?;
-        let size = if dimension < self.map.rank { self.map.sizes[dimension] } else { 1 };
-        (coordinate < size).then_some(coordinate)
-    }
-
-    /// What of the box's lines is in the tensor.
-    fn lines(&self) -> impl Iterator<Item = Line> {
-        let [inner, a, b, c, d] = self.sizes;
-        let inside: Vec<usize> = (0..inner).filter(|&index| self.coordinate(0, index).is_some()).collect();
-        let run = inside.first().map(|&first| (first, inside.len()));
+    /// What of the lines is in the tensor.
+    fn inside(&self) -> impl Iterator<Item = Line> {
         let bytes = self.map.element_bytes;
-        (0..a * b * c * d).filter_map(move |line| {
-            let indices = [line % a, line / a % b, line / (a * b) % c, line / (a * b * c)];
-            let (first, count) = run?;
-            let mut place = self.map.address.wrapping_add(self.coordinate(0, first)? * bytes as u64);
-            for (dimension, index) in (1..).zip(indices) {
-                place = place.wrapping_add(self.coordinate(dimension, index)? * self.map.strides[dimension]);
-            }
-            let from = std::ptr::with_exposed_provenance(place as usize);
-            Some(Line { offset: (line * inner + first) * bytes, from, bytes: count * bytes })
+        let size = |dimension: usize| if dimension < self.map.rank { self.map.sizes[dimension] as i64 } else { 1 };
+        let (first, end) = (self.start.max(0), (self.start + self.inner as i64).min(size(0)));
+        let count = usize::try_from(end - first).unwrap_or(0);
+        let inside = move |place: &[i64; 4]| zip(1.., place).all(|(d, coordinate)| (0..size(d)).contains(coordinate));
+        self.places.iter().enumerate().filter(move |(_, place)| count > 0 && inside(place)).map(move |(line, place)| {
+            let offsets =
+                zip(&self.map.strides[1..], place).map(|(stride, &coordinate)| stride.wrapping_mul(coordinate as u64));
+            let address = self.map.address.wrapping_add(first as u64 * bytes as u64);
+            let address = offsets.fold(address, u64::wrapping_add);
+            let from = std::ptr::with_exposed_provenance(address as usize);
+            let offset = line * self.inner + (first - self.start) as usize;
+            Line { offset: offset * bytes, from, bytes: count * bytes }
         })
     }
 
@@ -101,6 +127,24 @@ impl TensorBox {
             fail(site, Misuse::SharedMisaligned { access: "copy", address, bytes: self.alignment() });
         }
     }
+}
+
+/// Where the lines of a box are.
+fn of_box(map: &TensorEncoding, at: [i64; 5]) -> Vec<[i64; 4]> {
+    let mut places = vec![core::array::from_fn(|d| at[d + 1])];
+    // Each dimension repeats what there is.
+    for dimension in 1..map.rank {
+        let before = places.len();
+        for index in 1..map.of_box(dimension) {
+            let further = index as i64 * i64::from(map.steps[dimension]);
+            for place in 0..before {
+                let mut place: [i64; 4] = places[place];
+                place[dimension - 1] += further;
+                places.push(place);
+            }
+        }
+    }
+    places
 }
 
 /// `cp.async.bulk.tensor` to shared memory.
@@ -112,7 +156,7 @@ pub(crate) unsafe fn load(
     form: &'static str,
     to: u32,
     map: *const u8,
-    at: &[i32],
+    at: At<'_>,
     barrier: u32,
     blocks: Blocks,
 ) {
@@ -120,10 +164,10 @@ pub(crate) unsafe fn load(
         return;
     }
     // SAFETY: the caller's.
-    let source = unsafe { TensorBox::new(site, map, at) };
+    let source = unsafe { Lines::new(site, map, at) };
     source.check_aligned(site, to);
     let mut lines = vec![0; source.bytes()];
-    for Line { offset, from, bytes } in source.lines() {
+    for Line { offset, from, bytes } in source.inside() {
         // SAFETY: the caller's.
         unsafe { bulk::read_global(site, from, 1, &mut lines[offset..offset + bytes]) };
     }
@@ -140,7 +184,7 @@ pub(crate) unsafe fn store(
     site: Site,
     form: &'static str,
     map: *const u8,
-    at: &[i32],
+    at: At<'_>,
     from: u32,
     operation: Option<Operation>,
 ) {
@@ -148,15 +192,15 @@ pub(crate) unsafe fn store(
         return;
     }
     // SAFETY: the caller's.
-    let target = unsafe { TensorBox::new(site, map, at) };
-    if let Some(dimension) = target.at.iter().position(|&coordinate| coordinate < 0) {
-        fail(site, Misuse::BoxBefore { dimension, coordinate: target.at[dimension] });
+    let target = unsafe { Lines::new(site, map, at) };
+    if let Some(dimension) = at.coordinates.iter().position(|&coordinate| coordinate < 0) {
+        fail(site, Misuse::BoxBefore { dimension, coordinate: at.coordinates[dimension].into() });
     }
     target.check_aligned(site, from);
     let reduction = operation.map(|operation| Reduction { operation, kind: kind(site, target.map.data_type) });
     let swizzled = bulk::read_shared(site, form, from, target.bytes());
     let data: Vec<u8> = (0..swizzled.len()).map(|offset| swizzled[target.swizzled(offset)]).collect();
-    let lines: Vec<Line> = target.lines().collect();
+    let lines: Vec<Line> = target.inside().collect();
     let Some(first) = lines.first() else {
         // SAFETY: there are no elements.
         unsafe { bulk::start_store(site, from, target.bytes(), None, std::iter::empty(), reduction) };
@@ -190,11 +234,11 @@ fn kind(site: Site, data_type: u32) -> Kind {
 ///
 /// # Safety
 /// As `load`.
-pub(crate) unsafe fn prefetch(site: Site, form: &'static str, map: *const u8, at: &[i32]) {
+pub(crate) unsafe fn prefetch(site: Site, form: &'static str, map: *const u8, at: At<'_>) {
     if !std::thread::panicking() {
         note_lane(site, form);
         // SAFETY: the caller's.
-        unsafe { TensorBox::new(site, map, at) };
+        unsafe { Lines::new(site, map, at) };
     }
 }
 

@@ -6,6 +6,7 @@ mod cached;
 mod clusters;
 mod copies;
 mod fragments;
+mod im2col;
 mod matrices;
 mod multiply;
 mod multiply_sparse;
@@ -64,6 +65,7 @@ pub fn all<D: Device + 'static>() -> Vec<Check<D>> {
         bulk::checks(),
         reductions::checks(),
         tensors::checks(),
+        im2col::checks(),
         wgmma::checks(),
         wgmma_sparse::checks(),
         clusters::checks(),

@@ -1,0 +1,143 @@
+//! Copies of the pixels of images (PTX ISA 9.7.9.27, in the modes of 5.5.4): as those of boxes of tensors, with tensor maps of im2col
+//! mode. Coordinates say where the first pixel is, within the map's bounding box, and, of copies to shared memory, offsets by how much all are moved: along
+//! W; along W and H; along W, H and D. sm_90, PTX 8.0 (to `.shared::cta`, 8.6).
+
+#[cfg(not(target_arch = "nvptx64"))]
+use crate::sim::tensor as sim;
+#[cfg(not(target_arch = "nvptx64"))]
+use crate::site::Site;
+#[cfg(target_arch = "nvptx64")]
+use core::arch::asm;
+
+/// One rank: how many dimensions, their number, its coordinates in PTX's braces, as names, and by index; and its offsets likewise.
+macro_rules! rank {
+    ($rank:literal $dims:literal $cs:literal $c:tt $spatial:literal $os:literal $o:tt) => {
+        rank!(@load ${concat(cp_async_bulk_tensor_, $dims, _shared_cluster_global_im2col_mbarrier_complete_tx_bytes)}
+            (concat!("cp.async.bulk.tensor.", $dims, ".shared::cluster.global.im2col.mbarrier::complete_tx::bytes"))
+            $rank $cs $c $spatial $os $o () () "");
+        rank!(@load ${concat(cp_async_bulk_tensor_, $dims, _shared_cta_global_im2col_mbarrier_complete_tx_bytes)}
+            (concat!("cp.async.bulk.tensor.", $dims, ".shared::cta.global.im2col.mbarrier::complete_tx::bytes"))
+            $rank $cs $c $spatial $os $o () () "");
+        rank!(@load ${concat(cp_async_bulk_tensor_, $dims, _shared_cluster_global_im2col_mbarrier_complete_tx_bytes_multicast_cluster)}
+            (concat!("cp.async.bulk.tensor.", $dims, ".shared::cluster.global.im2col.mbarrier::complete_tx::bytes.multicast::cluster"))
+            $rank $cs $c $spatial $os $o (mask) () ", {mask}");
+        rank!(@load ${concat(cp_async_bulk_tensor_, $dims, _shared_cluster_global_im2col_mbarrier_complete_tx_bytes_L2_cache_hint)}
+            (concat!("cp.async.bulk.tensor.", $dims, ".shared::cluster.global.im2col.mbarrier::complete_tx::bytes.L2::cache_hint"))
+            $rank $cs $c $spatial $os $o () (policy) ", {policy}");
+        rank!(@load ${concat(cp_async_bulk_tensor_, $dims, _shared_cluster_global_im2col_mbarrier_complete_tx_bytes_multicast_cluster_L2_cache_hint)}
+            (concat!("cp.async.bulk.tensor.", $dims, ".shared::cluster.global.im2col.mbarrier::complete_tx::bytes.multicast::cluster.L2::cache_hint"))
+            $rank $cs $c $spatial $os $o (mask) (policy) ", {mask}, {policy}");
+        rank!(@store ${concat(cp_async_bulk_tensor_, $dims, _global_shared_cta_im2col_no_offs_bulk_group)}
+            (concat!("cp.async.bulk.tensor.", $dims, ".global.shared::cta.im2col_no_offs.bulk_group")) None
+            "the pixels become what is in shared memory" $rank $cs $c () "");
+        rank!(@store ${concat(cp_async_bulk_tensor_, $dims, _global_shared_cta_im2col_no_offs_bulk_group_L2_cache_hint)}
+            (concat!("cp.async.bulk.tensor.", $dims, ".global.shared::cta.im2col_no_offs.bulk_group.L2::cache_hint")) None
+            "the pixels become what is in shared memory" $rank $cs $c (policy) ", {policy}");
+        rank!(@reductions $dims $rank $cs $c:
+            add Add, min Min, max Max, inc Inc, dec Dec, and And, or Or, xor Xor);
+        rank!(@prefetch ${concat(cp_async_bulk_prefetch_tensor_, $dims, _L2_global_im2col)}
+            (concat!("cp.async.bulk.prefetch.tensor.", $dims, ".L2.global.im2col")) $rank $cs $c $spatial $os $o);
+    };
+    (@reductions $dims:literal $rank:literal $cs:literal $c:tt: $($operation:ident $simulated:ident),*) => {$(
+        rank!(@store ${concat(cp_reduce_async_bulk_tensor_, $dims, _global_shared_cta_, $operation, _im2col_no_offs_bulk_group)}
+            (concat!("cp.reduce.async.bulk.tensor.", $dims, ".global.shared::cta.", stringify!($operation), ".im2col_no_offs.bulk_group"))
+            (Some(sim::Operation::$simulated))
+            "each element of the pixels becomes this of itself and of the one in shared memory" $rank $cs $c () "");
+    )*};
+    (@load $name:ident ($ptx:expr) $rank:literal $cs:literal ($($c:ident $ci:literal)*) $spatial:literal $os:literal ($($o:ident $oi:literal)*)
+        ($($mask:ident)?) ($($policy:ident)?) $behind:literal) => {
+        #[doc = concat!("`", $ptx, " [to], [map, ", $cs, "], [barrier], ", $os, $behind, ";`: when the pixels are there, the barrier's phase lacks their bytes fewer.")]
+        ///
+        /// # Safety
+        /// `map` is that of a tensor map of this rank and im2col mode, which lies in a kernel's parameters, or in constant or global memory. From now
+        /// until a wait for the barrier's phase the tensor is there, and `to` is the address of as many bytes as the pixels have in the
+        /// block's shared memory that nobody else touches, a multiple of 128, or, for the swizzles of 32, 64 and 128 bytes, of 256, 512
+        /// and 1024. `barrier` is that of an mbarrier. With a mask, all that holds in each block whose bit is set, which are of the cluster, and
+        /// run until then; a policy is one that `createpolicy` made.
+        #[inline(always)]
+        #[track_caller]
+        #[allow(non_snake_case, reason = "PTX's name")]
+        #[allow(clippy::too_many_arguments, reason = "PTX's")]
+        pub unsafe fn $name(
+            to: u32,
+            map: *const u8,
+            at: [i32; $rank],
+            barrier: u32,
+            offsets: [u16; $spatial],
+            $($mask: u16,)?
+            $($policy: u64,)?
+        ) {
+            #[cfg(target_arch = "nvptx64")]
+            // SAFETY: the caller's.
+            unsafe {
+                asm!(concat!($ptx, " [{to}], [{map}, {{", $cs, "}}], [{barrier}], {{", $os, "}}", $behind, ";"),
+                    to = in(reg32) to, map = in(reg64) map, barrier = in(reg32) barrier, $($c = in(reg32) at[$ci],)*
+                    $($o = in(reg16) offsets[$oi],)* $($mask = in(reg16) $mask,)? $($policy = in(reg64) $policy,)? options(nostack));
+            }
+            #[cfg(not(target_arch = "nvptx64"))]
+            // SAFETY: the caller's.
+            unsafe {
+                $(let _ = $policy;)?
+                sim::load(Site::here(), $ptx, to, map, sim::At::im2col(&at, &offsets), barrier, rank!(@blocks $($mask)?));
+            }
+        }
+    };
+    (@blocks) => { sim::Blocks::Own };
+    (@blocks $mask:ident) => { sim::Blocks::Mask($mask) };
+    (@store $name:ident ($ptx:expr) $operation:tt $what:literal $rank:literal $cs:literal ($($c:ident $ci:literal)*)
+        ($($policy:ident)?) $behind:literal) => {
+        #[doc = concat!("`", $ptx, " [map, ", $cs, "], [from]", $behind, ";`: ", $what, ".")]
+        ///
+        /// # Safety
+        /// `map` is that of a tensor map of this rank and im2col mode, which lies in a kernel's parameters, or in constant or global memory; of a
+        /// reduction, its elements have it. From now until a wait for its group the tensor is there, and nobody writes the pixels' bytes of
+        /// shared memory from `from` on, an address as for a load, or touches the pixels, but for other reductions. A policy is one that
+        /// `createpolicy` made.
+        #[inline(always)]
+        #[track_caller]
+        #[allow(non_snake_case, reason = "PTX's name")]
+        pub unsafe fn $name(map: *const u8, at: [i32; $rank], from: u32, $($policy: u64)?) {
+            #[cfg(target_arch = "nvptx64")]
+            // SAFETY: the caller's.
+            unsafe {
+                asm!(concat!($ptx, " [{map}, {{", $cs, "}}], [{from}]", $behind, ";"),
+                    map = in(reg64) map, from = in(reg32) from, $($c = in(reg32) at[$ci],)* $($policy = in(reg64) $policy,)?
+                    options(nostack));
+            }
+            #[cfg(not(target_arch = "nvptx64"))]
+            // SAFETY: the caller's.
+            unsafe {
+                $(let _ = $policy;)?
+                sim::store(Site::here(), $ptx, map, sim::At::im2col(&at, &[]), from, $operation);
+            }
+        }
+    };
+    (@prefetch $name:ident ($ptx:expr) $rank:literal $cs:literal ($($c:ident $ci:literal)*)
+        $spatial:literal $os:literal ($($o:ident $oi:literal)*)) => {
+        #[doc = concat!("`", $ptx, " [map, ", $cs, "], ", $os, ";`: the pixels, to the second-level cache.")]
+        ///
+        /// # Safety
+        /// `map` is that of a tensor map of this rank and im2col mode, which lies in a kernel's parameters, or in constant or global memory; the
+        /// tensor is there.
+        #[inline(always)]
+        #[track_caller]
+        #[allow(non_snake_case, reason = "PTX's name")]
+        pub unsafe fn $name(map: *const u8, at: [i32; $rank], offsets: [u16; $spatial]) {
+            #[cfg(target_arch = "nvptx64")]
+            // SAFETY: the caller's.
+            unsafe {
+                asm!(concat!($ptx, " [{map}, {{", $cs, "}}], {{", $os, "}};"), map = in(reg64) map,
+                    $($c = in(reg32) at[$ci],)* $($o = in(reg16) offsets[$oi],)* options(nostack));
+            }
+            #[cfg(not(target_arch = "nvptx64"))]
+            // SAFETY: the caller's.
+            unsafe {
+                sim::prefetch(Site::here(), $ptx, map, sim::At::im2col(&at, &offsets));
+            }
+        }
+    };
+}
+
+rank!(3 "3d" "{c}, {w}, {n}" (c 0 w 1 n 2) 1 "{ow}" (ow 0));
+rank!(4 "4d" "{c}, {w}, {h}, {n}" (c 0 w 1 h 2 n 3) 2 "{ow}, {oh}" (ow 0 oh 1));
+rank!(5 "5d" "{c}, {w}, {h}, {d}, {n}" (c 0 w 1 h 2 d 3 n 4) 3 "{ow}, {oh}, {od}" (ow 0 oh 1 od 2));
