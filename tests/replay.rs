@@ -43,6 +43,15 @@ fn every_check_of_what_the_hardware_has_was_run_on_it() {
 }
 
 #[test]
+fn every_form_of_wgmma_was_executed_by_its_name() {
+    let recordings = recordings();
+    let recorded: HashSet<&str> = recordings.iter().flat_map(|(_, recording)| recording.recorded_by_name()).collect();
+    let missing: Vec<&str> = forms::all_wgmma().map(|form| form.ptx).filter(|form| !recorded.contains(form)).collect();
+    let how = "cargo xtask conformance --on gpu --filter \"by name\" --record tests/recorded/h200-wgmma-names.json";
+    assert!(missing.is_empty(), "never executed on a GPU, and recorded by `{how}`: {missing:#?}");
+}
+
+#[test]
 fn every_form_has_checks_of_its_own() {
     let checks: Vec<String> = all::<Simulator>().into_iter().map(|check| check.name).collect();
     for form in forms::all() {

@@ -1,6 +1,6 @@
 //! The tables of `wgmma.mma_async` and `wgmma.mma_async.sp` against what ptxas accepts.
 
-use ptx_matrix::forms::{self, WgmmaForm};
+use ptx_matrix::forms::{self, WgmmaForm, WgmmaOptions};
 use ptx_matrix_build::Toolchain;
 use std::collections::BTreeSet;
 use std::fs;
@@ -11,6 +11,11 @@ const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 fn toolchain() -> Toolchain {
     let project = Path::new(ROOT).join("kernels");
     Toolchain::find_or_fetch(&project, &Toolchain::store(&project).unwrap(), &|_| {}).unwrap()
+}
+
+/// What is farthest from the least that a form can be given: the last selector, and both factors negated and transposed.
+fn last_options(form: &WgmmaForm, a_in_registers: bool) -> WgmmaOptions {
+    *form.options(a_in_registers).last().expect("every form has options")
 }
 
 /// Has ptxas assemble kernels of sm_90a.
@@ -28,20 +33,22 @@ fn ptxas_assembles_every_form_from_its_version_on_and_for_no_other_gpu() {
     for version in ["8.0", "8.2", "8.4"] {
         for in_registers in [false, true] {
             let of_version = forms.iter().filter(|form| form.ptx_version == version).enumerate();
-            let kernels: String =
-                of_version.map(|(i, form)| form.kernel(&format!("kernel_{i}"), in_registers)).collect();
+            let kernels: String = of_version
+                .map(|(i, form)| form.kernel(&format!("kernel_{i}"), &last_options(form, in_registers)))
+                .collect();
             assemble(&toolchain, version, &format!("{version}-{in_registers}"), &kernels).unwrap();
         }
     }
     for (version, before) in [("8.2", "8.1"), ("8.4", "8.3")] {
         let late = forms.iter().rfind(|form| form.ptx_version == version).unwrap();
-        let refused = assemble(&toolchain, before, "early", &late.kernel("kernel", false)).unwrap_err();
+        let refused =
+            assemble(&toolchain, before, "early", &late.kernel("kernel", &WgmmaOptions::default())).unwrap_err();
         assert!(refused.contains(version), "{refused}");
     }
     let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("wgmma-elsewhere.ptx");
     for target in ["sm_90", "sm_100a", "sm_120a"] {
         for form in [&forms[0], &forms[forms.len() - 1]] {
-            let kernel = form.kernel("kernel", false);
+            let kernel = form.kernel("kernel", &WgmmaOptions::default());
             fs::write(&file, format!(".version 9.0\n.target {target}\n.address_size 64\n{kernel}")).unwrap();
             assert!(
                 toolchain.assemble(target, &file, &file.with_extension("cubin")).is_err(),
@@ -70,8 +77,11 @@ fn ptxas_refuses_what_the_table_lacks() {
     let sparse = forms.iter().filter(|form| form.n == 32 && form.selectors > 0);
     lacking.extend(sparse.map(|form| WgmmaForm { selectors: form.selectors + 1, ..*form }));
     assert_eq!(lacking.len(), 2 * 12 + (9 + 8) * 15 + 18 + 12 + 8);
-    let kernels: String =
-        lacking.iter().enumerate().map(|(i, form)| form.kernel(&format!("kernel_{i}"), false)).collect();
+    let kernels: String = lacking
+        .iter()
+        .enumerate()
+        .map(|(i, form)| form.kernel(&format!("kernel_{i}"), &last_options(form, false)))
+        .collect();
     let refused = assemble(&toolchain, "9.0", "lacking", &kernels).unwrap_err();
     // One error, at least, for the line of each.
     let lines: BTreeSet<&str> = refused

@@ -63,6 +63,17 @@ impl Granularity {
         (words[group * 4 + thread] >> (nibble * 4)) as u8 & 0xf
     }
 
+    /// The rows of B that the elements of a row of A are multiplied with that are kept of `k`: by the metadata, 32 words, among which the
+    /// selector chooses.
+    pub fn rows_of_b(self, (words, selector): (&[u32], usize), row: usize, k: usize) -> Vec<usize> {
+        let chunks = k / self.columns();
+        let of_chunk = |chunk: usize| {
+            let code = self.code(words, row, selector * chunks + chunk);
+            self.kept(code).into_iter().map(move |col| chunk * self.columns() + col)
+        };
+        (0..chunks).flat_map(of_chunk).collect()
+    }
+
     /// The columns of a chunk that its kept elements are of.
     fn kept(self, code: u8) -> Vec<usize> {
         let (first, second) = (usize::from(code & 3), usize::from(code >> 2));
@@ -80,18 +91,12 @@ pub fn multiply_sparse<A, B: Copy, D>(
     (m, n, k): (usize, usize, usize),
     (a, b): (&[A], &[B]),
     granularity: Granularity,
-    (words, selector): (&[u32], usize),
+    metadata: (&[u32], usize),
     dot: impl Fn(&[A], &[B], (usize, usize)) -> D,
 ) -> Vec<D> {
-    let chunks = k / granularity.columns();
     let mut d = Vec::with_capacity(m * n);
     for row in 0..m {
-        let rows_of_b: Vec<usize> = (0..chunks)
-            .flat_map(|chunk| {
-                let code = granularity.code(words, row, selector * chunks + chunk);
-                granularity.kept(code).into_iter().map(move |col| chunk * granularity.columns() + col)
-            })
-            .collect();
+        let rows_of_b = granularity.rows_of_b(metadata, row, k);
         for col in 0..n {
             let of_b: Vec<B> = rows_of_b.iter().map(|row| b[row * n + col]).collect();
             d.push(dot(&a[row * k / 2..(row + 1) * k / 2], &of_b, (row, col)));

@@ -23,6 +23,12 @@ pub(crate) mod typed;
 mod wgmma;
 #[cfg(not(target_arch = "nvptx64"))]
 mod wgmma_form;
+#[cfg(not(target_arch = "nvptx64"))]
+mod wgmma_memory;
+#[cfg(not(target_arch = "nvptx64"))]
+mod wgmma_options;
+#[cfg(not(target_arch = "nvptx64"))]
+mod wgmma_text;
 
 #[cfg(not(target_arch = "nvptx64"))]
 pub use find::{UnknownForm, find};
@@ -34,6 +40,10 @@ pub use selectors::Selectors;
 pub use text::{IMAGE_BYTES, Operand};
 #[cfg(not(target_arch = "nvptx64"))]
 pub use wgmma_form::{WgmmaForm, all as all_wgmma};
+#[cfg(not(target_arch = "nvptx64"))]
+pub use wgmma_memory::{WgmmaMatrices, WgmmaMemory};
+#[cfg(not(target_arch = "nvptx64"))]
+pub use wgmma_options::WgmmaOptions;
 
 use crate::Arrangement;
 

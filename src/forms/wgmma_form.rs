@@ -1,7 +1,5 @@
-//! The forms of `wgmma.mma_async` and `wgmma.mma_async.sp` as values, and as PTX text.
+//! The forms of `wgmma.mma_async` and `wgmma.mma_async.sp` as values.
 
-use std::format;
-use std::string::String;
 use std::vec::Vec;
 
 /// A form of `wgmma.mma_async` or `wgmma.mma_async.sp`. Of each there are two: with A in shared memory, and in registers.
@@ -9,6 +7,8 @@ use std::vec::Vec;
 pub struct WgmmaForm {
     /// The instruction, as in PTX.
     pub ptx: &'static str,
+    /// The same with `N` for the number of columns: what forms have in common that differ in nothing else.
+    pub family: &'static str,
     /// Columns of B and D.
     pub n: usize,
     /// Columns of A, rows of B.
@@ -34,6 +34,7 @@ macro_rules! records {
         $selectors:tt $version:literal)) => {
         $forms.push(WgmmaForm {
             ptx: crate::wgmma_ptx!($selectors $n $d $a $b $k $option),
+            family: crate::wgmma_ptx!($selectors "N" $d $a $b $k $option),
             n: $n,
             k: $k,
             d: [$(stringify!($r)),*].len(),
@@ -55,29 +56,16 @@ pub fn all() -> impl Iterator<Item = WgmmaForm> {
 }
 
 impl WgmmaForm {
-    /// A kernel that executes the form once, with A in shared memory or `in_registers`, and with the last selector, and stores a register of what
-    /// that leaves (to assemble a store of each takes as long again), as PTX text; what it computes on is of no account.
-    pub fn kernel(&self, name: &str, in_registers: bool) -> String {
-        let d: Vec<String> = (0..self.d).map(|register| format!("%d{register}")).collect();
-        let a = if in_registers { "{%a0, %a1, %a2, %a3}" } else { "%from" };
-        let sparsity = match self.selectors {
-            0 => String::new(),
-            selectors => format!(", %kept, {}", selectors - 1),
-        };
-        let negated = if self.negates { ", -1, 1" } else { "" };
-        let transposed = match (self.transposes, in_registers) {
-            (true, true) => ", 1",
-            (true, false) => ", 1, 0",
-            (false, _) => "",
-        };
-        format!(
-            ".visible .entry {name}(.param .u64 in) {{\n  .reg .b32 %d<{}>, %a<4>, %kept; .reg .b64 %from; .reg .pred %add;\n  \
-             ld.param.u64 %from, [in]; setp.ne.u64 %add, %from, 0;\n  wgmma.fence.sync.aligned;\n  \
-             {} {{{}}}, {a}, %from{sparsity}, %add{negated}{transposed};\n  \
-             wgmma.commit_group.sync.aligned;\n  wgmma.wait_group.sync.aligned 0;\n  st.global.b32 [%from], %d0;\n  ret;\n}}\n",
-            self.d,
-            self.ptx,
-            d.join(", "),
-        )
+    /// Columns of A that are there: K, or, of a sparse A, half of it.
+    pub const fn kept(&self) -> usize {
+        if self.selectors > 0 { self.k / 2 } else { self.k }
+    }
+
+    /// Bits of an element of A or B: a row of A has 32 bytes, of whatever elements.
+    pub const fn element_bits(&self) -> usize {
+        ROW_BITS / self.kept()
     }
 }
+
+/// Bits of a row of A.
+const ROW_BITS: usize = 256;

@@ -13,6 +13,8 @@ pub use coordinate::{At, Coordinate, Window};
 pub use layout::{MAX_SHARED_BYTES, MAX_STATIC_BYTES, SharedLayout};
 pub use ring::{RingIndex, SharedRing};
 pub use row::RowAddr;
+#[cfg(not(target_arch = "nvptx64"))]
+pub(crate) use swizzle::swizzled_in_line;
 pub use swizzle::{Swizzle, Swizzle32, Swizzle64, Swizzle128, SwizzleWords, TensorSwizzle, Unswizzled, Unswizzled128};
 pub(crate) use tile::{Chunk, Single};
 pub use tile::{ColMajor, Order, RowMajor, SharedTile};

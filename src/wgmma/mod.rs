@@ -17,6 +17,8 @@ use accumulator::RegistersOf;
 pub use accumulator::{GroupAccumulator, M64, WgmmaColumns};
 use core::marker::PhantomData;
 pub use operand::{DenseA, FactorA, MatrixA, MatrixB, Multiplicand, PatternSwizzle, SparseA};
+#[cfg(not(target_arch = "nvptx64"))]
+pub(crate) use operand::{descriptor, width};
 pub use sparse::{IssueSparse, WgmmaSparse, WgmmaSparseForm};
 
 /// `wgmma.mma_async.sync.aligned.m64nNkK.D.A.B{.OPTION}`: D = A x B + D, of 64 rows and `N` columns, by a warpgroup.

@@ -132,7 +132,7 @@ impl PatternSwizzle for Swizzle128 {}
 const STEP: usize = 32;
 
 /// Bytes of the lines of a pattern.
-const fn width<S: Swizzle>() -> usize {
+pub(crate) const fn width<S: Swizzle>() -> usize {
     16 << S::BITS
 }
 
@@ -155,7 +155,7 @@ const fn check_step<S: Swizzle, F: FactorA>() {
 /// The descriptor of a matrix `offset` bytes behind `address`, whose patterns of eight lines lie behind each other, and those beside each other along a
 /// line `leading` bytes apart.
 #[inline(always)]
-const fn descriptor<S: Swizzle>(address: u32, offset: u32, leading: usize) -> u64 {
+pub(crate) const fn descriptor<S: Swizzle>(address: u32, offset: u32, leading: usize) -> u64 {
     let pattern = ((8 * width::<S>() as u64) >> 4) << 32 | (4 - S::BITS as u64) << 62;
     // Above the 18 bits of a place in shared memory, an address has the block's rank in its cluster. The sum of places is one of 18 bits
     // again: what is constant of it is an addition, of 32 bits.

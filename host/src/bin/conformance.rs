@@ -121,7 +121,7 @@ fn conformance(arguments: &Arguments) -> Result<bool> {
         keep: arguments.record.as_ref().map(|_| arguments.record_bytes),
     };
     if arguments.validate {
-        let checks = select::<Simulator>(&options)?;
+        let checks = select::<Simulator>(&options)?.checks;
         if arguments.cases.is_some() && checks.iter().all(|check| check.arithmetic.is_none()) {
             bail!("--cases is for forms of `mma` and `wgmma` whose arithmetic is known: the filter selects none");
         }
@@ -157,6 +157,7 @@ fn conformance(arguments: &Arguments) -> Result<bool> {
                     driver: info.driver.to_string(),
                     target: target.to_string(),
                     records: summary.records.clone(),
+                    by_name: summary.by_name.clone(),
                 };
                 write(file, &serde_json::to_string_pretty(&recording)?)?;
             }

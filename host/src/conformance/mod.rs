@@ -2,7 +2,9 @@
 //! reference that is written from the matrices' definition.
 //!
 //! A [`Check`] is a kernel with its data and its reference. It runs the same on any [`Device`](ptx_matrix::launch::Device): a GPU, or the simulator.
+//! A [`FormCheck`] is one of the many forms of `wgmma`, executed by its name.
 
+mod by_name;
 mod checks;
 mod compare;
 mod not_recorded;
@@ -10,9 +12,10 @@ pub mod record;
 mod run;
 mod trials;
 
+pub use by_name::{ByName, Digests, FormCheck, all as all_by_name};
 pub use checks::{Check, all};
 pub use not_recorded::NOT_RECORDED;
-pub use run::{Options, Outcome, Status, Summary, UnknownFilter, run, run_in_parallel, select};
+pub use run::{Options, Outcome, Selected, Status, Summary, UnknownFilter, run, run_in_parallel, select};
 pub use trials::{Trials, trials};
 
 use ptx_matrix_reference::{self as reference, data};

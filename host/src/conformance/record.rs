@@ -1,6 +1,7 @@
 //! What a device returned, kept to be compared with on machines that have none.
 
 use super::Buffers;
+use super::by_name::Digests;
 use super::checks::all;
 use super::compare::difference;
 use base64::Engine;
@@ -34,11 +35,14 @@ pub struct Recording {
     pub target: String,
     /// The launches.
     pub records: Vec<Record>,
+    /// What forms of `wgmma` returned that were executed by their names.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by_name: Option<Digests>,
 }
 
 impl Recording {
-    /// Runs the recorded launches again on a device, and compares it and the reference with what was recorded; returns
-    /// what differs.
+    /// Runs the recorded launches again on a device, and compares it and the reference with what was recorded; and has the simulator
+    /// execute again what was executed by name. Returns what differs.
     pub fn replay<D: Device + Sync + 'static>(&self, device: &D) -> Vec<String> {
         let checks = all::<D>();
         let by_name: HashMap<&str, _> = checks.iter().map(|check| (check.name.as_str(), check)).collect();
@@ -53,12 +57,18 @@ impl Recording {
             let reference = difference(output, &(check.reference)(inputs), check.element);
             again.into_iter().chain(reference.map(|why| format!("{name}, by the reference: {why}"))).collect()
         };
-        self.records.par_iter().flat_map_iter(differences).collect()
+        let by_name = self.by_name.iter().flat_map(Digests::replay);
+        self.records.par_iter().flat_map_iter(differences).collect::<Vec<String>>().into_iter().chain(by_name).collect()
     }
 
     /// The checks that have records.
     pub fn recorded(&self) -> impl Iterator<Item = &str> {
         self.records.iter().map(|record| record.check.as_str())
+    }
+
+    /// The forms of `wgmma` that were executed by their names.
+    pub fn recorded_by_name(&self) -> impl Iterator<Item = &str> {
+        self.by_name.iter().flat_map(|digests| digests.forms.keys()).map(String::as_str)
     }
 }
 

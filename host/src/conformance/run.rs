@@ -1,5 +1,6 @@
 //! Runs checks on a device.
 
+use super::by_name::{self, ByName, Digests, FormCheck};
 use super::checks::{Check, all};
 use super::compare::difference;
 use super::data::Rng;
@@ -73,6 +74,9 @@ pub struct Summary {
     /// What the device returned, where it was to be kept.
     #[serde(skip)]
     pub records: Vec<Record>,
+    /// Digests of what it returned of forms that were executed by their names, likewise.
+    #[serde(skip)]
+    pub by_name: Option<Digests>,
 }
 
 impl Summary {
@@ -110,37 +114,54 @@ impl fmt::Display for Summary {
     }
 }
 
+/// What options select.
+pub struct Selected<D: Device> {
+    /// Kernels with their data.
+    pub checks: Vec<Check<D>>,
+    /// Forms that are executed by their names.
+    pub forms: Vec<FormCheck>,
+}
+
 /// The checks that the options select.
-pub fn select<D: Device + 'static>(options: &Options) -> Result<Vec<Check<D>>, UnknownFilter> {
-    let mut checks = all::<D>();
+pub fn select<D: Device + 'static>(options: &Options) -> Result<Selected<D>, UnknownFilter> {
+    let (mut checks, mut forms) = (all::<D>(), by_name::all().collect::<Vec<FormCheck>>());
     if let Some(filter) = &options.filter {
-        let names = checks.iter().map(|check| format!("  {}\n", check.name)).collect();
+        let names = checks.iter().map(|check| check.name.clone()).chain(forms.iter().map(FormCheck::name));
+        let names = names.map(|name| format!("  {name}\n")).collect();
         checks.retain(|check| check.name.contains(filter));
-        if checks.is_empty() {
+        forms.retain(|check| check.name().contains(filter));
+        if checks.is_empty() && forms.is_empty() {
             return Err(UnknownFilter { filter: filter.clone(), names });
         }
     }
     if options.one_kind {
+        // These have no kernel of which another order of warps could make something else.
+        forms.clear();
         // What is told apart by its data is the form, and then that.
         let form =
             |check: &Check<D>| check.arithmetic.as_ref().and_then(|_| Some(check.name.split_once(", ")?.0.to_owned()));
         let mut seen = HashSet::new();
         checks.retain(|check| form(check).is_none_or(|form| seen.insert(form)));
     }
-    Ok(checks)
+    Ok(Selected { checks, forms })
 }
 
 /// Rounds whose references are computed in parallel.
 const BATCH: usize = 64;
 
 /// Runs the checks that the options select, one after the other.
-pub fn run<D: Device + 'static>(device: &D, options: &Options) -> Result<Summary, UnknownFilter> {
-    run_all(options, |checks, progress| checks.iter().map(|check| run_check(device, check, options, progress)).unzip())
+pub fn run<D: Device + ByName + Sync + 'static>(device: &D, options: &Options) -> Result<Summary, UnknownFilter> {
+    run_all(device, options, |checks, progress| {
+        checks.iter().map(|check| run_check(device, check, options, progress)).unzip()
+    })
 }
 
 /// The same beside each other, on a device that several can use at once, as the simulator is.
-pub fn run_in_parallel<D: Device + Sync + 'static>(device: &D, options: &Options) -> Result<Summary, UnknownFilter> {
-    run_all(options, |checks, progress| {
+pub fn run_in_parallel<D: Device + ByName + Sync + 'static>(
+    device: &D,
+    options: &Options,
+) -> Result<Summary, UnknownFilter> {
+    run_all(device, options, |checks, progress| {
         checks.par_iter().map(|check| run_check(device, check, options, progress)).unzip()
     })
 }
@@ -148,16 +169,21 @@ pub fn run_in_parallel<D: Device + Sync + 'static>(device: &D, options: &Options
 /// How each check ended, in their order, and what is kept of it.
 type Ended = (Vec<Outcome>, Vec<Vec<Record>>);
 
-fn run_all<D: Device + 'static>(
+fn run_all<D: Device + ByName + Sync + 'static>(
+    device: &D,
     options: &Options,
     run: impl FnOnce(&[Check<D>], &ProgressBar) -> Ended,
 ) -> Result<Summary, UnknownFilter> {
-    let checks = select::<D>(options)?;
+    let Selected { checks, forms } = select::<D>(options)?;
     let style = ProgressStyle::with_template("{bar:32} {pos}/{len} {wide_msg}").expect("a valid template");
-    let progress = ProgressBar::new(checks.len() as u64).with_style(style);
-    let (outcomes, records) = run(&checks, &progress);
+    let progress = ProgressBar::new((checks.len() + forms.len()) as u64).with_style(style);
+    let (mut outcomes, records) = run(&checks, &progress);
+    progress.set_message("forms of `wgmma` by their names");
+    let (by_name, digests) = by_name::run(device, &forms, options.target.as_deref(), options.seed, &progress);
     progress.finish_and_clear();
-    Ok(Summary { outcomes, records: records.concat() })
+    outcomes.extend(by_name);
+    let is_kept = options.keep.is_some() && !digests.forms.is_empty();
+    Ok(Summary { outcomes, records: records.concat(), by_name: is_kept.then_some(digests) })
 }
 
 /// How the check ended, and what is kept of it.

@@ -43,7 +43,7 @@ impl fmt::Display for Trials {
 /// Runs, of each check whose arithmetic the simulator knows apart from its kernel, so many rounds that there are at least `cases`
 /// elements of output, and compares them with it.
 pub fn trials<D: Device + 'static>(device: &D, options: &Options, cases: u64) -> Result<Trials, UnknownFilter> {
-    Ok(trials_of(device, select::<D>(options)?, options, cases))
+    Ok(trials_of(device, select::<D>(options)?.checks, options, cases))
 }
 
 fn trials_of<D: Device + 'static>(device: &D, checks: Vec<Check<D>>, options: &Options, cases: u64) -> Trials {

@@ -12,7 +12,7 @@ use crate::sim::memory::race::Lanes;
 use crate::sim::record::note_collective;
 use crate::sim::warps::context::with_block;
 use crate::site::Site;
-use crate::{Accumulator, AnyOrder, Element, FragmentB, FragmentSparseA, Kept, Ordered, PerLane};
+use crate::{Accumulator, AnyOrder, Element, FragmentB, FragmentSparseA, Kept, Ordered, PerLane, Width};
 use std::ops::Range;
 use std::vec::Vec;
 
@@ -62,8 +62,9 @@ where
     B: Element<Width = A::Width>,
     C: Element,
 {
+    let columns = columns(b, n);
     let rows = a.chunks(k / 2).zip(kept.chunks(k / A::Width::CHUNK)).zip(c.chunks(n));
-    rows.flat_map(|((a, kept), c)| A::multiply(a, &picked(b, kept, n), c, n, k / 2)).collect()
+    rows.flat_map(|((a, kept), c)| A::multiply(a, &picked(&columns, kept), c, n, k / 2)).collect()
 }
 
 /// The same with scaled blocks, of which a register has the metadata of one matrix. What is published is of a dense A.
@@ -90,10 +91,11 @@ pub(crate) fn multiply_sparse_scaled<S, A, B, K>(
     check_codes::<A::Width>((site, form, Ordered::ORDERED), 0, 0, &kept);
     let (a, b, c) = (a.matrix(), b.matrix(), acc.matrix());
     let (scales_a, scales_b) = (scales_a.matrix(select_a), scales_b.matrix(select_b));
+    let columns = columns(&b, S::N);
     let rows = a.chunks(S::K / 2).zip(kept.chunks(chunks)).zip(c.chunks(S::N)).zip(scales_a.chunks(K::SCALES));
     let mut d = Vec::with_capacity(c.len());
     for (((a, kept), c), scales_a) in rows {
-        d.extend(A::multiply(a, &picked(&b, kept, S::N), c, scales_a, &scales_b, S::N, S::K / 2));
+        d.extend(A::multiply(a, &picked(&columns, kept), c, scales_a, &scales_b, S::N, S::K / 2));
     }
     *acc = Accumulator::from_matrix(&d);
     remember_result(site, acc);
@@ -140,17 +142,23 @@ fn fault<W: SparseWidth>(kept: Kept, ordered: bool) -> Option<&'static str> {
     }
 }
 
-/// The rows of B, of `n` columns, that the kept elements of a row of A are multiplied with.
-fn picked<B: Element<Width: SparseWidth>>(b: &[B], kept: &[Kept], n: usize) -> Vec<B> {
+/// The bits of an element of B.
+type BitsOf<B> = <<B as Element>::Width as Width>::Bits;
+
+/// The columns of B, which has `n`.
+fn columns<B: Element>(b: &[B], n: usize) -> Vec<Vec<BitsOf<B>>> {
+    (0..n).map(|col| b[col..].iter().step_by(n).map(|b| b.to_bits()).collect()).collect()
+}
+
+/// The rows of B that the kept elements of a row of A are multiplied with.
+fn picked<B: Element<Width: SparseWidth>>(columns: &[Vec<BitsOf<B>>], kept: &[Kept]) -> Vec<B> {
     let chunk = B::Width::CHUNK;
-    let columns: Vec<Vec<_>> = (0..n).map(|col| b[col..].iter().step_by(n).map(|b| b.to_bits()).collect()).collect();
-    let of_chunk = |(index, &kept): (usize, &Kept)| {
-        let columns = &columns;
-        (0..B::Width::KEPT).flat_map(move |which| {
-            columns
-                .iter()
-                .map(move |column| B::from_bits(B::Width::pick(&column[index * chunk..][..chunk], kept, which)))
-        })
-    };
-    kept.iter().enumerate().flat_map(of_chunk).collect()
+    let mut picked = Vec::with_capacity(kept.len() * B::Width::KEPT * columns.len());
+    for (index, &kept) in kept.iter().enumerate() {
+        for which in 0..B::Width::KEPT {
+            let of = |column: &Vec<_>| B::from_bits(B::Width::pick(&column[index * chunk..][..chunk], kept, which));
+            picked.extend(columns.iter().map(of));
+        }
+    }
+    picked
 }

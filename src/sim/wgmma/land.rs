@@ -5,18 +5,20 @@ use super::marks::{Column, Columns, columns, of_columns};
 use super::{A, Operands};
 use crate::fragment::{Fragment, FragmentShape, Registers, Role, RoleA, RoleC, RoleSparseA, Shape, SparseWidth};
 use crate::sim::arithmetic::{Product, codes, product};
-use crate::sim::warps::block::BlockState;
 use crate::{Accumulator, Element, PerLane, Width};
 use std::vec;
 use std::vec::Vec;
 
-/// `(block, operands, rank, c)`: D's registers, of the warp of this rank.
-pub(super) type Land = fn(&BlockState, &Operands, usize, &[Column]) -> Columns;
+/// The word at an address in shared memory, which is a multiple of 4.
+pub(super) type Words<'a> = &'a dyn Fn(u32) -> u32;
+
+/// `(shared memory, operands, rank, c)`: D's registers, of the warp of this rank.
+pub(super) type Land = fn(Words<'_>, &Operands, usize, &[Column]) -> Columns;
 
 /// Rows of a warp's part.
 pub(super) const ROWS: usize = 16;
 
-pub(super) fn land<S, Left, Right, D, O>(block: &BlockState, operands: &Operands, rank: usize, c: &[Column]) -> Columns
+pub(super) fn land<S, Left, Right, D, O>(shared: Words<'_>, operands: &Operands, rank: usize, c: &[Column]) -> Columns
 where
     S: Shape + FragmentShape<RoleA, Left::Width> + FragmentShape<RoleC, D::Width>,
     Left: Element + Product<Right, D, O, D = D>,
@@ -24,13 +26,13 @@ where
     D: Element,
 {
     let n = operands.operation.n;
-    let a = left::<RoleA, S, Left>(block, operands, rank);
-    let (b, c) = (right::<Right>(block, operands, S::K), sums::<S, D>(operands, c));
+    let a = left::<RoleA, S, Left>(shared, operands, rank);
+    let (b, c) = (right::<Right>(shared, operands, S::K), sums::<S, D>(operands, c));
     registers::<S, D>(&Left::multiply(&a, &b, &c, n, S::K), n)
 }
 
 pub(super) fn land_sparse<S, Left, Right, D, O>(
-    block: &BlockState,
+    shared: Words<'_>,
     operands: &Operands,
     rank: usize,
     c: &[Column],
@@ -42,15 +44,15 @@ where
     D: Element,
 {
     let n = operands.operation.n;
-    let a = left::<RoleSparseA, S, Left>(block, operands, rank);
+    let a = left::<RoleSparseA, S, Left>(shared, operands, rank);
     let kept = codes::<Left::Width>(operands.chunks(S::K / Left::Width::CHUNK), &operands.metadata);
-    let (b, c) = (right::<Right>(block, operands, S::K), sums::<S, D>(operands, c));
+    let (b, c) = (right::<Right>(shared, operands, S::K), sums::<S, D>(operands, c));
     registers::<S, D>(&product::<Left, Right, D, O>((&a, &kept), &b, &c, n, S::K), n)
 }
 
 /// The warp's rows of A, or of what is kept of it.
 fn left<R: Role, S: FragmentShape<R, T::Width>, T: Element>(
-    block: &BlockState,
+    shared: Words<'_>,
     operands: &Operands,
     rank: usize,
 ) -> Vec<T> {
@@ -62,18 +64,18 @@ fn left<R: Role, S: FragmentShape<R, T::Width>, T: Element>(
         A::Shared { descriptor, transposed } => {
             let a = read(descriptor, transposed);
             let places = (0..ROWS).flat_map(|row| (0..S::LAYOUT.cols()).map(move |k| (rank * ROWS + row, k)));
-            places.map(|(row, k)| element(block, &a, row, k)).collect()
+            places.map(|(row, k)| element(shared, &a, row, k)).collect()
         }
     };
     elements.into_iter().map(|element| signed(element, negates)).collect()
 }
 
 /// B, of `k` rows.
-fn right<T: Element>(block: &BlockState, operands: &Operands, k: usize) -> Vec<T> {
+fn right<T: Element>(shared: Words<'_>, operands: &Operands, k: usize) -> Vec<T> {
     let operation = operands.operation;
     let b = read(operation.b, operation.transposes_b);
     let places = (0..k).flat_map(|k| (0..operation.n).map(move |col| (col, k)));
-    places.map(|(col, k)| signed(element(block, &b, col, k), operation.negates.1)).collect()
+    places.map(|(col, k)| signed(element(shared, &b, col, k), operation.negates.1)).collect()
 }
 
 /// What is added to.
@@ -122,10 +124,10 @@ fn piece_of<S: FragmentShape<RoleC, D::Width>, D: Element>(registers: &[Column])
 }
 
 /// The element at `k` of a line of a matrix in shared memory.
-fn element<T: Element>(block: &BlockState, matrix: &Descriptor, line: usize, k: usize) -> T {
+fn element<T: Element>(shared: Words<'_>, matrix: &Descriptor, line: usize, k: usize) -> T {
     let bits = T::Width::BITS;
     let address = matrix.address(line, k, bits);
-    let word = block.shared.peek(address & !3);
+    let word = shared(address & !3);
     // Bits of one byte are told apart by K.
     let slot = (address as usize % 4 * 8 + if bits < 8 { k * bits % 8 } else { 0 }) / bits;
     T::unpack(bytemuck::cast(word), slot)

@@ -6,6 +6,7 @@
 //!
 //! To those who write to shared memory, a multiplication has read it until a warp that knows of such a wait tells them.
 
+mod by_name;
 mod descriptor;
 mod land;
 mod lane;
@@ -246,7 +247,7 @@ fn complete(block: &BlockState, group: usize, groups: u32) -> Result<(), Misuse>
                 // It has ended before this one.
                 C::Result(before) => warp.landed.remove(&before).map(|(_, columns)| columns).unwrap_or_default(),
             };
-            let d = land(block, &operands, rank, &c);
+            let d = land(&|address| block.shared.peek(address), &operands, rank, &c);
             warp.landed.insert(number, (group, d));
         }
     }

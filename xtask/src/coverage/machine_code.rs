@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use ptx_matrix::forms::ptx;
-use ptx_matrix::forms::{Form, Nature, Selectors, WgmmaForm};
+use ptx_matrix::forms::{Form, Nature, Selectors, WgmmaForm, WgmmaOptions};
 use ptx_matrix::target::Requirement;
 use ptx_matrix_build::Toolchain;
 use std::collections::{BTreeMap, BTreeSet};
@@ -91,9 +91,10 @@ fn kernels(forms: &[&'static Form], groups: &[WgmmaForm], target: &str) -> Vec<K
     });
     let groups = groups.iter().filter(|_| <ptx::sm_90a as Requirement>::NEEDS.are_met_by(target));
     let groups = groups.flat_map(|form| {
-        [false, true].map(|in_registers| {
-            let name = format!("{}_{}", form.ptx.replace('.', "_"), if in_registers { "rs" } else { "ss" });
-            Kernel { form: form.ptx, text: form.kernel(&name, in_registers), name }
+        [false, true].map(|a_in_registers| {
+            let name = format!("{}_{}", form.ptx.replace('.', "_"), if a_in_registers { "rs" } else { "ss" });
+            let options = WgmmaOptions { a_in_registers, ..WgmmaOptions::default() };
+            Kernel { form: form.ptx, text: form.kernel(&name, &options), name }
         })
     });
     forms.chain(groups).collect()

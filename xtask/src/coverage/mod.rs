@@ -49,11 +49,8 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     ensure!(!legal.is_empty() || !ours.is_empty() || !groups.is_empty(), "no form's name contains `{filter}`");
 
     eprintln!("running every check on the simulator");
-    // What is known of a `wgmma` is known by others, which the filter may leave out.
-    let with_groups = !groups.is_empty() && (!filter.is_empty() || ours.is_empty());
-    let filters: Vec<&str> =
-        (!ours.is_empty()).then_some(filter).into_iter().chain(with_groups.then_some(WGMMA)).collect();
-    let simulated = Simulated::run(&filters)?;
+    let has_checks = !ours.is_empty() || !groups.is_empty();
+    let simulated = if has_checks { Simulated::run(filter)? } else { Simulated::default() };
     let cases = Cases::recorded(&simulated)?;
     let mut targets: BTreeSet<&str> = legal.iter().flat_map(|row| &row.targets).map(String::as_str).collect();
     targets.extend((!groups.is_empty()).then_some(hardware::TARGET));
@@ -95,33 +92,17 @@ fn rows(legal: &[Legal], ours: &[&Form], simulated: &Simulated, cases: &Cases, m
     .collect()
 }
 
-/// What the names of the forms of `wgmma` begin with.
-const WGMMA: &str = "wgmma.";
-
 /// A row for each form of `wgmma`. `tests/wgmma.rs` asks ptxas about the whole table, which is in no list.
 fn group_rows(groups: &[WgmmaForm], simulated: &Simulated, cases: &Cases, machine_code: &MachineCode) -> Vec<Row> {
-    let all: Vec<WgmmaForm> = forms::all_wgmma().collect();
-    let ran = |form: &str| simulated.passed(form) && cases.of(form).is_some();
     let row = |form: &WgmmaForm| Row {
         form: form.ptx.to_owned(),
         listed: true,
         typed: true,
         simulated: simulated.passed(form.ptx),
-        hardware: match (cases.of(form.ptx), all.iter().find(|other| is_but_for_n(form, other) && ran(other.ptx))) {
-            (Some(count), _) => Hardware::Ran(count),
-            // With a check of its own, what is missing is its record.
-            (None, Some(other)) if !simulated.knows(form.ptx) => Hardware::As(other.n),
-            (None, _) => Hardware::NotRun,
-        },
+        hardware: cases.of(form.ptx).map_or(Hardware::NotRun, Hardware::Ran),
         on: [(hardware::TARGET.to_owned(), machine_code.outcome(form.ptx, hardware::TARGET))].into(),
     };
     groups.iter().map(row).collect()
-}
-
-/// Whether two forms of `wgmma` differ in nothing but N.
-fn is_but_for_n(form: &WgmmaForm, other: &WgmmaForm) -> bool {
-    let without_n = |form: &WgmmaForm| form.ptx.replacen(&format!("m64n{}k", form.n), "m64k", 1);
-    form.n != other.n && without_n(form) == without_n(other)
 }
 
 /// Whether a check of the conformance run is one of a form: its name is the form's, or goes on with the kind of data.

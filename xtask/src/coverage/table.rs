@@ -31,8 +31,6 @@ pub enum Hardware {
     NotRun,
     /// So many elements of results were compared.
     Ran(u64),
-    /// It was not run, and has no check: the same with this N, which has both, is computed alike, columns by columns.
-    As(usize),
 }
 
 impl Row {
@@ -42,15 +40,11 @@ impl Row {
         let missing = [
             (!self.listed, "not in the list of legal forms".to_owned()),
             (!self.typed, "no typed wrapper".to_owned()),
-            (!self.simulated && !self.is_known_by_another(), "not simulated".to_owned()),
+            (!self.simulated, "not simulated".to_owned()),
             (!refused.is_empty(), format!("not assembled for {}", refused.join(" "))),
             (self.hardware == Hardware::NotRun, format!("not run on an {GPU}")),
         ];
         missing.into_iter().filter(|(is_missing, _)| *is_missing).map(|(_, what)| what).collect()
-    }
-
-    fn is_known_by_another(&self) -> bool {
-        matches!(self.hardware, Hardware::As(_))
     }
 
     fn targets(&self, of: impl Fn(Outcome) -> bool) -> impl Iterator<Item = &str> {
@@ -101,7 +95,6 @@ fn table(rows: &[Row], preset: &str) -> Table {
                 Hardware::Absent => "assembled, not run".to_owned(),
                 Hardware::NotRun => "no".to_owned(),
                 Hardware::Ran(cases) => format!("{cases} cases"),
-                Hardware::As(n) => format!("not run; n{n} was"),
             },
         ];
         cells.extend(with_holes.then(|| row.holes().join("; ")));
@@ -125,7 +118,7 @@ fn csv(rows: &[Row], to: impl io::Write) -> Result<()> {
             names(&|outcome| outcome == Outcome::Became(Nature::Emulated)),
             match row.hardware {
                 Hardware::Ran(cases) => cases.to_string(),
-                Hardware::Absent | Hardware::NotRun | Hardware::As(_) => "0".to_owned(),
+                Hardware::Absent | Hardware::NotRun => "0".to_owned(),
             },
             row.holes().join("; "),
         ])?;
@@ -138,11 +131,11 @@ pub fn summary(rows: &[Row]) -> String {
     let count = |is: &dyn Fn(&Row) -> bool| rows.iter().filter(|row| is(row)).count();
     let cases = rows.iter().map(|row| match row.hardware {
         Hardware::Ran(cases) => cases,
-        Hardware::Absent | Hardware::NotRun | Hardware::As(_) => 0,
+        Hardware::Absent | Hardware::NotRun => 0,
     });
     format!(
         "coverage: {} forms; {} typed, {} simulated, {} assembled for each of their targets, {} run on an {GPU} with {} cases, \
-         {} assembled and not run, {} run with another N only; {} with a hole",
+         {} assembled and not run; {} with a hole",
         rows.len(),
         count(&|row| row.typed),
         count(&|row| row.simulated),
@@ -150,7 +143,6 @@ pub fn summary(rows: &[Row]) -> String {
         count(&|row| matches!(row.hardware, Hardware::Ran(_))),
         cases.sum::<u64>(),
         count(&|row| row.hardware == Hardware::Absent),
-        count(&Row::is_known_by_another),
         count(&|row| !row.holes().is_empty()),
     )
 }
@@ -199,8 +191,6 @@ mod tests {
         let whole = row(&[("sm_80", NATIVE), ("sm_90a", EMULATED), ("sm_100f", Outcome::Assembled)]);
         assert!(whole.holes().is_empty());
         assert!(Row { hardware: Hardware::Absent, ..whole }.holes().is_empty());
-        let as_another = Row { hardware: Hardware::As(32), simulated: false, ..row(&[("sm_90a", NATIVE)]) };
-        assert!(as_another.holes().is_empty());
     }
 
     #[test]
@@ -235,7 +225,7 @@ mod tests {
         assert_eq!(
             summary(&rows),
             "coverage: 2 forms; 1 typed, 2 simulated, 1 assembled for each of their targets, 1 run on an H200 with 1280 cases, \
-             1 assembled and not run, 0 run with another N only; 1 with a hole"
+             1 assembled and not run; 1 with a hole"
         );
         let mut written = Vec::new();
         csv(&rows, &mut written).unwrap();

@@ -16,6 +16,8 @@ mod tensors;
 mod wgmma;
 mod wgmma_sparse;
 
+pub(super) use multiply_sparse::word as metadata;
+
 use super::Buffers;
 use super::data::Rng;
 use bytemuck::Pod;

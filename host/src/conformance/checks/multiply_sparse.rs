@@ -243,7 +243,7 @@ where
 }
 
 /// Metadata of random codes.
-pub(super) fn word(rng: &mut Rng, codes: &[u8]) -> u32 {
+pub(in crate::conformance) fn word(rng: &mut Rng, codes: &[u8]) -> u32 {
     (0..8).fold(0, |word, _| word << 4 | u32::from(*codes.choose(rng).expect("there are codes")))
 }
 

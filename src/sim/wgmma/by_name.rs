@@ -1,0 +1,88 @@
+//! One `wgmma`, executed once, of which the name is known only when the program runs.
+
+use super::land::{Land, land, land_sparse};
+use super::marks::Columns;
+use super::{A, Operands, Operation, WARPS};
+use crate::forms::{WgmmaForm, WgmmaOptions, ptx};
+use crate::lane::LANES;
+use crate::{PerLane, wgmma_arithmetic, wgmma_forms, wgmma_ptx, wgmma_shape, wgmma_sparse_forms};
+use std::vec;
+use std::vec::Vec;
+
+impl WgmmaForm {
+    /// Executes the form once, as its [`kernel`](Self::kernel) does, from the same `input` to the same output, by what the simulator computes
+    /// with in kernels.
+    ///
+    /// ```
+    /// use ptx_matrix::forms::{self, WgmmaMatrices, WgmmaOptions};
+    /// let form = forms::all_wgmma().find(|form| form.ptx == "wgmma.mma_async.sync.aligned.m64n8k32.s32.s8.u8").unwrap();
+    /// let options = WgmmaOptions { a_in_registers: true, ..WgmmaOptions::default() };
+    /// let matrices = WgmmaMatrices { a: vec![0xfd; 64 * 32], b: vec![200; 32 * 8], c: vec![7; 64 * 8], metadata: Vec::new() };
+    /// let memory = form.memory(&options);
+    /// let output = form.simulate(&options, true, &memory.encode(&matrices)); // of s8, 0xfd is -3
+    /// assert_eq!(memory.decode(&output)[50 * 8 + 6] as i32, 32 * -3 * 200 + 7);
+    /// ```
+    ///
+    /// # Panics
+    /// If the form does not take the options, or so many bytes.
+    pub fn simulate(&self, options: &WgmmaOptions, adds: bool, input: &[u8]) -> Vec<u8> {
+        let memory = self.memory(options);
+        assert_eq!(input.len(), memory.input_bytes(), "bytes of the input");
+        let (_, land) =
+            LANDS.into_iter().flatten().find(|(family, _)| *family == self.family).expect("every family has one");
+        let word = |at: usize| u32::from_le_bytes(input[at..at + 4].try_into().expect("four bytes"));
+        let (descriptor, b) = memory.descriptors();
+        let operation = Operation {
+            form: self.ptx,
+            n: self.n,
+            b,
+            transposes_b: options.transposes_b,
+            accumulates: adds,
+            negates: (options.negates_a, options.negates_b),
+            selector: options.selector,
+        };
+        let mut output = vec![0; memory.output_bytes()];
+        for rank in 0..WARPS {
+            let thread = |lane: usize| rank * LANES + lane;
+            let of_lanes = |of: &dyn Fn(usize) -> [u32; 4]| PerLane::from_array(core::array::from_fn(of));
+            let a = match descriptor {
+                Some(descriptor) => A::Shared { descriptor, transposed: options.transposes_a },
+                None => A::Registers(of_lanes(&|lane| {
+                    core::array::from_fn(|register| word(memory.registers_of_a(thread(lane)) + 4 * register))
+                })),
+            };
+            let kept = |lane: usize| if self.selectors > 0 { word(memory.metadata(thread(lane))) } else { 0 };
+            let metadata = PerLane::from_array(core::array::from_fn(kept));
+            let in_register =
+                |register: usize| core::array::from_fn(|lane| word(memory.registers_of_d(thread(lane)) + 4 * register));
+            let c: Columns = (0..self.d).map(in_register).collect();
+            let shared = |address: u32| word(address as usize);
+            for (register, column) in land(&shared, &Operands { operation, a, metadata }, rank, &c).iter().enumerate() {
+                for (lane, value) in column.iter().enumerate() {
+                    output[4 * (thread(lane) * self.d + register)..][..4].copy_from_slice(&value.to_le_bytes());
+                }
+            }
+        }
+        output
+    }
+}
+
+/// What each family computes.
+macro_rules! lands {
+    ([$name:ident] $($d:ident [$(($a:ident $b:ident))*] $k:literal $option:ident $columns:ident $per:tt $behind:ident $selectors:tt
+        $version:literal;)*) => {
+        const $name: &[(&str, Land)] = &[$($(
+            (wgmma_ptx!($selectors "N" $d $a $b $k $option), lands!(@land $selectors $d $a $b $option))
+        ),*),*];
+    };
+    (@land 0 $d:ident $a:ident $b:ident $option:ident) => {
+        land::<wgmma_shape!(0 $a), ptx::$a, ptx::$b, ptx::$d, wgmma_arithmetic!($a $option)>
+    };
+    (@land $selectors:tt $d:ident $a:ident $b:ident $option:ident) => {
+        land_sparse::<wgmma_shape!($selectors $a), ptx::$a, ptx::$b, ptx::$d, wgmma_arithmetic!($a $option)>
+    };
+}
+wgmma_forms!(lands[DENSE]);
+wgmma_sparse_forms!(lands[SPARSE]);
+
+const LANDS: [&[(&str, Land)]; 2] = [DENSE, SPARSE];
