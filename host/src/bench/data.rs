@@ -1,6 +1,7 @@
 //! Random matrices, made on all cores, and their elements as numbers.
 
 use half::{bf16, f16};
+use ptx_matrix::{F8E4M3, F8E5M2};
 use rand::SeedableRng;
 use rand::rngs::SmallRng;
 use rand_distr::{Distribution, StandardNormal};
@@ -34,7 +35,8 @@ fn put(element: Element, bytes: &mut [u8], value: f64) {
         Element::F64 => bytes.copy_from_slice(&value.to_le_bytes()),
         Element::S8 => bytes.copy_from_slice(&((value * 32.0).round() as i8).to_le_bytes()),
         Element::S32 => bytes.copy_from_slice(&((value * 32.0).round() as i32).to_le_bytes()),
-        Element::E4m3 => bytes.copy_from_slice(&[to_e4m3(value)]),
+        Element::E4m3 => bytes[0] = F8E4M3::from_f64(value).to_bits(),
+        Element::E5m2 => bytes[0] = F8E5M2::from_f64(value).to_bits(),
     }
 }
 
@@ -49,7 +51,8 @@ pub(super) fn get(element: Element, bytes: &[u8], index: usize) -> f64 {
         Element::F64 => f64::from_le_bytes(word(bytes, at)),
         Element::S8 => f64::from(bytes[at].cast_signed()),
         Element::S32 => i32::from_le_bytes(word(bytes, at)).into(),
-        Element::E4m3 => from_e4m3(bytes[at]),
+        Element::E4m3 => F8E4M3::from_bits(bytes[at]).to_f64(),
+        Element::E5m2 => F8E5M2::from_bits(bytes[at]).to_f64(),
     }
 }
 
@@ -57,44 +60,11 @@ fn word<const BYTES: usize>(bytes: &[u8], at: usize) -> [u8; BYTES] {
     bytes[at..at + BYTES].try_into().expect("a slice of that length")
 }
 
-/// The largest finite magnitude, 448; the code after it is NaN.
-const E4M3_MAX: u8 = 0x7e;
-
-/// What a code stands for: a sign, four bits of exponent (less 7), three after the point; subnormal where the
-/// exponent is 0.
-fn from_e4m3(code: u8) -> f64 {
-    let (exponent, mantissa) = (i32::from(code >> 3 & 15), f64::from(code & 7));
-    let magnitude = match code & 0x7f {
-        0x7f => f64::NAN,
-        _ if exponent == 0 => mantissa / 8.0 * 2f64.powi(-6),
-        _ => (1.0 + mantissa / 8.0) * 2f64.powi(exponent - 7),
-    };
-    if code & 0x80 == 0 { magnitude } else { -magnitude }
-}
-
-/// The code of the nearest value, the even one of two; what is beyond the largest becomes it.
-fn to_e4m3(value: f64) -> u8 {
-    let magnitude = value.abs();
-    // Codes are in the order of their magnitudes.
-    let (mut below, mut above) = (0, E4M3_MAX);
-    while below < above {
-        let middle = (below + above).div_ceil(2);
-        if from_e4m3(middle) <= magnitude { below = middle } else { above = middle - 1 }
-    }
-    let code = if below == E4M3_MAX {
-        below
-    } else {
-        let (down, up) = (magnitude - from_e4m3(below), from_e4m3(below + 1) - magnitude);
-        below + u8::from(up < down || up == down && below % 2 == 1)
-    };
-    code | if value.is_sign_negative() { 0x80 } else { 0 }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const ALL: [Element; 8] = [
+    const ALL: [Element; 9] = [
         Element::F16,
         Element::Bf16,
         Element::F32,
@@ -103,6 +73,7 @@ mod tests {
         Element::S8,
         Element::S32,
         Element::E4m3,
+        Element::E5m2,
     ];
 
     #[test]
@@ -128,17 +99,5 @@ mod tests {
         for value in bytes.chunks_exact(4) {
             assert_eq!(u32::from_le_bytes(value.try_into().unwrap()) & 0x1fff, 0);
         }
-    }
-
-    #[test]
-    fn e4m3_goes_there_and_back() {
-        for code in (0..=255).filter(|code| code & 0x7f != 0x7f) {
-            assert_eq!(to_e4m3(from_e4m3(code)), code);
-        }
-        let near = |value| from_e4m3(to_e4m3(value));
-        assert_eq!([near(448.0), near(1e9), near(-1e9), near(2f64.powi(-9))], [448.0, 448.0, -448.0, 2f64.powi(-9)]);
-        // 1.0625 is between 1 and 1.125, and 1.1875 between 1.125 and 1.25: even ones are 1 and 1.25.
-        assert_eq!([near(1.0625), near(1.1875), near(1.07), near(0.0)], [1.0, 1.25, 1.125, 0.0]);
-        assert!(from_e4m3(0x7f).is_nan());
     }
 }

@@ -28,13 +28,15 @@ pub enum Element {
     S32,
     /// Eight bits: four of exponent, three after the point.
     E4m3,
+    /// Eight bits: five of exponent, two after the point.
+    E5m2,
 }
 
 impl Element {
     /// Bytes of one.
     pub fn bytes(self) -> usize {
         match self {
-            Element::S8 | Element::E4m3 => 1,
+            Element::S8 | Element::E4m3 | Element::E5m2 => 1,
             Element::F16 | Element::Bf16 => 2,
             Element::F32 | Element::Tf32 | Element::S32 => 4,
             Element::F64 => 8,
@@ -65,6 +67,12 @@ pub enum Type {
     E4m3F16,
     /// e4m3, D in f32.
     E4m3F32,
+    /// e5m2, D in bf16.
+    E5m2,
+    /// e5m2, D in f16.
+    E5m2F16,
+    /// e5m2, D in f32.
+    E5m2F32,
 }
 
 impl Type {
@@ -77,15 +85,16 @@ impl Type {
             Type::F64 => Element::F64,
             Type::S8 => Element::S8,
             Type::E4m3 | Type::E4m3F16 | Type::E4m3F32 => Element::E4m3,
+            Type::E5m2 | Type::E5m2F16 | Type::E5m2F32 => Element::E5m2,
         }
     }
 
     /// The elements of D.
     pub fn output(self) -> Element {
         match self {
-            Type::Bf16 | Type::E4m3 => Element::Bf16,
-            Type::F16 | Type::E4m3F16 => Element::F16,
-            Type::Bf16F32 | Type::F16F32 | Type::Tf32 | Type::E4m3F32 => Element::F32,
+            Type::Bf16 | Type::E4m3 | Type::E5m2 => Element::Bf16,
+            Type::F16 | Type::E4m3F16 | Type::E5m2F16 => Element::F16,
+            Type::Bf16F32 | Type::F16F32 | Type::Tf32 | Type::E4m3F32 | Type::E5m2F32 => Element::F32,
             Type::F64 => Element::F64,
             Type::S8 => Element::S32,
         }

@@ -28,6 +28,7 @@ const LARGEST_BATCH: usize = 65_535;
 /// | `f64` | `f64` | f64 | `f64` | sm_80 |
 /// | `i8` | `i32` | s8 | `i32`, which wraps around; the factors are integers too | sm_80 |
 /// | `F8E4M3` | `bf16`, `f16`, `f32` | e4m3 | `f32` | sm_89 |
+/// | `F8E5M2` | `bf16`, `f16`, `f32` | e5m2 | `f32` | sm_89 |
 ///
 /// On sm_90a, products of bf16, and of f16, go by `wgmma` where tiles of 128 x 256 fill the GPU, the lines of A, B and D start at multiples
 /// of 16 bytes (the matrices of a batch too), and those of D are as long; on others from sm_90 on, if A is row-major and the shared memory is

@@ -1,7 +1,7 @@
 //! Elements as numbers.
 
 use half::{bf16, f16};
-use ptx_matrix::{Element, F8E4M3};
+use ptx_matrix::{Element, F8E4M3, F8E5M2};
 
 /// An element that trials multiply, or multiply into.
 pub(super) trait TrialElement: Element {
@@ -51,6 +51,7 @@ elements! {
     f32 f32::NAN, 24 1e-45, |value| value as f32, f64::from, |x| f32::from_bits(x.to_bits() & !0x1fff).into();
     f64 f64::NAN, 53 0.0, |value| value, |x| x;
     F8E4M3 F8E4M3::NAN, 4 1e-3, |value| F8E4M3::from_f64(value), |x| x.to_f64();
+    F8E5M2 F8E5M2::NAN, 3 1e-5, |value| F8E5M2::from_f64(value), |x| x.to_f64();
     i8 99, 1 0.0, |value| if value.fract() == 0.0 { value as i8 } else { (value * 40.0).round() as i8 }, f64::from;
     i32 99_999, 1 0.0, |value| if value.fract() == 0.0 { value as i32 } else { (value * 1e9) as i32 }, f64::from;
 }

@@ -12,7 +12,7 @@ use std::borrow::{Borrow, BorrowMut};
 
 use element::TrialElement;
 use half::{bf16, f16};
-use ptx_matrix::F8E4M3;
+use ptx_matrix::{F8E4M3, F8E5M2};
 use ptx_matrix_kernels::gemm::{Multiply, Output};
 
 use crate::gemm::{Choice, Gemm, GemmDevice, GemmError, Layout, Operands};
@@ -24,7 +24,7 @@ type Run<D> = fn(&D, u64, usize) -> Result<(), String>;
 
 /// Draws trial `seed` with sides up to `longest`, and runs it. What went wrong is told with what was tried.
 pub fn run<D: GemmDevice>(device: &D, seed: u64, longest: usize) -> Result<(), String> {
-    let products: [Run<D>; 10] = [
+    let products: [Run<D>; 13] = [
         of::<D, bf16, bf16>,
         of::<D, f16, f16>,
         of::<D, f32, f32>,
@@ -35,6 +35,9 @@ pub fn run<D: GemmDevice>(device: &D, seed: u64, longest: usize) -> Result<(), S
         of::<D, f16, f32>,
         of::<D, F8E4M3, f16>,
         of::<D, F8E4M3, f32>,
+        of::<D, F8E5M2, bf16>,
+        of::<D, F8E5M2, f16>,
+        of::<D, F8E5M2, f32>,
     ];
     products[(seed % products.len() as u64) as usize](device, seed, longest)
 }

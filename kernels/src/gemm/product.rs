@@ -135,8 +135,8 @@ pub type Double = Of<M16N8K16, f64, f64, f64>;
 pub type DoubleAlong = Of<M16N8K8, f64, f64, f64>;
 /// Signed bytes, summed in s32, which wraps around.
 pub type Byte = Of<M16N8K32, i8, i8, i32>;
-/// e4m3, summed in f32.
-pub type Eighth<D> = Of<M16N8K32, F8E4M3, F8E4M3, D>;
+/// Floats of 8 bits, summed in f32.
+pub type Eighth<T, D> = Of<M16N8K32, T, T, D>;
 
 /// Which of two swizzles a factor's tiles have: lines are rows, or columns.
 pub trait Lines: Order {

@@ -1,7 +1,7 @@
 //! A product, and what comes of it.
 
 use ptx_matrix::sim::Simulator;
-use ptx_matrix::{Element, F8E4M3, bf16, f16};
+use ptx_matrix::{Element, F8E4M3, F8E5M2, bf16, f16};
 use ptx_matrix_kernels::gemm::{Activation, Buffers, Kernel, LaunchError, Multiply, Number, Numbers, Output};
 
 /// Elements that are made of small integers, and become numbers again.
@@ -38,6 +38,7 @@ integral! {
     i8 99, |i| i as i8, f64::from;
     i32 -99_999, |i| i, f64::from;
     F8E4M3 F8E4M3::from_bits(0x7f), |i| F8E4M3::from_f32(i as f32), |x| x.to_f32().into();
+    F8E5M2 F8E5M2::from_bits(0x7f), |i| F8E5M2::from_f32(i as f32), |x| x.to_f32().into();
 }
 
 /// What is multiplied.
@@ -214,6 +215,9 @@ macro_rules! each_product {
         $call!(F8E4M3 bf16 $($argument)*);
         $call!(F8E4M3 f16 $($argument)*);
         $call!(F8E4M3 f32 $($argument)*);
+        $call!(F8E5M2 bf16 $($argument)*);
+        $call!(F8E5M2 f16 $($argument)*);
+        $call!(F8E5M2 f32 $($argument)*);
     };
 }
 pub(crate) use each_product;

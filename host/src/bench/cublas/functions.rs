@@ -36,6 +36,7 @@ pub(super) fn data_type(element: Element) -> c_int {
         Element::S32 => 10,
         Element::Bf16 => 14,
         Element::E4m3 => 28,
+        Element::E5m2 => 29,
     }
 }
 
@@ -49,7 +50,7 @@ pub(super) fn compute_type(input: Element) -> c_int {
         Element::Tf32 => COMPUTE_32F_FAST_TF32,
         Element::F64 => COMPUTE_64F,
         Element::S8 | Element::S32 => COMPUTE_32I,
-        Element::F16 | Element::Bf16 | Element::F32 | Element::E4m3 => COMPUTE_32F,
+        Element::F16 | Element::Bf16 | Element::F32 | Element::E4m3 | Element::E5m2 => COMPUTE_32F,
     }
 }
 

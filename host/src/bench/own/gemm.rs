@@ -6,7 +6,7 @@ use std::cell::RefCell;
 use anyhow::{Context, Result};
 use clap::ValueEnum;
 use half::{bf16, f16};
-use ptx_matrix::F8E4M3;
+use ptx_matrix::{F8E4M3, F8E5M2};
 
 use crate::bench::{Contestant, Operands, Problem, Shape, Type};
 use crate::gemm::{self, Choice, Gemm, Kernel, Layout, Multiply, Order, Output, Plan};
@@ -45,6 +45,9 @@ macro_rules! by_type {
             Type::E4m3 => $($call).+::<F8E4M3, bf16>($($argument),*),
             Type::E4m3F16 => $($call).+::<F8E4M3, f16>($($argument),*),
             Type::E4m3F32 => $($call).+::<F8E4M3, f32>($($argument),*),
+            Type::E5m2 => $($call).+::<F8E5M2, bf16>($($argument),*),
+            Type::E5m2F16 => $($call).+::<F8E5M2, f16>($($argument),*),
+            Type::E5m2F32 => $($call).+::<F8E5M2, f32>($($argument),*),
         }
     };
 }

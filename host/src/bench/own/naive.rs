@@ -6,7 +6,7 @@ use ptx_matrix_kernels::ladder::naive::{
     BLOCK, naive_bf16_bf16, naive_bf16_f32, naive_f16_f16, naive_f16_f32, naive_f32_f32, naive_f64_f64, naive_s8_s32,
 };
 
-use crate::bench::{Contestant, Operands, Problem, Shape, Type};
+use crate::bench::{Contestant, Element, Operands, Problem, Shape, Type};
 use crate::{GpuDevice, Stream};
 
 /// One thread an element.
@@ -28,7 +28,7 @@ impl Contestant for Naive<'_> {
     fn supports(&self, problem: &Problem) -> bool {
         let rows_of_blocks = problem.shape.m.div_ceil(BLOCK.0);
         let [_, limit, _] = self.device.gpu().info().limits.grid;
-        rows_of_blocks <= limit as usize && !matches!(problem.ty, Type::E4m3 | Type::E4m3F16 | Type::E4m3F32)
+        rows_of_blocks <= limit as usize && !matches!(problem.ty.input(), Element::E4m3 | Element::E5m2)
     }
 
     fn run(&self, stream: &Stream, problem: &Problem, operands: &mut Operands) -> Result<()> {
@@ -52,7 +52,9 @@ impl Contestant for Naive<'_> {
             Type::Tf32 => launch!(naive_f32_f32 f32, f32),
             Type::F64 => launch!(naive_f64_f64 f64, f64),
             Type::S8 => launch!(naive_s8_s32 i8, i32),
-            Type::E4m3 | Type::E4m3F16 | Type::E4m3F32 => bail!("no naive kernel for {}", problem.ty),
+            Type::E4m3 | Type::E4m3F16 | Type::E4m3F32 | Type::E5m2 | Type::E5m2F16 | Type::E5m2F32 => {
+                bail!("no naive kernel for {}", problem.ty)
+            }
         }
         Ok(())
     }
