@@ -7,14 +7,12 @@
 mod by_name;
 mod checks;
 mod compare;
-mod not_recorded;
 pub mod record;
 mod run;
 mod trials;
 
 pub use by_name::{ByName, Digests, FormCheck, all as all_by_name};
 pub use checks::{Check, all};
-pub use not_recorded::NOT_RECORDED;
 pub use run::{Options, Outcome, Selected, Status, Summary, UnknownFilter, run, run_in_parallel, select};
 pub use trials::{Trials, trials};
 
