@@ -14,20 +14,18 @@ const PAIR: usize = 2;
 pub type Summed<P, const I: usize, const J: usize> = [[[Sums<P>; PAIR]; J]; I];
 
 /// One of those of a block, and where it is in the pipeline.
-pub struct Consumer<'k, A, B, const STAGES: usize, const BLOCKS: usize> {
+pub struct Consumer<'k, A, B, const STAGES: usize> {
     /// The warp.
     pub warp: Warp<'k>,
     /// Where its part of the block's tile starts.
     pub at: (usize, usize),
     /// The stages.
     pub pipeline: Pipeline<A, B, STAGES>,
-    /// The cluster, to whose blocks stages are given back: all bring some of the tiles.
-    pub cluster: Cluster<'k, BLOCKS>,
     /// The next stage.
     pub turn: Turn<STAGES>,
 }
 
-impl<A: Left, B: Right, const STAGES: usize, const BLOCKS: usize> Consumer<'_, A, B, STAGES, BLOCKS> {
+impl<A: Left, B: Right, const STAGES: usize> Consumer<'_, A, B, STAGES> {
     /// The sums of so many steps, at least one.
     ///
     /// There are two sets of fragments: while those of one slice are multiplied, the next one's are loaded, also from one stage to the next.
@@ -96,17 +94,8 @@ impl<A: Left, B: Right, const STAGES: usize, const BLOCKS: usize> Consumer<'_, A
     fn leave(&self, turn: Turn<STAGES>) {
         let empty = self.pipeline.empty.stage(turn.index());
         self.warp.sync();
-        if BLOCKS == 1 {
-            self.warp.elect(|lane| {
-                empty.arrive(lane);
-            });
-            return;
-        }
-        let empty: [_; BLOCKS] = core::array::from_fn(|rank| empty.of(self.cluster.peer(rank)));
         self.warp.elect(|lane| {
-            for empty in empty {
-                empty.arrive_having_read(lane);
-            }
+            empty.arrive(lane);
         });
     }
 }

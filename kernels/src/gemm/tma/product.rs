@@ -31,9 +31,8 @@ pub fn product<
     const WARP_N: usize,
     const I: usize,
     const J: usize,
-    const BLOCKS: usize,
 >(
-    block: &ClusterBlock<'_, BLOCKS>,
+    block: &ClusterBlock<'_, 1>,
     memory: Memory<A, B, Strip<P::Output, COLS>, 2, STAGES, CONSUMERS>,
     a: Early<TensorMap<'k, A::Box, 3>>,
     b: Early<TensorMap<'k, B::Box, 3>>,
@@ -46,14 +45,13 @@ pub fn product<
         assert!(K * size_of::<P::Input>() == 128, "the lines of a stage's tiles are the swizzle's");
     }
     let pipeline = Pipeline::begin(block, &memory, &a, &b);
-    let cluster = block.cluster();
     // What the kernels ahead wrote is read from here on.
     let ended = block.wait_for_kernels_ahead();
     let (a, b, results) = (a.get(ended), b.get(ended), results(ended));
-    let mut units = work.of_block::<M, N, BLOCKS>(block);
+    let mut units = work.of_block::<M, N, 1>(block);
     let group = block.warp_group();
     let (warp, index) = (group.warp(), group.index() * 4 + group.warp_rank());
-    let mut producer = Producer::new(pipeline, cluster, units, a, b);
+    let mut producer = Producer::new(pipeline, block.cluster(), units, a, b);
     if index == 0 {
         // All but one, which is the first to be filled in the main loop.
         for _ in 0..STAGES - 1 {
@@ -62,7 +60,7 @@ pub fn product<
     }
     let at = (index / (N / WARP_N) * WARP_M, index % (N / WARP_N) * WARP_N);
     let strips = memory.strips.part(index);
-    let mut consumer = Consumer { warp, at, pipeline, cluster, turn: Turn::FIRST };
+    let mut consumer = Consumer { warp, at, pipeline, turn: Turn::FIRST };
     while let Some(unit) = units.next() {
         let (row, col, _) = unit.start;
         let sums = consumer.sum::<P, I, J>(unit.inner.div_ceil(K as u32), || {
@@ -74,8 +72,4 @@ pub fn product<
     }
     // Shared memory is there until strips have been read.
     wait::<0>(warp);
-    if BLOCKS > 1 {
-        // Others may still tell this block's barriers.
-        cluster.sync();
-    }
 }
