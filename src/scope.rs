@@ -190,6 +190,17 @@ impl<'b> Warp<'b> {
         }
     }
 
+    /// The same number, of which the assembler learns that all lanes have it (`shfl.sync`, PTX ISA 9.7.9.6): of one that was read from
+    /// memory it does not know. What follows from it is kept in uniform registers, and branched on whole: as `wgmma`'s operands need it.
+    #[inline(always)]
+    pub fn uniform(self, number: u32) -> u32 {
+        #[cfg(target_arch = "nvptx64")]
+        // SAFETY: warp scope is not under lane-dependent control flow, and what is no `PerLane` is the same in all lanes.
+        return unsafe { crate::lane::uniform(number) };
+        #[cfg(not(target_arch = "nvptx64"))]
+        number
+    }
+
     /// The lanes wait for each other; what each wrote to memory before, all see after (`bar.warp.sync`, PTX ISA
     /// 9.7.13.2).
     #[inline(always)]

@@ -21,7 +21,7 @@ fn device() -> GpuDevice {
 }
 
 fn problem(ty: Type, layout: Layout) -> Problem {
-    Problem { ty, layout, shape: Shape { m: 8, n: 12, k: 20 } }
+    Problem { ty, layout, shape: Shape { m: 8, n: 12, k: 20 }, groups: 1 }
 }
 
 fn quick<'a>(device: &'a GpuDevice) -> Bench<'a> {
@@ -55,6 +55,9 @@ fn cublas_says_what_it_does_not_support() {
     let device = device();
     let cublas = Cublas::new(device.gpu()).unwrap();
     let bench = quick(&device);
+    let in_groups = |layout| Problem { groups: 3, ..problem(Type::Tf32, layout) };
+    assert_eq!(bench.measure(&in_groups(Layout::Nt), &[&cublas]).unwrap()[0].outcome, Outcome::Right);
+    assert!(!cublas.supports(&in_groups(Layout::Tn)));
     let odd = Problem { shape: Shape { m: 7, n: 12, k: 20 }, ..problem(Type::S8, Layout::Nn) };
     assert!(bench.measure(&odd, &[&cublas]).unwrap().is_empty());
     assert!(!cublas.supports(&problem(Type::E4m3, Layout::Nn)));

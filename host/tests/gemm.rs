@@ -162,6 +162,89 @@ fn products_go_by_wgmma_where_tensor_maps_do() {
     }
 }
 
+/// Rows in groups, and the same group by group.
+#[test]
+fn groups_are_as_products_of_their_own() {
+    let (m, n, k, ends) = (90, 48, 40, [33u32, 33, 34, 90]);
+    let device = Simulator::default().strict();
+    let value = |i: usize| bf16::from_f32((i * i % 23) as f32 / 7.0 - 1.5);
+    let a: Vec<bf16> = (0..m * k).map(value).collect();
+    let b: Vec<bf16> = (0..ends.len() * k * n).map(|i| value(i + 5)).collect();
+    let (mut together, mut one_by_one) = (elements(m * n), elements(m * n));
+    let of_b = Layout::col_major(k);
+    for (kernel, alone) in [("hopper_bf16_nt_groups", "hopper_bf16_nt"), ("gemm_bf16_groups", "gemm_bf16_any")] {
+        let choice = |kernel: &str| Choice { kernel: kernel.to_owned(), parts: 1 };
+        let gemm = Gemm::<bf16>::new(m, n, k).groups(ends.len()).b(of_b.batch_stride(k * n)).choose(choice(kernel));
+        let operands = Operands::new(&device, &a, &b, &mut together).group_ends(&ends);
+        gemm.plan(&device).unwrap().run(operands).unwrap();
+        let mut first = 0;
+        for (group, end) in ends.into_iter().map(|end| end as usize).enumerate() {
+            let gemm = Gemm::<bf16>::new(end - first, n, k)
+                .a(Layout::row_major(k).starting_at(first * k))
+                .b(of_b.starting_at(group * k * n))
+                .d(Layout::row_major(n).starting_at(first * n))
+                .choose(choice(alone));
+            let operands = Operands::new(&device, &a, &b, &mut one_by_one);
+            gemm.plan(&device).unwrap().run(operands).unwrap();
+            first = end;
+        }
+        assert_eq!(together, one_by_one, "{kernel}");
+    }
+}
+
+#[test]
+fn groups_are_refused_with_what_would_do() {
+    let gemm = Gemm::<bf16>::new(40, 48, 512).groups(3).b(Layout::row_major(48).batch_stride(512 * 48));
+    let cases = [
+        (gemm.clone().batches(2), "rows in groups: they are of one product, not of a batch: leave `batches` 1"),
+        (gemm.clone().a(Layout::col_major(40)), "rows in groups: rows of A are not lines: make A row-major"),
+        (gemm.clone().d(Layout::col_major(40)), "rows in groups: rows of D are not lines: make D row-major"),
+        (gemm.clone().alpha(0.0), "rows in groups: nothing is multiplied, as K or alpha is 0: leave the groups"),
+        (
+            gemm.clone().choose(Choice { kernel: "gemm_bf16_groups".into(), parts: 2 }),
+            "gemm_bf16_groups cannot cut a K of 512 in 2 parts: rows in groups are multiplied in one part",
+        ),
+    ];
+    for (gemm, message) in cases {
+        assert_eq!(refusal(&gemm), message);
+    }
+    let pieces = " (lines of A and B are read in pieces of 16 bytes, the last one too)";
+    let b = 3 * 512 * 48;
+    assert_eq!(
+        refused_buffers(&gemm, [40 * 512, b - 1, 40 * 48]),
+        format!("B has {} elements, and the product needs {b}{pieces}", b - 1)
+    );
+    assert_eq!(
+        refused_buffers(&gemm, [40 * 512, b, 40 * 48]),
+        "rows in groups: nothing says where they end: give `group_ends`"
+    );
+    let (a, b, mut d, ends) = (elements(40 * 512), elements(b), elements(40 * 48), [40, 40, 40, 40]);
+    let plan = gemm.plan(&Idle).unwrap();
+    let mut refused = |ends: &[u32], bias: &[bf16]| {
+        plan.run(Operands::new(&Idle, &a, &b, &mut d).group_ends(ends).bias(bias)).unwrap_err().to_string()
+    };
+    let bias: Vec<bf16> = elements(3 * 48);
+    assert_eq!(refused(&ends, &bias), "there are 4 ends of groups, and the product has 3 groups: each has one");
+    assert_eq!(refused(&ends[..3], &bias[..48]), "the bias has 48 elements, and the product needs 144");
+    let plain = Gemm::<bf16>::new(40, 48, 512).plan(&Idle).unwrap();
+    let refused = plain.run(Operands::new(&Idle, &a, &b, &mut d).group_ends(&ends)).unwrap_err().to_string();
+    assert_eq!(refused, "rows in groups: there are ends, and the product has no groups: say how many, or give no ends");
+}
+
+/// Of rows in groups by `wgmma` where tensor maps do, else by `mma.sync`; other elements have no such kernels.
+#[test]
+fn groups_have_kernels_of_their_own() {
+    let kernel = |n: usize, b: Layout| {
+        let gemm = Gemm::<bf16>::new(64, n, 4096).groups(8).b(b.batch_stride(4096 * n)).workspace_up_to(usize::MAX);
+        gemm.plan(&Simulator::default()).unwrap().choice().unwrap().to_string()
+    };
+    assert_eq!(kernel(4096, Layout::col_major(4096)), "hopper_bf16_nt_groups");
+    assert_eq!(kernel(4096, Layout::row_major(4096)), "hopper_bf16_nn_groups");
+    assert_eq!(kernel(4095, Layout::row_major(4095)), "gemm_bf16_groups");
+    let refused = Gemm::<f32>::new(64, 64, 64).groups(2).plan(&Idle).unwrap_err().to_string();
+    assert!(refused.starts_with("rows in groups: no kernel multiplies these elements so"), "{refused}");
+}
+
 #[test]
 fn a_named_kernel_has_to_do_it() {
     let gemm = Gemm::<bf16>::new(64, 64, 512);

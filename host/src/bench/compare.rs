@@ -17,9 +17,11 @@ const SAMPLES: usize = 1024;
 /// 2019), and sum |a b| is at most |a| |b| (Cauchy and Schwarz), the lengths of A's row and B's column. Then D's own
 /// type rounds.
 pub(super) struct Tolerance {
-    /// The lengths of A's rows and of B's columns, the factor above included.
+    /// The lengths of A's rows and of B's columns, the factor above included; of groups, those of each one's B behind each other.
     rows: Vec<f64>,
     cols: Vec<f64>,
+    /// Where groups of rows end.
+    ends: Vec<u32>,
     output: f64,
     /// Where D's type gets coarse around zero.
     smallest: f64,
@@ -50,14 +52,24 @@ impl Tolerance {
         let ((a_row, a_col), (b_row, b_col)) = (problem.a_strides(), problem.b_strides());
         Tolerance {
             rows: (0..m).into_par_iter().map(|row| factor * length(a, row * a_row, a_col)).collect(),
-            cols: (0..n).into_par_iter().map(|col| length(b, col * b_col, b_row)).collect(),
+            cols: (0..problem.groups * n)
+                .into_par_iter()
+                .map(|col| length(b, col / n * k * n + col % n * b_col, b_row))
+                .collect(),
+            ends: problem.ends(),
             output,
             smallest,
         }
     }
 
     fn at(&self, row: usize, col: usize, value: f64) -> f64 {
+        let col = self.group(row) * (self.cols.len() / self.ends.len()) + col;
         self.rows[row] * self.cols[col] + self.output * value.abs() + self.smallest
+    }
+
+    /// The group that a row is of.
+    fn group(&self, row: usize) -> usize {
+        self.ends.partition_point(|&end| end as usize <= row)
     }
 }
 
@@ -77,7 +89,8 @@ pub(super) fn with_reference(
     let sampled = (0..SAMPLES).map(|_| (random.random_range(0..m), random.random_range(0..n)));
     let places: Vec<(usize, usize)> = corners.into_iter().chain(sampled).collect();
     first_wrong(places.par_iter().copied(), |row, col| {
-        let factor = |i| get(input, a, row * a_row + i * a_col) * get(input, b, i * b_row + col * b_col);
+        let start = tolerance.group(row) * k * n + col * b_col;
+        let factor = |i| get(input, a, row * a_row + i * a_col) * get(input, b, start + i * b_row);
         let exact: f64 = (0..k).map(factor).sum();
         (get(output, d, row * n + col), exact, tolerance.at(row, col, exact))
     })
@@ -126,12 +139,15 @@ mod tests {
         let [a, b] = [0, 1].map(|i| normal(problem.ty.input(), problem.elements()[i], i as u64));
         let ((a_row, a_col), (b_row, b_col)) = (problem.a_strides(), problem.b_strides());
         let input = problem.ty.input();
+        let ends = problem.ends();
         let mut d = Vec::new();
         for row in 0..SHAPE.m {
+            let group = ends.iter().take_while(|&&end| row >= end as usize).count();
             for col in 0..SHAPE.n {
+                let start = group * SHAPE.k * SHAPE.n + col * b_col;
                 let mut sum = 0.0_f32;
                 for i in 0..SHAPE.k {
-                    let product = get(input, &a, row * a_row + i * a_col) * get(input, &b, i * b_row + col * b_col);
+                    let product = get(input, &a, row * a_row + i * a_col) * get(input, &b, start + i * b_row);
                     sum += product as f32;
                 }
                 match problem.ty.output() {
@@ -148,7 +164,8 @@ mod tests {
     fn a_product_is_right_until_one_element_is_not() {
         for ty in [Type::Bf16, Type::Bf16F32, Type::Tf32, Type::S8, Type::E4m3F32] {
             for layout in [Layout::Nn, Layout::Nt, Layout::Tn, Layout::Tt] {
-                let problem = Problem { ty, layout, shape: SHAPE };
+                let groups = if ty == Type::Bf16 { 3 } else { 1 };
+                let problem = Problem { ty, layout, shape: SHAPE, groups };
                 let [a, b, d] = product(&problem);
                 let tolerance = Tolerance::of(&problem, &a, &b);
                 assert_eq!(with_reference(&problem, &tolerance, &a, &b, &d), Ok(()), "{problem}");
@@ -171,7 +188,7 @@ mod tests {
 
     #[test]
     fn one_term_left_out_of_a_sum_is_found() {
-        let problem = Problem { ty: Type::Bf16F32, layout: Layout::Nn, shape: SHAPE };
+        let problem = Problem { ty: Type::Bf16F32, layout: Layout::Nn, shape: SHAPE, groups: 1 };
         let [a, b, mut d] = product(&problem);
         let tolerance = Tolerance::of(&problem, &a, &b);
         let term = get(Element::Bf16, &a, 5) * get(Element::Bf16, &b, 5 * SHAPE.n);

@@ -4,6 +4,8 @@ use std::fmt;
 use std::str::FromStr;
 
 use clap::ValueEnum;
+use rand::rngs::SmallRng;
+use rand::{RngExt, SeedableRng};
 use serde::{Serialize, Serializer};
 use thiserror::Error;
 
@@ -201,7 +203,7 @@ pub fn default_shapes() -> Vec<Shape> {
     [&cubes[..], &skinny, &others].concat()
 }
 
-/// A multiplication: D = A x B.
+/// A multiplication: D = A x B; or, of rows in groups, each group's by a B of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Problem {
     /// The types.
@@ -210,6 +212,8 @@ pub struct Problem {
     pub layout: Layout,
     /// The shape.
     pub shape: Shape,
+    /// The groups that the rows are in: one, if it is an ordinary product.
+    pub groups: usize,
 }
 
 impl Problem {
@@ -222,7 +226,7 @@ impl Problem {
     /// Elements of A, of B and of D.
     pub fn elements(&self) -> [usize; 3] {
         let Shape { m, n, k } = self.shape;
-        [m * k, k * n, m * n]
+        [m * k, k * n * self.groups, m * n]
     }
 
     /// Bytes of A, of B and of D.
@@ -230,6 +234,18 @@ impl Problem {
         let [a, b, d] = self.elements();
         let (input, output) = (self.ty.input().bytes(), self.ty.output().bytes());
         [a * input, b * input, d * output]
+    }
+
+    /// Where the groups end: they are of about a third to three times the rows of each other.
+    pub fn ends(&self) -> Vec<u32> {
+        let mut random = SmallRng::seed_from_u64(0);
+        let weights: Vec<f64> = (0..self.groups).map(|_| random.random_range(0.5..1.5)).collect();
+        let (all, mut sum) = (weights.iter().sum::<f64>(), 0.0);
+        let mut end = |weight| {
+            sum += weight;
+            (self.shape.m as f64 * sum / all).round() as u32
+        };
+        weights.iter().map(|&weight| end(weight)).collect()
     }
 
     /// How far apart the rows, and the columns, of A are.
@@ -245,7 +261,8 @@ impl Problem {
 
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {} {}", self.ty, self.layout, self.shape)
+        write!(f, "{} {} {}", self.ty, self.layout, self.shape)?;
+        if self.groups > 1 { write!(f, " in {} groups", self.groups) } else { Ok(()) }
     }
 }
 
@@ -275,11 +292,15 @@ mod tests {
     #[test]
     fn work_and_bytes_are_counted() {
         let shape = Shape { m: 3, n: 5, k: 7 };
-        let problem = Problem { ty: Type::S8, layout: Layout::Tn, shape };
+        let problem = Problem { ty: Type::S8, layout: Layout::Tn, shape, groups: 1 };
         assert_eq!(problem.operations(), 210.0);
         assert_eq!(problem.bytes(), [21, 35, 60]);
         assert_eq!((problem.a_strides(), problem.b_strides()), ((1, 3), (5, 1)));
         assert_eq!(problem.to_string(), "s8 tn 3x5x7");
+        let in_groups = Problem { groups: 4, shape: Shape { m: 1000, ..shape }, ..problem };
+        assert_eq!(in_groups.bytes(), [7000, 140, 20000]);
+        let ends = in_groups.ends();
+        assert!(ends.len() == 4 && ends.is_sorted() && ends[0] > 0 && ends[3] == 1000, "{ends:?}");
     }
 
     #[test]

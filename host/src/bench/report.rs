@@ -21,6 +21,8 @@ pub struct Row {
     pub n: usize,
     /// Terms of a sum.
     pub k: usize,
+    /// The groups that the rows are in.
+    pub groups: usize,
     /// Who.
     pub contestant: String,
     /// In which configuration.
@@ -66,7 +68,8 @@ impl Row {
 
     /// The shape, as it is written.
     pub fn shape(&self) -> String {
-        format!("{}x{}x{}", self.m, self.n, self.k)
+        let shape = format!("{}x{}x{}", self.m, self.n, self.k);
+        if self.groups > 1 { format!("{shape} in {}", self.groups) } else { shape }
     }
 }
 
@@ -86,6 +89,7 @@ pub fn rows(problem: &Problem, measured: &[Measured], ceilings: &Ceilings, refer
             m: problem.shape.m,
             n: problem.shape.n,
             k: problem.shape.k,
+            groups: problem.groups,
             contestant: measured.contestant.clone(),
             config: measured.config.clone(),
             check: match &measured.outcome {
@@ -183,7 +187,7 @@ pub(super) mod tests {
         let ceiling = Ceiling { tflops: 1000.0, conditions };
         let [f16, bf16, tf32, s8] = [(); 4].map(|()| ceiling.clone());
         let ceilings = Ceilings { f16, bf16, tf32, s8, copy: 4e12 };
-        let problem = Problem { ty: Type::Bf16, layout: Layout::Nn, shape: Shape::cube(side) };
+        let problem = Problem { ty: Type::Bf16, layout: Layout::Nn, shape: Shape::cube(side), groups: 1 };
         let all = [measured("cublas", Some(100.0)), measured("ours", Some(125.0)), measured("odd", None)];
         rows(&problem, &all, &ceilings, "cublas")
     }
@@ -206,10 +210,10 @@ pub(super) mod tests {
         let text = String::from_utf8(text).unwrap();
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines.len(), 4, "{text}");
-        assert!(lines[0].starts_with("type,layout,m,n,k,contestant,config,check,launches,median_us,"), "{text}");
+        assert!(lines[0].starts_with("type,layout,m,n,k,groups,contestant,config,check,launches,median_us,"), "{text}");
         assert_eq!(
             lines[2],
-            "bf16,nn,1000,1000,1000,ours,,ok,3,125.0,124.0,126.0,16.0,0.8,1000.0,650.0,A B,0.032,48.0,0.012"
+            "bf16,nn,1000,1000,1000,1,ours,,ok,3,125.0,124.0,126.0,16.0,0.8,1000.0,650.0,A B,0.032,48.0,0.012"
         );
         assert!(lines[3].contains(r#""does not run: too ""odd""""#), "{text}");
     }

@@ -38,6 +38,10 @@ struct Arguments {
     /// How A and B lie in memory, a letter each (likewise): n is row-major, t column-major. D is row-major.
     #[arg(long = "layout", value_enum, default_value = "nn")]
     layouts: Vec<Layout>,
+    /// The rows of D are in so many groups of different sizes, each of which is multiplied by a B of its own: in one launch, where cuBLAS is
+    /// called for each group.
+    #[arg(long, default_value_t = 1, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=65535))]
+    groups: u32,
     /// Only the contestant beside cuBLAS whose configuration, or name, is this; else those whose name and configuration contain it
     /// (likewise). Without it: the naive kernel, and
     /// the product by the kernel that the rule chooses.
@@ -73,7 +77,8 @@ const EXAMPLES: &str = "Examples:
   bench --size 2048 --size 4096 --type f16 --type s8 --layout nt
   bench --shape 16x8192x8192 --config naive --rounds 21 --out skinny
   bench --shape 16x8192x8192 --config 16x128/          one kernel, whatever parts it cuts K in
-  bench --shape 16x8192x8192 --tune h200.json          every configuration; the fastest is kept";
+  bench --shape 16x8192x8192 --tune h200.json          every configuration; the fastest is kept
+  bench --shape 8192x4096x4096 --layout nt --groups 8  a mixture of experts: rows in groups, each with a B of its own";
 
 /// Who the others are compared with.
 const REFERENCE: &str = "cublas";
@@ -99,10 +104,11 @@ impl Arguments {
     fn problems(&self) -> Vec<Problem> {
         let named: Vec<Shape> = self.sizes.iter().chain(&self.shapes).copied().collect();
         let shapes = if named.is_empty() { default_shapes() } else { named };
+        let groups = self.groups as usize;
         let mut problems = Vec::new();
         for &ty in &self.types {
             for &layout in &self.layouts {
-                problems.extend(shapes.iter().map(|&shape| Problem { ty, layout, shape }));
+                problems.extend(shapes.iter().map(|&shape| Problem { ty, layout, shape, groups }));
             }
         }
         problems

@@ -8,6 +8,7 @@
 //! - Copies of tensors take longer where a tile is partly beyond the matrix.
 //! - Something passes between two tiles of a block, and before clusters begin.
 //! - Nothing is faster than bringing A and B from memory once, and D (and C) there.
+//! - Rows in groups are as a batch of as many products, each of as many rows as a group has on average.
 //! - Parts of K cost the way of their sums to the cache and back, and a second launch.
 //!
 //! The constants are an H200's; what matters is how they compare with each other. Of equals, the first of the list and the fewest
@@ -90,6 +91,8 @@ pub(super) struct Task {
     /// Multiplications that a multiprocessor does in a cycle.
     pub(super) products: f64,
     pub(super) multiprocessors: u32,
+    /// Whether K may be cut.
+    pub(super) may_be_cut: bool,
     /// Whether lines of A, and of B, start with lines of the cache.
     pub(super) has_whole_lines: [bool; 2],
 }
@@ -102,7 +105,8 @@ impl Task {
 
     /// Numbers of parts that make sense: each has a few steps, and none is empty.
     pub(super) fn parts(&self, kernel: &Kernel) -> impl Iterator<Item = usize> {
-        let most = (self.k / (LEAST_STEPS * kernel.tile[2])).clamp(1, MOST_PARTS);
+        let most = if self.may_be_cut { MOST_PARTS } else { 1 };
+        let most = (self.k / (LEAST_STEPS * kernel.tile[2])).clamp(1, most);
         (1..=most).filter(move |&parts| self.k.div_ceil(self.k_part(kernel, parts)) == parts)
     }
 
@@ -187,6 +191,7 @@ mod tests {
             bytes: [2, 2, 4],
             products: 1024.0,
             multiprocessors: 132,
+            may_be_cut: true,
             has_whole_lines: [true; 2],
         }
     }

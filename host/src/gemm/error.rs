@@ -77,6 +77,20 @@ pub enum Refusal {
         /// The least.
         needed: usize,
     },
+    /// Rows in groups are not multiplied so.
+    #[error("rows in groups: {reason}")]
+    Groups {
+        /// Why, and what would be right.
+        reason: &'static str,
+    },
+    /// As many ends as groups are needed.
+    #[error("there are {given} ends of groups, and the product has {groups} groups: each has one")]
+    GroupEnds {
+        /// The ends.
+        given: usize,
+        /// The groups.
+        groups: usize,
+    },
     /// `beta` is not zero, and there is no C.
     #[error("beta is {beta}, and there is no C: give one, or leave beta 0")]
     NoC {

@@ -110,16 +110,49 @@ impl Layout {
         }
     }
 
-    /// Whether the lines of a matrix of this size, in each of so many products, start at multiples of so many elements.
-    pub(super) fn is_aligned(self, size: (usize, usize), batches: usize, elements: usize) -> bool {
-        let one_behind_the_other = self.lines(size).0 <= 1 || self.stride.is_multiple_of(elements);
-        let beside_each_other = batches <= 1 || self.batch_stride.is_multiple_of(elements);
-        one_behind_the_other && beside_each_other && self.start.is_multiple_of(elements)
-    }
-
     /// The leading dimension as kernels are given it: that of a single line does not matter, and is one that suits all of them.
     pub(super) fn stride_of(self, size: (usize, usize)) -> usize {
         let (lines, length) = self.lines(size);
         if lines <= 1 { length.next_multiple_of(16) } else { self.stride }
+    }
+}
+
+/// Matrices of a size in their buffer: those of a batch, or one of each group of rows.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Matrices {
+    /// What they are called.
+    pub(super) name: &'static str,
+    /// Rows and columns.
+    pub(super) size: (usize, usize),
+    /// How they lie.
+    pub(super) layout: Layout,
+    /// How many.
+    pub(super) count: usize,
+}
+
+impl Matrices {
+    /// Whether their lines, in each of them, start at multiples of so many elements.
+    pub(super) fn are_aligned(self, elements: usize) -> bool {
+        let Layout { stride, start, batch_stride, .. } = self.layout;
+        let one_behind_the_other = self.layout.lines(self.size).0 <= 1 || stride.is_multiple_of(elements);
+        let beside_each_other = self.count <= 1 || batch_stride.is_multiple_of(elements);
+        one_behind_the_other && beside_each_other && start.is_multiple_of(elements)
+    }
+
+    /// Whether none is the same as another.
+    pub(super) fn are_different(self) -> bool {
+        self.count <= 1 || self.layout.batch_stride > 0
+    }
+
+    /// Elements that their buffer has at least, if lines are read in pieces of so many.
+    pub(super) fn extent(self, piece: usize) -> usize {
+        let Layout { stride, start, batch_stride, .. } = self.layout;
+        let (lines, length) = self.layout.lines(self.size);
+        if lines == 0 || length == 0 || self.count == 0 {
+            return 0;
+        }
+        let length = length.next_multiple_of(piece);
+        let before = (self.count - 1).saturating_mul(batch_stride);
+        [(lines - 1).saturating_mul(stride), length, before].iter().fold(start, |sum, more| sum.saturating_add(*more))
     }
 }

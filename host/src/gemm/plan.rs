@@ -31,6 +31,7 @@ pub struct Operands<'a, D: Device, T: Element, O: Output = T> {
     b: &'a D::Buffer<T>,
     c: Option<&'a D::Buffer<O>>,
     bias: Option<&'a D::Buffer<O>>,
+    ends: Option<&'a D::Buffer<u32>>,
     d: &'a mut D::Buffer<O>,
     workspace: Option<&'a mut D::Buffer<O::Sum>>,
 }
@@ -38,7 +39,7 @@ pub struct Operands<'a, D: Device, T: Element, O: Output = T> {
 impl<'a, D: Device, T: Element, O: Output> Operands<'a, D, T, O> {
     /// A, B and D of a device.
     pub fn new(device: &'a D, a: &'a D::Buffer<T>, b: &'a D::Buffer<T>, d: &'a mut D::Buffer<O>) -> Self {
-        Self { device, a, b, c: None, bias: None, d, workspace: None }
+        Self { device, a, b, c: None, bias: None, ends: None, d, workspace: None }
     }
 
     /// C, which lies as D does.
@@ -47,9 +48,18 @@ impl<'a, D: Device, T: Element, O: Output> Operands<'a, D, T, O> {
     }
 
     /// What is added to each row of D, an element for each column; or, if [so asked for](Gemm::bias_of_rows), to each column, an
-    /// element for each row.
+    /// element for each row. Rows in [groups](Gemm::groups) have a bias for each group, of an element for each column, one behind the other.
     pub fn bias(self, bias: &'a D::Buffer<O>) -> Self {
         Self { bias: Some(bias), ..self }
+    }
+
+    /// The row behind the last of each [group](Gemm::groups), which begins where the one before ends: as many as there are groups. The rows
+    /// behind the last group are of none, and D keeps what it has there.
+    ///
+    /// They are read when the product is computed. An end before the one before it is taken for that, and one behind the last row for that:
+    /// whatever the ends are, nothing but D is written.
+    pub fn group_ends(self, ends: &'a D::Buffer<u32>) -> Self {
+        Self { ends: Some(ends), ..self }
     }
 
     /// Room for [`Plan::workspace_len`] sums, whatever they are. What is in it afterwards means nothing.
@@ -78,7 +88,7 @@ impl<T: Multiply<O>, O: Output> Plan<T, O> {
         if gemm.elements_of_d() == 0 {
             return Ok(Vec::new());
         }
-        let Operands { device, a, b, c, bias, d, workspace } = operands;
+        let Operands { device, a, b, c, bias, ends, d, workspace } = operands;
         let (a, b) = if self.transposed { (b, a) } else { (a, b) };
         let none = device.empty::<O>().map_err(GemmError::Device)?;
         let mut no_sums = device.empty::<O::Sum>().map_err(GemmError::Device)?;
@@ -91,7 +101,12 @@ impl<T: Multiply<O>, O: Output> Plan<T, O> {
         let mut reports = Vec::new();
         if let Some((kernel, _)) = self.kernel {
             let buffers = Buffers { a, b, c, bias, d: &mut *d, sums: &mut *sums };
-            reports.push(T::launch(device, kernel, buffers, &numbers)?);
+            reports.push(match (gemm.groups, ends) {
+                (Some(groups), Some(ends)) => {
+                    T::launch_groups(device, kernel, buffers, (ends, groups as u32), &numbers)?
+                }
+                _ => T::launch(device, kernel, buffers, &numbers)?,
+            });
         } else {
             numbers.parts = 0;
         }
@@ -106,23 +121,40 @@ impl<T: Multiply<O>, O: Output> Plan<T, O> {
         let at_least = |what, given, needed| {
             if given < needed { Err(Refusal::TooShort { what, given, needed }) } else { Ok(()) }
         };
-        let Operands { device, a, b, c, bias, d, workspace } = operands;
+        let Operands { device, a, b, c, bias, ends, d, workspace } = operands;
         let gemm = &self.gemm;
-        let [of_a, of_b, of_d] = gemm.matrices().map(|(_, size, layout)| (size, layout));
+        let [of_a, of_b, of_d] = gemm.matrices();
         let (of_a, of_b) = if self.transposed { (of_b, of_a) } else { (of_a, of_b) };
-        let needed = |(size, layout): ((usize, usize), Layout), padded| gemm.extent(size, layout, padded);
         if let Some((kernel, _)) = self.kernel {
             let padded = if kernel.alignment == CHUNK { CHUNK / size_of::<T>() } else { 1 };
-            at_least("A", device.slice(*a).1, needed(of_a, padded))?;
-            at_least("B", device.slice(*b).1, needed(of_b, padded))?;
+            at_least("A", device.slice(*a).1, of_a.extent(padded))?;
+            at_least("B", device.slice(*b).1, of_b.extent(padded))?;
         }
-        at_least("D", device.slice(&**d).1, needed(of_d, 1))?;
+        at_least("D", device.slice(&**d).1, of_d.extent(1))?;
         if gemm.beta != O::Sum::ZERO {
             let c = c.ok_or_else(|| Refusal::NoC { beta: gemm.beta.to_string() })?;
-            at_least("C", device.slice(c).1, needed(of_d, 1))?;
+            at_least("C", device.slice(c).1, of_d.extent(1))?;
         }
         if let Some(bias) = bias {
-            at_least("the bias", device.slice(*bias).1, if gemm.bias_of_rows { gemm.m } else { gemm.n })?;
+            let of_cols = gemm.n * gemm.groups.unwrap_or(1);
+            at_least("the bias", device.slice(*bias).1, if gemm.bias_of_rows { gemm.m } else { of_cols })?;
+        }
+        match (gemm.groups, ends) {
+            (None, None) => {}
+            (None, Some(_)) => {
+                let reason = "there are ends, and the product has no groups: say how many, or give no ends";
+                return Err(Refusal::Groups { reason });
+            }
+            (Some(_), None) => {
+                let reason = "nothing says where they end: give `group_ends`";
+                return Err(Refusal::Groups { reason });
+            }
+            (Some(groups), Some(ends)) => {
+                let given = device.slice(*ends).1;
+                if given != groups {
+                    return Err(Refusal::GroupEnds { given, groups });
+                }
+            }
         }
         let workspace = workspace.as_ref().map_or(0, |workspace| device.slice(&**workspace).1);
         at_least("the workspace", workspace, self.workspace_len())
@@ -138,9 +170,9 @@ impl<T: Multiply<O>, O: Output> Plan<T, O> {
             k_part: k.div_ceil(parts).next_multiple_of(step) as u32,
             parts: parts as u32,
             batches: batches as u32,
-            strides: matrices.map(|(_, size, layout)| layout.stride_of(size) as u32),
-            starts: matrices.map(|(_, _, layout)| layout.start),
-            batch_strides: matrices.map(|(_, _, layout)| layout.batch_stride),
+            strides: matrices.map(|matrix| matrix.layout.stride_of(matrix.size) as u32),
+            starts: matrices.map(|matrix| matrix.layout.start),
+            batch_strides: matrices.map(|matrix| matrix.layout.batch_stride),
             alpha,
             beta,
             row_major: [a, b].map(Layout::is_row_major),

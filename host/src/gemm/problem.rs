@@ -5,6 +5,7 @@ use std::marker::PhantomData;
 use ptx_matrix_kernels::gemm::{Activation, Kernel, Multiply, Number, Output};
 
 use super::choose::{CACHE_LINE, Task};
+use super::layout::Matrices;
 use super::tuned::{Tuned, TunedProduct};
 use super::{Choice, GemmDevice, GemmError, Layout, Order, Plan, Refusal};
 
@@ -45,6 +46,8 @@ pub struct Gemm<T, O: Output = T> {
     pub(super) n: usize,
     pub(super) k: usize,
     pub(super) batches: usize,
+    /// Groups of rows, each with a B of its own.
+    pub(super) groups: Option<usize>,
     pub(super) a: Layout,
     pub(super) b: Layout,
     pub(super) d: Layout,
@@ -65,6 +68,7 @@ impl<T: Multiply<O>, O: Output> Gemm<T, O> {
             n,
             k,
             batches: 1,
+            groups: None,
             a: Layout::row_major(k),
             b: Layout::row_major(n),
             d: Layout::row_major(n),
@@ -98,6 +102,36 @@ impl<T: Multiply<O>, O: Output> Gemm<T, O> {
     /// launch, as a dimension of its grid.
     pub fn batches(self, count: usize) -> Self {
         Self { batches: count, ..self }
+    }
+
+    /// The rows of A and D are in so many groups, each of which is multiplied by a B of its own: those lie
+    /// [`batch_stride`](Layout::batch_stride) apart. Where groups end, [`group_ends`](super::Operands::group_ends) says: a buffer on the device,
+    /// which is read when the product is computed, so that what finds it out may be in the same stream, and no host waits for it. A group has any
+    /// number of rows, also none.
+    ///
+    /// Such products are of bf16 into bf16, or of f16 into f16. A and D are row-major, K is not cut, and it is no batch. The
+    /// [bias](super::Operands::bias) of columns is each group's own. On sm_90a they go by `wgmma` where the lines of A, B and D start at multiples
+    /// of 16 bytes, and those of D are as long; else, and on other GPUs from sm_80 on, by `mma.sync` in a kernel for whatever lines, which is
+    /// slow.
+    ///
+    /// ```
+    /// use ptx_matrix::{bf16, launch::Device, sim::Simulator};
+    /// use ptx_matrix_host::gemm::{Gemm, Layout, Operands};
+    ///
+    /// // A mixture of three experts: the first has two tokens, the second none, the third five, and one token is nobody's.
+    /// let (tokens, n, k, experts) = (8, 16, 24, 3);
+    /// let device = Simulator::default();
+    /// let weights: Vec<bf16> = (0..experts * n * k).map(|i| bf16::from_f32((i / (n * k)) as f32 + 1.0)).collect();
+    /// let (a, b) = (device.upload(&vec![bf16::ONE; tokens * k])?, device.upload(&weights)?);
+    /// let (ends, mut d) = (device.upload(&[2u32, 2, 7])?, device.upload(&vec![bf16::ZERO; tokens * n])?);
+    /// let gemm = Gemm::<bf16>::new(tokens, n, k).groups(experts).b(Layout::col_major(k).batch_stride(n * k));
+    /// gemm.plan(&device)?.run(Operands::new(&device, &a, &b, &mut d).group_ends(&ends))?;
+    /// let of_token = |token: usize| d[token * n].to_f32();
+    /// assert_eq!([of_token(1), of_token(2), of_token(6), of_token(7)], [24.0, 72.0, 72.0, 0.0]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn groups(self, count: usize) -> Self {
+        Self { groups: Some(count), ..self }
     }
 
     /// The factor of the product.
@@ -136,8 +170,11 @@ impl<T: Multiply<O>, O: Output> Gemm<T, O> {
         Self { choice: Some(choice), ..self }
     }
 
-    /// By what was measured to be the fastest for this product, if it was.
+    /// By what was measured to be the fastest for this product, if it was. Of rows in groups nothing is kept.
     pub fn tuned(self, tuned: &Tuned) -> Self {
+        if self.groups.is_some() {
+            return self;
+        }
         let choice = tuned.find(&self.tuned_product(Choice { kernel: String::new(), parts: 1 })).cloned();
         Self { choice: choice.or(self.choice), ..self }
     }
@@ -171,7 +208,12 @@ impl<T: Multiply<O>, O: Output> Gemm<T, O> {
 
     /// Elements of D, in all products.
     pub(super) fn elements_of_d(&self) -> usize {
-        self.m * self.n * self.batches
+        if self.groups == Some(0) { 0 } else { self.m * self.n * self.batches }
+    }
+
+    /// The rows of a product, and how many products: groups of rows are as a batch of their average size.
+    fn like_a_batch(&self) -> (usize, usize) {
+        self.groups.map_or((self.m, self.batches), |groups| (self.m.div_ceil(groups.max(1)), groups))
     }
 
     /// The same product with a row-major D: that of a column-major one, transposed, is B's transpose times A's.
@@ -190,37 +232,39 @@ impl<T: Multiply<O>, O: Output> Gemm<T, O> {
         }
     }
 
-    /// Where each matrix lies: its name, size and layout.
-    pub(super) fn matrices(&self) -> [(&'static str, (usize, usize), Layout); 3] {
-        [("A", (self.m, self.k), self.a), ("B", (self.k, self.n), self.b), ("D", (self.m, self.n), self.d)]
+    /// Where A, B and D lie.
+    pub(super) fn matrices(&self) -> [Matrices; 3] {
+        let Self { m, n, k, batches, .. } = *self;
+        let of_b = self.groups.unwrap_or(batches);
+        [("A", (m, k), self.a, batches), ("B", (k, n), self.b, of_b), ("D", (m, n), self.d, batches)]
+            .map(|(name, size, layout, count)| Matrices { name, size, layout, count })
     }
 
     pub(super) fn task(&self, multiprocessors: u32) -> Task {
         let row_major = self.row_major();
         let [a, b, _] = row_major.matrices();
-        let is_whole =
-            |(_, size, layout): (_, _, Layout)| layout.is_aligned(size, row_major.batches, CACHE_LINE / size_of::<T>());
-        let has_whole_lines = [a, b].map(is_whole);
-        let Self { m, n, k, batches, .. } = row_major;
+        let has_whole_lines = [a, b].map(|matrix| matrix.are_aligned(CACHE_LINE / size_of::<T>()));
+        let (m, batches) = row_major.like_a_batch();
+        let Self { n, k, groups, .. } = row_major;
         let bytes = [size_of::<T>(), size_of::<O>(), size_of::<O::Sum>()];
-        Task { m, n, k, batches, bytes, products: T::PRODUCTS, multiprocessors, has_whole_lines }
+        let may_be_cut = groups.is_none();
+        Task { m, n, k, batches, bytes, products: T::PRODUCTS, multiprocessors, may_be_cut, has_whole_lines }
     }
 
     /// The kernels that the device has for this.
     fn kernels<D: GemmDevice>(&self, device: &D) -> impl Iterator<Item = &'static Kernel> {
         let row_major = self.row_major();
-        T::KERNELS.iter().filter(move |kernel| {
+        let all = if self.groups.is_some() { T::OF_GROUPS } else { T::KERNELS };
+        all.iter().filter(move |kernel| {
             let [a, b, d] = row_major.matrices();
             let (elements, of_d) = (kernel.alignment / size_of::<T>(), kernel.alignment / size_of::<O>());
-            let aligned = |(_, size, layout): (_, _, Layout)| layout.is_aligned(size, row_major.batches, elements);
-            let of_its_own = |(_, _, layout): (_, _, Layout)| row_major.batches <= 1 || layout.batch() > 0;
             let mapped = || {
-                let whole = row_major.n.is_multiple_of(of_d) && d.2.is_aligned(d.1, row_major.batches, of_d);
-                whole && of_its_own(a) && of_its_own(b)
+                let whole = row_major.n.is_multiple_of(of_d) && d.are_aligned(of_d);
+                whole && a.are_different() && b.are_different()
             };
-            kernel.takes(a.2.is_row_major(), b.2.is_row_major())
-                && aligned(a)
-                && aligned(b)
+            kernel.takes(a.layout.is_row_major(), b.layout.is_row_major())
+                && a.are_aligned(elements)
+                && b.are_aligned(elements)
                 && (!kernel.by_tensor_maps || mapped())
                 && device.has(kernel.info)
         })
@@ -233,7 +277,7 @@ impl<T: Multiply<O>, O: Output> Gemm<T, O> {
 
     /// Elements and orders, for messages.
     fn what(&self) -> String {
-        let [a, b, d] = self.matrices().map(|(_, _, layout)| layout.order);
+        let [a, b, d] = self.matrices().map(|matrix| matrix.layout.order);
         format!("{} x {} {} into {} D", a, b, Self::name(), d)
     }
 
@@ -252,6 +296,9 @@ impl<T: Multiply<O>, O: Output> Gemm<T, O> {
         if *parts == 0 {
             return Err(refused("one is the least".to_owned()));
         }
+        if self.groups.is_some() && *parts > 1 {
+            return Err(refused("rows in groups are multiplied in one part".to_owned()));
+        }
         let whole = self.k.div_ceil(task.k_part(kernel, *parts));
         if whole != *parts {
             return Err(refused(format!("parts of whole steps of {} would be {whole}", kernel.tile[2])));
@@ -267,13 +314,15 @@ impl<T: Multiply<O>, O: Output> Gemm<T, O> {
         at_most("N", self.n, LONGEST)?;
         at_most("K", self.k, LONGEST)?;
         at_most("the number of products of a batch", self.batches, LARGEST_BATCH)?;
+        self.check_groups()?;
+        at_most("the number of groups", self.groups.unwrap_or(0), LARGEST_BATCH)?;
         let (m, n) = (self.row_major().m, self.row_major().n);
         at_most("M times N / 64, as many as blocks can be,", m * n.div_ceil(64), LONGEST)?;
         let of_floats = !matches!(self.activation, Activation::Identity | Activation::Relu);
         if of_floats && !O::Sum::HAS_EXP {
             return Err(Refusal::NoActivation { activation: self.activation });
         }
-        for (matrix, (rows, cols), layout) in self.matrices() {
+        for Matrices { name: matrix, size: (rows, cols), layout, .. } in self.matrices() {
             let (lines, length) = layout.lines((rows, cols));
             let Layout { order, stride, .. } = layout;
             if lines > 1 && stride < length {
@@ -297,16 +346,21 @@ impl<T: Multiply<O>, O: Output> Gemm<T, O> {
         Ok(())
     }
 
-    /// Elements that the buffer of a matrix has at least, whose lines are read in pieces of so many.
-    pub(super) fn extent(&self, size: (usize, usize), layout: Layout, piece: usize) -> usize {
-        let (lines, length) = layout.lines(size);
-        if lines == 0 || length == 0 || self.batches == 0 {
-            return 0;
+    /// Whether rows in groups are multiplied so.
+    fn check_groups(&self) -> Result<(), Refusal> {
+        let wrong = [
+            (
+                T::OF_GROUPS.is_empty(),
+                "no kernel multiplies these elements so: there are such of bf16 into bf16, and of f16 into f16",
+            ),
+            (self.batches != 1, "they are of one product, not of a batch: leave `batches` 1"),
+            (!self.a.is_row_major(), "rows of A are not lines: make A row-major"),
+            (!self.d.is_row_major(), "rows of D are not lines: make D row-major"),
+            (self.k == 0 || self.alpha == O::Sum::ZERO, "nothing is multiplied, as K or alpha is 0: leave the groups"),
+        ];
+        match wrong.iter().find(|(is_wrong, _)| self.groups.is_some() && *is_wrong) {
+            Some(&(_, reason)) => Err(Refusal::Groups { reason }),
+            None => Ok(()),
         }
-        let length = length.next_multiple_of(piece);
-        let batches = (self.batches - 1).saturating_mul(layout.batch_stride);
-        [(lines - 1).saturating_mul(layout.stride), length, batches]
-            .iter()
-            .fold(layout.start, |sum, more| sum.saturating_add(*more))
     }
 }

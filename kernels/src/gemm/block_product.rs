@@ -25,6 +25,8 @@ pub struct Problem<'k, P: Product, A, B> {
     pub b: B,
     /// M x N.
     pub d: GlobalMatrixMut<'k, P::Output>,
+    /// Which of its tiles is the block's.
+    pub tile: u32,
     /// M x N, where the sums of A x B go as they are, instead of D's elements to D.
     pub sums: Option<GlobalMatrixMut<'k, Sum<P>>>,
     /// What becomes of the sums.
@@ -65,7 +67,7 @@ pub fn block_product<
     let warp = block.warp();
     let (rows, cols, inner) = (problem.d.rows(), problem.d.cols(), problem.inner);
     let (tile_row, tile_col) =
-        raster(block.index().x, (GROUP_ROWS / M) as u32, rows.div_ceil(M) as u32, cols.div_ceil(N) as u32);
+        raster(problem.tile, (GROUP_ROWS / M) as u32, rows.div_ceil(M) as u32, cols.div_ceil(N) as u32);
     let (top, left) = (tile_row as usize * M, tile_col as usize * N);
     let mut read_a = SA::new(block, problem.a, (top, 0), Along::Cols);
     let mut read_b = SB::new(block, problem.b, (0, left), Along::Rows);

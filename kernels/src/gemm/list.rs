@@ -44,6 +44,13 @@ impl Kernel {
         self.tiles(m, n, self.across(m, n))
     }
 
+    /// The most tiles that rows in so many groups can have: each may end within one; those that have no rows have none.
+    pub fn blocks_of_groups(&self, m: u32, n: u32, groups: u32) -> u32 {
+        let [height, width, _] = self.tile.map(|side| side as u64);
+        let (rows, ending) = (u64::from(m), u64::from(groups.min(m)));
+        ((rows + ending * (height - 1)) / height * u64::from(n).div_ceil(width)) as u32
+    }
+
     /// Whether the tiles of a cluster lie beside each other, and not below: if it takes fewer of them.
     pub fn across(&self, m: u32, n: u32) -> bool {
         self.tiles(m, n, true) < self.tiles(m, n, false)
@@ -127,12 +134,24 @@ pub trait Multiply<O: Output>: Element {
     const PRODUCTS: f64;
     /// The kernels that do.
     const KERNELS: &'static [Kernel];
+    /// The kernels that do so with rows in groups, each of which has a matrix B of its own.
+    const OF_GROUPS: &'static [Kernel];
 
     /// Launches a kernel of [`KERNELS`](Self::KERNELS).
     fn launch<D: Device>(
         device: &D,
         kernel: &Kernel,
         buffers: Buffers<'_, D, Self, O>,
+        numbers: &Numbers<O::Sum>,
+    ) -> Result<D::Report, LaunchError<D::Error>>;
+
+    /// Launches a kernel of [`OF_GROUPS`](Self::OF_GROUPS). The numbers are those of all rows as one product, but B's lie as those of a batch,
+    /// one for each group; a bias of columns has as many elements for each. `ends` are where the groups of rows end, and how many they are.
+    fn launch_groups<D: Device>(
+        device: &D,
+        kernel: &Kernel,
+        buffers: Buffers<'_, D, Self, O>,
+        ends: (&D::Buffer<u32>, u32),
         numbers: &Numbers<O::Sum>,
     ) -> Result<D::Report, LaunchError<D::Error>>;
 

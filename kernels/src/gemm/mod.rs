@@ -8,6 +8,7 @@ mod block_product;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90"))]
 mod by_maps;
 mod epilogue;
+mod groups;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
 pub mod hopper;
 #[cfg(not(target_arch = "nvptx64"))]
@@ -22,6 +23,9 @@ use block_product::{Problem, block_product};
 use epilogue::Epilogue;
 pub use epilogue::{Activation, Number, Output};
 #[cfg(not(target_arch = "nvptx64"))]
+use groups::OfGroups;
+use groups::{Group, Groups, Place};
+#[cfg(not(target_arch = "nvptx64"))]
 pub use list::{Buffers, Kernel, LaunchError, Multiply, Numbers};
 use product::*;
 use ptx_matrix::*;
@@ -35,7 +39,7 @@ use source::*;
 /// GPU that has the instruction and the shared memory; and the part of a multiprocessor's tensor throughput that it reaches where
 /// nothing else is in the way, as measured on an H200.
 macro_rules! products {
-    ($($input:ident into $output:ident, $products:literal a cycle, parts added by $add:ident, by maps [$($mapped:ident)*] {$(
+    ($($input:ident into $output:ident, $products:literal a cycle, parts added by $add:ident, by maps [$($mapped:ident)*], in groups [$($grouped:ident)*] {$(
         $(#[$built:meta])?
         $kernel:ident $product:ty, $order_a:ident x $order_b:ident, $m:literal x $n:literal x $k:literal, $stages:literal stages,
         warps of $warp_m:literal x $warp_n:literal, $threads:literal threads, $blocks:literal a multiprocessor, by $source:ident,
@@ -98,6 +102,7 @@ macro_rules! products {
                     a: SourceA::matrix(row_major_a, a, m, k, lda),
                     b: SourceB::matrix(row_major_b, b, k, n, ldb),
                     d: GlobalMatrixMut::new(d.skip(before_d), m, n, ldd),
+                    tile: block.index().x,
                     sums: (!sums.is_empty()).then(|| GlobalMatrixMut::new(sums.skip(of_part), m, n, n)),
                     epilogue: Epilogue {
                         c: (beta != Number::ZERO).then(|| GlobalMatrix::new(c.skip(before_d), m, n, ldd)),
@@ -140,6 +145,7 @@ macro_rules! products {
                         info: &$kernel::INFO,
                     }
                 },)* $(<$mapped as by_maps::ByMaps<$input, $output>>::KERNEL,)*];
+                const OF_GROUPS: &'static [Kernel] = &[$(<$grouped as OfGroups<$input, $output>>::KERNEL,)*];
 
                 fn launch<D: Device>(
                     device: &D,
@@ -166,6 +172,20 @@ macro_rules! products {
                     launched.map_err(LaunchError::Device)
                 }
 
+                #[allow(unused_variables, reason = "where there are no such kernels")]
+                fn launch_groups<D: Device>(
+                    device: &D,
+                    kernel: &Kernel,
+                    buffers: Buffers<'_, D, Self, $output>,
+                    ends: (&D::Buffer<u32>, u32),
+                    numbers: &Numbers<<$output as Output>::Sum>,
+                ) -> Result<D::Report, LaunchError<D::Error>> {
+                    match kernel.name {
+                        $(stringify!($grouped) => <$grouped as OfGroups<_, _>>::launch(device, buffers, ends, numbers),)*
+                        other => unreachable!("`{other}` is not in the list that kernels are chosen from"),
+                    }
+                }
+
                 fn add_parts<D: Device>(
                     device: &D,
                     Buffers { c, bias, d, sums, .. }: Buffers<'_, D, Self, $output>,
@@ -181,6 +201,108 @@ macro_rules! products {
             })*
         }
     };
+}
+
+/// The kernels that multiply rows in groups on `mma.sync`, on whatever lines: a row each. The name; the elements of all matrices; the kind of
+/// the product; what a block computes, and how deep its steps are; the stages of its ring; what a warp computes; its threads; and its rate, as
+/// in `products!`.
+macro_rules! in_groups {
+    ($(
+        $kernel:ident $element:ident, $product:ty, $m:literal x $n:literal x $k:literal, $stages:literal stages,
+        warps of $warp_m:literal x $warp_n:literal, $threads:literal threads, $rate:literal;
+    )*) => {$(
+        /// D = f(alpha A x B + beta C + bias), of rows in groups, each with a matrix B, `batch_b` elements behind the one before it, and a
+        /// bias of columns, of its own.
+        ///
+        /// A is row-major, B if so is said. The matrices start `skip_a`, `skip_b` and `skip_d` (C's too) elements into the slices. There are at
+        /// least as many blocks as tiles. What of D is of no group is not written.
+        #[kernel(threads = $threads, min_blocks = 1, early = true, target = "sm_80")]
+        pub fn $kernel(
+            block: &Block,
+            #[shared] stages: SharedRing<Stage<$product, RowMajor, ColMajor, $m, $n, $k>, $stages>,
+            a: Global<$element>,
+            b: Global<$element>,
+            c: Global<$element>,
+            bias: Global<$element>,
+            ends: Global<u32>,
+            d: GlobalMut<$element>,
+            m: u32,
+            n: u32,
+            k: u32,
+            lda: u32,
+            ldb: u32,
+            ldd: u32,
+            skip_a: usize,
+            skip_b: usize,
+            skip_d: usize,
+            batch_b: usize,
+            alpha: Sum<$product>,
+            beta: Sum<$product>,
+            row_major_b: u32,
+            bias_of_rows: u32,
+            activation: u32,
+        ) {
+            sources!(halves, $element, $product, RowMajor x ColMajor, $m x $n x $k, $threads);
+            let groups = Groups { ends, rows: m };
+            let tiles = |rows: u32| rows.div_ceil($m) * n.div_ceil($n);
+            let Some(place) = groups.find(block.warp(), Place::FIRST, block.index().x, tiles) else { return };
+            let Place { group: Group { index, first, end }, before } = place;
+            let (index, first, rows) = (index as usize, first as usize, (end - first) as usize);
+            let (n, k, lda, ldb, ldd) = (n as usize, k as usize, lda as usize, ldb as usize, ldd as usize);
+            let (skip_a, skip_d) = (skip_a + first * lda, skip_d + first * ldd);
+            let of_group = if bias_of_rows != 0 { first } else { index * n };
+            let problem = Problem {
+                inner: k,
+                a: SourceA::matrix(true, a.skip(skip_a), rows, k, lda),
+                b: SourceB::matrix(row_major_b != 0, b.skip(skip_b + index * batch_b), k, n, ldb),
+                d: GlobalMatrixMut::new(d.skip(skip_d), rows, n, ldd),
+                tile: block.index().x - before,
+                sums: None,
+                epilogue: Epilogue {
+                    c: (beta != Number::ZERO).then(|| GlobalMatrix::new(c.skip(skip_d), rows, n, ldd)),
+                    bias: if bias.is_empty() { bias } else { bias.skip(of_group) },
+                    bias_of_rows: bias_of_rows != 0,
+                    alpha,
+                    beta,
+                    activation: Activation::of(activation),
+                },
+            };
+            type Shape = <$product as Product>::Shape;
+            block_product::<
+                $product, RowMajor, ColMajor, SourceA<'_>, SourceB<'_>, $m, $n, $k, $stages, { $stages - 2 }, $warp_m, $warp_n,
+                { $warp_m / Shape::M }, { $warp_n / (2 * Shape::N) }, { $threads / 32 },
+            >(block, stages, &problem);
+        }
+
+        #[cfg(not(target_arch = "nvptx64"))]
+        impl OfGroups<$element, $element> for $kernel {
+            const KERNEL: Kernel = Kernel {
+                name: stringify!($kernel),
+                row_major: None,
+                tile: [$m, $n, $k],
+                alignment: size_of::<$element>(),
+                by_tensor_maps: false,
+                rate: $rate,
+                info: &$kernel::INFO,
+            };
+
+            fn launch<D: ptx_matrix::launch::Device>(
+                device: &D,
+                Buffers { a, b, c, bias, d, .. }: Buffers<'_, D, $element, $element>,
+                (ends, count): (&D::Buffer<u32>, u32),
+                numbers: &Numbers<<$element as Output>::Sum>,
+            ) -> Result<D::Report, LaunchError<D::Error>> {
+                let Numbers { sides: [m, n, k], strides: [lda, ldb, ldd], alpha, beta, activation, .. } = *numbers;
+                let [skip_a, skip_b, skip_d] = numbers.starts;
+                let grid = Self::KERNEL.blocks_of_groups(m, n, count);
+                let launched = $kernel::launch(
+                    device, grid, a, b, c, bias, ends, d, m, n, k, lda, ldb, ldd, skip_a, skip_b, skip_d, numbers.batch_strides[1],
+                    alpha, beta, numbers.row_major[1].into(), numbers.bias_of_rows.into(), activation as u32,
+                );
+                launched.map_err(LaunchError::Device)
+            }
+        }
+    )*};
 }
 
 /// Where the tiles of A and B come from, as types.
@@ -207,7 +329,7 @@ macro_rules! source {
 }
 
 products! {
-    bf16 into bf16, 1024.0 a cycle, parts added by add_parts_bf16, by maps [gemm_bf16_nn_tma gemm_bf16_nt_tma hopper_bf16_nn hopper_bf16_nn_pairs hopper_bf16_nn_224_pairs hopper_bf16_nn_208_pairs hopper_bf16_nn_192_pairs hopper_bf16_nn_160_pairs hopper_bf16_nt hopper_bf16_nt_pairs hopper_bf16_nt_224_pairs hopper_bf16_nt_208_pairs hopper_bf16_nt_192_pairs hopper_bf16_nt_160_pairs hopper_bf16_tn hopper_bf16_tt hopper_bf16_nn_64x128_pairs hopper_bf16_nn_64x64 hopper_bf16_nt_64x128_pairs hopper_bf16_nt_64x64] {
+    bf16 into bf16, 1024.0 a cycle, parts added by add_parts_bf16, by maps [gemm_bf16_nn_tma gemm_bf16_nt_tma hopper_bf16_nn hopper_bf16_nn_pairs hopper_bf16_nn_224_pairs hopper_bf16_nn_208_pairs hopper_bf16_nn_192_pairs hopper_bf16_nn_160_pairs hopper_bf16_nt hopper_bf16_nt_pairs hopper_bf16_nt_224_pairs hopper_bf16_nt_208_pairs hopper_bf16_nt_192_pairs hopper_bf16_nt_160_pairs hopper_bf16_tn hopper_bf16_tt hopper_bf16_nn_64x128_pairs hopper_bf16_nn_64x64 hopper_bf16_nt_64x128_pairs hopper_bf16_nt_64x64], in groups [gemm_bf16_groups hopper_bf16_nn_groups hopper_bf16_nt_groups] {
         gemm_bf16_nn Half<bf16>, RowMajor x RowMajor, 128 x 256 x 64, 4 stages, warps of 64 x 64, 256 threads, 1 a multiprocessor, by chunks, "sm_90", 0.9;
         gemm_bf16_nt Half<bf16>, RowMajor x ColMajor, 128 x 256 x 64, 4 stages, warps of 64 x 64, 256 threads, 1 a multiprocessor, by chunks, "sm_90", 0.9;
         gemm_bf16_tn Half<bf16>, ColMajor x RowMajor, 128 x 256 x 64, 4 stages, warps of 64 x 64, 256 threads, 1 a multiprocessor, by chunks, "sm_90", 0.9;
@@ -227,7 +349,7 @@ products! {
         gemm_bf16_tt_64x64 Half<bf16>, ColMajor x ColMajor, 64 x 64 x 64, 3 stages, warps of 32 x 32, 128 threads, 4 a multiprocessor, by chunks, "sm_80", 0.5;
         gemm_bf16_any Half<bf16>, RowMajor x ColMajor, 128 x 128 x 32, 4 stages, warps of 64 x 32, 256 threads, 1 a multiprocessor, by halves, "sm_80", 0.15;
     }
-    f16 into f16, 1024.0 a cycle, parts added by add_parts_f16, by maps [gemm_f16_nn_tma gemm_f16_nt_tma hopper_f16_nn hopper_f16_nn_pairs hopper_f16_nn_224_pairs hopper_f16_nn_208_pairs hopper_f16_nn_192_pairs hopper_f16_nn_160_pairs hopper_f16_nt hopper_f16_nt_pairs hopper_f16_nt_224_pairs hopper_f16_nt_208_pairs hopper_f16_nt_192_pairs hopper_f16_nt_160_pairs hopper_f16_tn hopper_f16_tt hopper_f16_nn_64x128_pairs hopper_f16_nn_64x64 hopper_f16_nt_64x128_pairs hopper_f16_nt_64x64] {
+    f16 into f16, 1024.0 a cycle, parts added by add_parts_f16, by maps [gemm_f16_nn_tma gemm_f16_nt_tma hopper_f16_nn hopper_f16_nn_pairs hopper_f16_nn_224_pairs hopper_f16_nn_208_pairs hopper_f16_nn_192_pairs hopper_f16_nn_160_pairs hopper_f16_nt hopper_f16_nt_pairs hopper_f16_nt_224_pairs hopper_f16_nt_208_pairs hopper_f16_nt_192_pairs hopper_f16_nt_160_pairs hopper_f16_tn hopper_f16_tt hopper_f16_nn_64x128_pairs hopper_f16_nn_64x64 hopper_f16_nt_64x128_pairs hopper_f16_nt_64x64], in groups [gemm_f16_groups hopper_f16_nn_groups hopper_f16_nt_groups] {
         gemm_f16_nn Half<f16>, RowMajor x RowMajor, 128 x 256 x 64, 4 stages, warps of 64 x 64, 256 threads, 1 a multiprocessor, by chunks, "sm_90", 0.9;
         gemm_f16_nt Half<f16>, RowMajor x ColMajor, 128 x 256 x 64, 4 stages, warps of 64 x 64, 256 threads, 1 a multiprocessor, by chunks, "sm_90", 0.9;
         gemm_f16_nn_16x64 Half<f16>, RowMajor x RowMajor, 16 x 64 x 64, 8 stages, warps of 16 x 16, 128 threads, 2 a multiprocessor, by chunks, "sm_80", 0.25;
@@ -252,7 +374,7 @@ products! {
         gemm_f16_tt_on_sm_75 HalfOnTuring, ColMajor x ColMajor, 64 x 64 x 32, 2 stages, warps of 32 x 32, 128 threads, 3 a multiprocessor, by registers, "sm_75", 0.2;
         gemm_f16_any Half<f16>, RowMajor x ColMajor, 128 x 128 x 32, 4 stages, warps of 64 x 32, 256 threads, 1 a multiprocessor, by halves, "sm_80", 0.15;
     }
-    bf16 into f32, 1024.0 a cycle, parts added by add_parts_f32, by maps [hopper_bf16_f32_nn hopper_bf16_f32_nt] {
+    bf16 into f32, 1024.0 a cycle, parts added by add_parts_f32, by maps [hopper_bf16_f32_nn hopper_bf16_f32_nt], in groups [] {
         gemm_bf16_f32_nn Half<bf16, f32>, RowMajor x RowMajor, 128 x 256 x 64, 4 stages, warps of 64 x 64, 256 threads, 1 a multiprocessor, by chunks, "sm_90", 0.9;
         gemm_bf16_f32_nt Half<bf16, f32>, RowMajor x ColMajor, 128 x 256 x 64, 4 stages, warps of 64 x 64, 256 threads, 1 a multiprocessor, by chunks, "sm_90", 0.9;
         gemm_bf16_f32_nn_64x64 Half<bf16, f32>, RowMajor x RowMajor, 64 x 64 x 64, 3 stages, warps of 32 x 32, 128 threads, 4 a multiprocessor, by chunks, "sm_80", 0.5;
@@ -261,7 +383,7 @@ products! {
         gemm_bf16_f32_tt_64x64 Half<bf16, f32>, ColMajor x ColMajor, 64 x 64 x 64, 3 stages, warps of 32 x 32, 128 threads, 4 a multiprocessor, by chunks, "sm_80", 0.5;
         gemm_bf16_f32_any Half<bf16, f32>, RowMajor x ColMajor, 128 x 128 x 32, 4 stages, warps of 64 x 32, 256 threads, 1 a multiprocessor, by halves, "sm_80", 0.15;
     }
-    f16 into f32, 1024.0 a cycle, parts added by add_parts_f32, by maps [hopper_f16_f32_nn hopper_f16_f32_nt] {
+    f16 into f32, 1024.0 a cycle, parts added by add_parts_f32, by maps [hopper_f16_f32_nn hopper_f16_f32_nt], in groups [] {
         gemm_f16_f32_nn Half<f16, f32>, RowMajor x RowMajor, 128 x 256 x 64, 4 stages, warps of 64 x 64, 256 threads, 1 a multiprocessor, by chunks, "sm_90", 0.9;
         gemm_f16_f32_nt Half<f16, f32>, RowMajor x ColMajor, 128 x 256 x 64, 4 stages, warps of 64 x 64, 256 threads, 1 a multiprocessor, by chunks, "sm_90", 0.9;
         gemm_f16_f32_nn_64x64 Half<f16, f32>, RowMajor x RowMajor, 64 x 64 x 64, 3 stages, warps of 32 x 32, 128 threads, 4 a multiprocessor, by chunks, "sm_80", 0.5;
@@ -270,7 +392,7 @@ products! {
         gemm_f16_f32_tt_64x64 Half<f16, f32>, ColMajor x ColMajor, 64 x 64 x 64, 3 stages, warps of 32 x 32, 128 threads, 4 a multiprocessor, by chunks, "sm_80", 0.5;
         gemm_f16_f32_any Half<f16, f32>, RowMajor x ColMajor, 128 x 128 x 32, 4 stages, warps of 64 x 32, 256 threads, 1 a multiprocessor, by halves, "sm_80", 0.15;
     }
-    f32 into f32, 512.0 a cycle, parts added by add_parts_f32, by maps [gemm_tf32_nt_tma hopper_tf32_nt hopper_tf32_nt_128x128] {
+    f32 into f32, 512.0 a cycle, parts added by add_parts_f32, by maps [gemm_tf32_nt_tma hopper_tf32_nt hopper_tf32_nt_128x128], in groups [] {
         gemm_tf32_nt Tf32, RowMajor x ColMajor, 128 x 256 x 32, 4 stages, warps of 64 x 64, 256 threads, 1 a multiprocessor, by chunks, "sm_90", 0.9;
         gemm_tf32_nn Tf32, RowMajor x RowMajor, 128 x 128 x 32, 4 stages, warps of 64 x 32, 256 threads, 1 a multiprocessor, by chunks, "sm_90", 0.7;
         gemm_tf32_nn_64x64 Tf32, RowMajor x RowMajor, 64 x 64 x 32, 3 stages, warps of 32 x 32, 128 threads, 3 a multiprocessor, by chunks, "sm_80", 0.5;
@@ -279,7 +401,7 @@ products! {
         gemm_tf32_tt_64x64 Tf32, ColMajor x ColMajor, 64 x 64 x 32, 3 stages, warps of 32 x 32, 128 threads, 3 a multiprocessor, by chunks, "sm_80", 0.5;
         gemm_tf32_any Tf32, RowMajor x ColMajor, 64 x 64 x 32, 3 stages, warps of 32 x 32, 128 threads, 2 a multiprocessor, by words, "sm_80", 0.3;
     }
-    f64 into f64, 128.0 a cycle, parts added by add_parts_f64, by maps [] {
+    f64 into f64, 128.0 a cycle, parts added by add_parts_f64, by maps [], in groups [] {
         gemm_f64_nn DoubleAlong, RowMajor x RowMajor, 128 x 64 x 16, 4 stages, warps of 32 x 32, 256 threads, 1 a multiprocessor, by chunks, "sm_90", 0.9;
         gemm_f64_nt DoubleAlong, RowMajor x ColMajor, 128 x 64 x 16, 4 stages, warps of 32 x 32, 256 threads, 1 a multiprocessor, by chunks, "sm_90", 0.9;
         gemm_f64_tn Double, ColMajor x RowMajor, 128 x 64 x 32, 4 stages, warps of 32 x 32, 256 threads, 1 a multiprocessor, by chunks, "sm_90", 0.9;
@@ -290,31 +412,36 @@ products! {
         gemm_f64_tt_64x64 DoubleOnAmpere, ColMajor x ColMajor, 64 x 64 x 16, 3 stages, warps of 32 x 32, 128 threads, 3 a multiprocessor, by chunks, "sm_80", 0.5;
         gemm_f64_any DoubleOnAmpere, RowMajor x ColMajor, 64 x 64 x 16, 3 stages, warps of 32 x 32, 128 threads, 2 a multiprocessor, by doubles, "sm_80", 0.3;
     }
-    i8 into i32, 2048.0 a cycle, parts added by add_parts_s32, by maps [gemm_s8_nt_tma hopper_s8_nt hopper_s8_nt_128x128] {
+    i8 into i32, 2048.0 a cycle, parts added by add_parts_s32, by maps [gemm_s8_nt_tma hopper_s8_nt hopper_s8_nt_128x128], in groups [] {
         gemm_s8_nt Byte, RowMajor x ColMajor, 128 x 256 x 128, 4 stages, warps of 64 x 64, 256 threads, 1 a multiprocessor, by chunks, "sm_90", 0.9;
         gemm_s8_nt_64x64 Byte, RowMajor x ColMajor, 64 x 64 x 128, 3 stages, warps of 32 x 32, 128 threads, 3 a multiprocessor, by chunks, "sm_80", 0.5;
         gemm_s8_any Byte, RowMajor x ColMajor, 128 x 128 x 64, 4 stages, warps of 64 x 32, 256 threads, 1 a multiprocessor, by bytes, "sm_80", 0.3;
     }
-    F8E4M3 into bf16, 1024.0 a cycle, parts added by add_parts_bf16, by maps [hopper_e4m3_bf16_nt] {
+    F8E4M3 into bf16, 1024.0 a cycle, parts added by add_parts_bf16, by maps [hopper_e4m3_bf16_nt], in groups [] {
         gemm_e4m3_bf16_nt Eighth<F8E4M3, bf16>, RowMajor x ColMajor, 128 x 64 x 128, 4 stages, warps of 32 x 32, 256 threads, 1 a multiprocessor, by chunks, "sm_90", 0.55;
         gemm_e4m3_bf16_nt_64x64 Eighth<F8E4M3, bf16>, RowMajor x ColMajor, 64 x 64 x 128, 3 stages, warps of 32 x 32, 128 threads, 2 a multiprocessor, by chunks, "sm_89", 0.5;
         gemm_e4m3_bf16_any Eighth<F8E4M3, bf16>, RowMajor x ColMajor, 64 x 64 x 128, 3 stages, warps of 32 x 32, 128 threads, 2 a multiprocessor, by bytes, "sm_89", 0.3;
     }
-    F8E4M3 into f16, 1024.0 a cycle, parts added by add_parts_f16, by maps [hopper_e4m3_f16_nt] {
+    F8E4M3 into f16, 1024.0 a cycle, parts added by add_parts_f16, by maps [hopper_e4m3_f16_nt], in groups [] {
         gemm_e4m3_f16_nt_64x64 Eighth<F8E4M3, f16>, RowMajor x ColMajor, 64 x 64 x 128, 3 stages, warps of 32 x 32, 128 threads, 2 a multiprocessor, by chunks, "sm_89", 0.5;
         gemm_e4m3_f16_any Eighth<F8E4M3, f16>, RowMajor x ColMajor, 64 x 64 x 128, 3 stages, warps of 32 x 32, 128 threads, 2 a multiprocessor, by bytes, "sm_89", 0.3;
     }
-    F8E4M3 into f32, 1024.0 a cycle, parts added by add_parts_f32, by maps [] {
+    F8E4M3 into f32, 1024.0 a cycle, parts added by add_parts_f32, by maps [], in groups [] {
         gemm_e4m3_f32_nt_64x64 Eighth<F8E4M3, f32>, RowMajor x ColMajor, 64 x 64 x 128, 3 stages, warps of 32 x 32, 128 threads, 2 a multiprocessor, by chunks, "sm_89", 0.5;
         gemm_e4m3_f32_any Eighth<F8E4M3, f32>, RowMajor x ColMajor, 64 x 64 x 128, 3 stages, warps of 32 x 32, 128 threads, 2 a multiprocessor, by bytes, "sm_89", 0.3;
     }
-    F8E5M2 into bf16, 1024.0 a cycle, parts added by add_parts_bf16, by maps [hopper_e5m2_bf16_nt] {
+    F8E5M2 into bf16, 1024.0 a cycle, parts added by add_parts_bf16, by maps [hopper_e5m2_bf16_nt], in groups [] {
         gemm_e5m2_bf16_any Eighth<F8E5M2, bf16>, RowMajor x ColMajor, 64 x 64 x 128, 3 stages, warps of 32 x 32, 128 threads, 2 a multiprocessor, by bytes, "sm_89", 0.3;
     }
-    F8E5M2 into f16, 1024.0 a cycle, parts added by add_parts_f16, by maps [hopper_e5m2_f16_nt] {
+    F8E5M2 into f16, 1024.0 a cycle, parts added by add_parts_f16, by maps [hopper_e5m2_f16_nt], in groups [] {
         gemm_e5m2_f16_any Eighth<F8E5M2, f16>, RowMajor x ColMajor, 64 x 64 x 128, 3 stages, warps of 32 x 32, 128 threads, 2 a multiprocessor, by bytes, "sm_89", 0.3;
     }
-    F8E5M2 into f32, 1024.0 a cycle, parts added by add_parts_f32, by maps [] {
+    F8E5M2 into f32, 1024.0 a cycle, parts added by add_parts_f32, by maps [], in groups [] {
         gemm_e5m2_f32_any Eighth<F8E5M2, f32>, RowMajor x ColMajor, 64 x 64 x 128, 3 stages, warps of 32 x 32, 128 threads, 2 a multiprocessor, by bytes, "sm_89", 0.3;
     }
+}
+
+in_groups! {
+    gemm_bf16_groups bf16, Half<bf16>, 128 x 128 x 32, 4 stages, warps of 64 x 32, 256 threads, 0.15;
+    gemm_f16_groups f16, Half<f16>, 128 x 128 x 32, 4 stages, warps of 64 x 32, 256 threads, 0.15;
 }

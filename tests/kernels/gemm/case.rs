@@ -56,6 +56,8 @@ pub struct Case {
     pub bias_of_rows: bool,
     pub activation: Activation,
     pub batches: usize,
+    /// Where groups of rows end, each with a B, and a bias of columns, of its own.
+    pub groups: Option<&'static [u32]>,
     pub schedules: u64,
 }
 
@@ -69,6 +71,7 @@ pub const PLAIN: Case = Case {
     bias_of_rows: false,
     activation: Activation::Identity,
     batches: 1,
+    groups: None,
     schedules: 1,
 };
 
@@ -83,16 +86,23 @@ struct Matrix<T> {
 
 impl<T: Integral> Matrix<T> {
     /// Lines are rounded up to the alignment, and padded; what is between them must not be read.
-    fn new((rows, cols): (usize, usize), row_major: bool, align: usize, case: &Case, seed: usize) -> Self {
+    fn new(
+        (rows, cols): (usize, usize),
+        row_major: bool,
+        align: usize,
+        case: &Case,
+        count: usize,
+        seed: usize,
+    ) -> Self {
         let (lines, length) = if row_major { (rows, cols) } else { (cols, rows) };
         let stride = length.next_multiple_of(align) + case.padding.next_multiple_of(align);
         let batch = lines * stride + case.padding.next_multiple_of(align);
         let start = case.start.next_multiple_of(align);
         let value = |line: usize, along: usize| ((line * 31 + along * 17 + line * along * 7 + seed) % 9) as i32 - 4;
-        let elements = (0..start + case.batches * batch).map(|i| {
+        let elements = (0..start + count * batch).map(|i| {
             let Some(i) = i.checked_sub(start) else { return T::POISON };
             let (line, along) = (i % batch / stride, i % batch % stride);
-            if line < lines && along < length { T::of(value(line, along)) } else { T::POISON }
+            if line < lines && along < length { T::of(value(line + i / batch, along)) } else { T::POISON }
         });
         Matrix { elements: elements.collect(), stride, batch, row_major, start }
     }
@@ -128,14 +138,20 @@ fn check_orders<T: Multiply<O> + Integral, O: Output + Integral>(
 ) where
     O::Sum: Integral,
 {
-    let Case { size: (m, n, k), batches, alpha, beta, .. } = case;
+    let Case { size: (m, n, k), batches, groups, alpha, beta, .. } = case;
+    if groups.is_some() && !row_a {
+        return;
+    }
+    let factors = groups.map_or(batches, <[u32]>::len);
+    // The group of a row: the first that ends behind it, wherever it should begin.
+    let group = |row: usize| groups.map_or(Some(0), |ends| ends.iter().position(|&end| row < end as usize));
     let align = kernel.alignment / size_of::<T>();
     let align_d = if kernel.by_tensor_maps { kernel.alignment / size_of::<O>() } else { 1 };
     let n = n.next_multiple_of(align_d);
-    let a = Matrix::<T>::new((m, k), row_a, align, &case, 1);
-    let b = Matrix::<T>::new((k, n), row_b, align, &case, 5);
-    let c = Matrix::<O>::new((m, n), true, align_d, &case, 7);
-    let bias_len = if case.bias_of_rows { m } else { n };
+    let a = Matrix::<T>::new((m, k), row_a, align, &case, batches, 1);
+    let b = Matrix::<T>::new((k, n), row_b, align, &case, factors, 5);
+    let c = Matrix::<O>::new((m, n), true, align_d, &case, batches, 7);
+    let bias_len = if case.bias_of_rows { m } else { n * groups.map_or(1, <[u32]>::len) };
     let bias: Vec<O> = if case.bias { (0..bias_len).map(|i| O::of((i % 5) as i32)).collect() } else { Vec::new() };
     let mut d = vec![O::of(99); c.elements.len()];
     let k_part = k.div_ceil(parts).next_multiple_of(kernel.tile[2]);
@@ -164,6 +180,8 @@ fn check_orders<T: Multiply<O> + Integral, O: Output + Integral>(
         let buffers = Buffers { a, b, c, bias: &bias[..], d: &mut d[..], sums: &mut sums[..] };
         let done = if add {
             T::add_parts(&device, buffers, &numbers).map_err(LaunchError::Device)
+        } else if let Some(ends) = groups {
+            T::launch_groups(&device, kernel, buffers, (ends, ends.len() as u32), &numbers)
         } else {
             T::launch(&device, kernel, buffers, &numbers)
         };
@@ -180,14 +198,15 @@ fn check_orders<T: Multiply<O> + Integral, O: Output + Integral>(
     let mut touched = vec![false; d.len()];
     for batch in 0..batches {
         for row in 0..m {
+            let Some(group) = group(row) else { continue };
             for col in 0..n {
-                let sum: f64 = (0..k).map(|i| a.at(batch, row, i) * b.at(batch, i, col)).sum();
+                let sum: f64 = (0..k).map(|i| a.at(batch, row, i) * b.at(batch + group, i, col)).sum();
                 let mut expected = f64::from(alpha) * sum;
                 if beta != 0 {
                     expected += f64::from(beta) * c.at(batch, row, col);
                 }
                 if case.bias {
-                    expected += bias[if case.bias_of_rows { row } else { col }].number();
+                    expected += bias[if case.bias_of_rows { row } else { group * n + col }].number();
                 }
                 let expected = O::Sum::of(expected as i32).activate(case.activation);
                 let index = c.index(batch, row, col);

@@ -2,6 +2,7 @@
 
 mod case;
 mod epilogue;
+mod groups;
 mod hopper;
 mod layouts;
 mod parts;

@@ -77,12 +77,35 @@ impl Cublas {
         format!("{major}.{minor}.{patch}")
     }
 
+    /// A product; or, one behind the other, that of each group.
     fn gemm_ex(&self, stream: &Stream, problem: &Problem, operands: &mut Operands) -> Result<(), CublasError> {
+        let Shape { n, k, .. } = problem.shape;
+        let (input, output) = (problem.ty.input(), problem.ty.output());
+        let (a, b, d) = (operands.a.address(), operands.b.address(), operands.d.address());
+        let mut first = 0;
+        for (group, end) in problem.ends().into_iter().map(|end| end as usize).enumerate() {
+            let of_group = Problem { shape: Shape { m: end - first, n, k }, groups: 1, ..*problem };
+            let further = |elements: usize, element: Element| (elements * element.bytes()) as u64;
+            // Rows of A are lines, if there are groups.
+            let addresses =
+                [a + further(first * k, input), b + further(group * k * n, input), d + further(first * n, output)];
+            if of_group.shape.m > 0 {
+                // SAFETY: the caller has seen to the operands, and a group's are parts of them.
+                unsafe { self.gemm_ex_at(stream, &of_group, addresses)? };
+            }
+            first = end;
+        }
+        Ok(())
+    }
+
+    /// # Safety
+    ///
+    /// At the addresses are matrices of the size of the problem, which belong to the stream.
+    unsafe fn gemm_ex_at(&self, stream: &Stream, problem: &Problem, [a, b, d]: [u64; 3]) -> Result<(), CublasError> {
         let view = ColumnMajor::of(problem);
         let (input, output) = (problem.ty.input(), problem.ty.output());
         let (one, zero) = scalars(problem.ty);
-        // SAFETY: handle and stream are there, and the operands have the size of the problem and belong to the
-        // stream: the caller has seen to it. The scalars are of the type that this computation takes.
+        // SAFETY: handle and stream are there, and what is at the addresses the caller has seen to. The scalars are of the type that this computation takes.
         unsafe {
             self.functions.check("cublasSetStream", (self.functions.set_stream)(self.handle, stream.raw()))?;
             let status = (self.functions.gemm_ex)(
@@ -93,14 +116,14 @@ impl Cublas {
                 view.n,
                 view.k,
                 (&raw const one).cast(),
-                operands.b.address(),
+                b,
                 data_type(input),
                 view.a_leading,
-                operands.a.address(),
+                a,
                 data_type(input),
                 view.b_leading,
                 (&raw const zero).cast(),
-                operands.d.address(),
+                d,
                 data_type(output),
                 view.d_leading,
                 compute_type(input),
@@ -130,9 +153,12 @@ impl Contestant for Cublas {
     }
 
     /// What its documentation asks for: s8 with sides in memory that 4 divides; e4m3 with both factors along K, and
-    /// sides that 16 divides. It multiplies no e5m2 by e5m2.
+    /// sides that 16 divides. It multiplies no e5m2 by e5m2. Groups of rows are products of their own, whose A starts at any row.
     fn supports(&self, problem: &Problem) -> bool {
         let Shape { m, n, k } = problem.shape;
+        if problem.groups > 1 && (problem.layout.a() == Order::ColMajor || problem.ty.input().bytes() == 1) {
+            return false;
+        }
         match problem.ty.input() {
             Element::S8 => [m, n, k].iter().all(|side| side.is_multiple_of(4)),
             Element::E4m3 => problem.layout == Layout::Nt && [m, n, k].iter().all(|side| side.is_multiple_of(16)),

@@ -28,8 +28,8 @@ pub(super) struct Product<'a> {
     planned: RefCell<Option<Planned>>,
 }
 
-/// The problem that ran last, its plan, a `Plan` of the problem's elements, and the workspace, of as many bytes.
-type Planned = (Problem, Box<dyn Any>, DeviceBuffer<u8>);
+/// The problem that ran last, its plan, a `Plan` of the problem's elements, the workspace, of as many bytes, and where groups of rows end.
+type Planned = (Problem, Box<dyn Any>, DeviceBuffer<u8>, DeviceBuffer<u32>);
 
 /// Calls `$call::<T, O>` with the elements of a type.
 macro_rules! by_type {
@@ -85,7 +85,8 @@ impl<'a> Product<'a> {
             Order::ColMajor => Layout::col_major(rows),
         };
         let (a, b) = (layout(problem.layout.a(), m, k), layout(problem.layout.b(), k, n));
-        let gemm = Gemm::new(m, n, k).a(a).b(b).workspace_up_to(usize::MAX);
+        let gemm = Gemm::new(m, n, k).a(a).b(b.batch_stride(k * n)).workspace_up_to(usize::MAX);
+        let gemm = if problem.groups > 1 { gemm.groups(problem.groups) } else { gemm };
         match &self.choice {
             Some(choice) => gemm.choose(choice.clone()),
             None => gemm,
@@ -107,12 +108,13 @@ impl<'a> Product<'a> {
         if planned.as_ref().is_none_or(|(of, ..)| of != problem) {
             let plan = self.gemm::<T, O>(problem).plan(&queue)?;
             let workspace = stream.uninitialized(plan.workspace_len() * size_of::<O::Sum>())?;
-            *planned = Some((*problem, Box::new(plan), workspace));
+            *planned = Some((*problem, Box::new(plan), workspace, stream.upload(&problem.ends())?));
         }
-        let (_, plan, workspace) = planned.as_mut().expect("it was planned above");
+        let (_, plan, workspace, ends) = planned.as_mut().expect("it was planned above");
         let plan: &Plan<T, O> = plan.downcast_ref().context("a plan of another type")?;
         let (a, b, d) = (operands.a.cast_ref(), operands.b.cast_ref(), operands.d.cast_mut());
-        plan.run(gemm::Operands::new(&queue, a, b, d).workspace(workspace.cast_mut()))?;
+        let operands = gemm::Operands::new(&queue, a, b, d).workspace(workspace.cast_mut());
+        plan.run(if problem.groups > 1 { operands.group_ends(ends) } else { operands })?;
         Ok(())
     }
 }

@@ -53,7 +53,7 @@ impl Contestant for Step<'_> {
     fn supports(&self, problem: &Problem) -> bool {
         let (Shape { m, n, k }, tile) = (problem.shape, self.tile);
         let whole_tiles = m.is_multiple_of(tile.0) && n.is_multiple_of(tile.1) && k.is_multiple_of(tile.2);
-        problem.ty == Type::Bf16 && problem.layout == Layout::Nn && whole_tiles
+        problem.ty == Type::Bf16 && problem.layout == Layout::Nn && problem.groups == 1 && whole_tiles
     }
 
     fn run(&self, stream: &Stream, problem: &Problem, operands: &mut Operands) -> Result<()> {

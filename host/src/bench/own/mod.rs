@@ -19,8 +19,11 @@ pub fn own(device: &GpuDevice) -> Vec<Box<dyn Contestant + '_>> {
     own
 }
 
-/// The fastest of the configurations of a product that were right, as [`Tuned`](crate::gemm::Tuned) keeps it.
+/// The fastest of the configurations of a product that were right, as [`Tuned`](crate::gemm::Tuned) keeps it: of rows in groups it keeps none.
 pub fn fastest(problem: &Problem, measured: &[Measured]) -> Option<TunedProduct> {
+    if problem.groups > 1 {
+        return None;
+    }
     let timed = measured.iter().filter(|one| one.contestant == gemm::NAME && one.outcome == Outcome::Right);
     let choices = timed.filter_map(|one| Some((one.micros?.median, one.config.parse().ok()?)));
     let named = choices.filter(|(_, choice): &(f64, Choice)| choice.kernel != gemm::BY_RULE);

@@ -28,7 +28,9 @@ impl Contestant for Naive<'_> {
     fn supports(&self, problem: &Problem) -> bool {
         let rows_of_blocks = problem.shape.m.div_ceil(BLOCK.0);
         let [_, limit, _] = self.device.gpu().info().limits.grid;
-        rows_of_blocks <= limit as usize && !matches!(problem.ty.input(), Element::E4m3 | Element::E5m2)
+        problem.groups == 1
+            && rows_of_blocks <= limit as usize
+            && !matches!(problem.ty.input(), Element::E4m3 | Element::E5m2)
     }
 
     fn run(&self, stream: &Stream, problem: &Problem, operands: &mut Operands) -> Result<()> {

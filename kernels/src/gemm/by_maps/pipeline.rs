@@ -101,7 +101,7 @@ impl<'k, A: Left, B: Right, const M: usize, const N: usize, const STAGES: usize,
         warp.elect(|lane| {
             full.arrive_expecting(lane, A::COPIED + B::COPIED);
             tiles_a.load(lane, a, (row, inner), unit.batch, full, of_a);
-            tiles_b.load(lane, b, (inner, col), unit.batch, full, of_b);
+            tiles_b.load(lane, b, (inner, col), unit.of_b(), full, of_b);
         });
         self.rest = unit.behind(K as u32);
         self.turn = turn.next();

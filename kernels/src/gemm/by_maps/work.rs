@@ -1,10 +1,8 @@
 //! What there is to do: tiles of D, of each product of a batch, in parts of K; and which block does what.
 
 use crate::gemm::block_product::raster;
+use crate::gemm::groups::Group;
 use ptx_matrix::ClusterBlock;
-
-/// Tiles of D that blocks go down before they go right.
-const GROUP: u32 = 8;
 
 /// The tiles of all products.
 #[derive(Clone, Copy)]
@@ -30,6 +28,8 @@ pub struct Unit {
     pub start: (u32, u32, u32),
     /// The elements of K.
     pub inner: u32,
+    /// The group of rows that it is of; none, if it is of a product of a batch.
+    pub group: Option<Group>,
 }
 
 /// What a block does of the work, of tiles of `M` x `N`, one behind the other.
@@ -64,6 +64,12 @@ impl<const M: usize, const N: usize, const BLOCKS: usize> Units<M, N, BLOCKS> {
 }
 
 impl Unit {
+    /// Which of the matrices B it takes: its group's, or its product's.
+    #[inline(always)]
+    pub fn of_b(&self) -> u32 {
+        self.group.map_or(self.batch, |group| group.index)
+    }
+
     /// What is left behind so many elements of K.
     #[inline(always)]
     pub fn behind(self, inner: u32) -> Option<Self> {
@@ -73,6 +79,9 @@ impl Unit {
 }
 
 impl Work {
+    /// Tiles of D that blocks go down before they go right.
+    pub const TILES_DOWN: u32 = 8;
+
     /// What this block does.
     #[inline(always)]
     pub fn of_block<const M: usize, const N: usize, const BLOCKS: usize>(
@@ -90,14 +99,14 @@ impl Work {
     pub fn unit<const M: usize, const N: usize, const BLOCKS: usize>(self, index: u32, rank: u32) -> Unit {
         let (down, right) = self.counts::<M, N, BLOCKS>();
         let matrix = index / (down * right);
-        let group = if self.across { GROUP } else { GROUP / BLOCKS as u32 };
+        let group = if self.across { Self::TILES_DOWN } else { Self::TILES_DOWN / BLOCKS as u32 };
         let (row, col) = raster(index % (down * right), group, down, right);
         let (row, col) =
             if self.across { (row, col * BLOCKS as u32 + rank) } else { (row * BLOCKS as u32 + rank, col) };
         let (part, batch) = (matrix / self.batches, matrix % self.batches);
         let first = part * self.k_part;
         let start = (row * M as u32, col * N as u32, first);
-        Unit { batch, matrix, start, inner: (self.sides.2 - first).min(self.k_part) }
+        Unit { batch, matrix, start, inner: (self.sides.2 - first).min(self.k_part), group: None }
     }
 
     /// How many units there are.

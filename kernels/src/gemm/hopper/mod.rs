@@ -3,9 +3,12 @@
 //! A kernel is `product` of the tiles of A and B, by the orders of those; see `product.rs`, from the top.
 
 mod consumer;
+mod groups;
 mod product;
 mod results;
+mod schedule;
 
+pub use groups::*;
 pub use product::product;
 pub use results::Strip;
 
@@ -45,7 +48,7 @@ macro_rules! kernels {
             $kernel $input into $output, $order_a x $order_b, $m x $n x $k, $stages stages,
             { 256 / $strip } strips of strip!($output $strip), $consumers consumers, $threads threads, clusters of $blocks, "sm_90a", $rate,
             by product::<
-                _, _, _, _, $m, $n, $k, { $strip / size_of::<$output>() }, { 256 / $strip }, { sums_of($strip, size_of::<$output>()) }, $stages, $consumers,
+                _, _, _, _, _, $m, $n, $k, { $strip / size_of::<$output>() }, { 256 / $strip }, { sums_of($strip, size_of::<$output>()) }, $stages, $consumers,
                 $part, $blocks,
             >
         }

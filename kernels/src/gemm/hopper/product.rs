@@ -8,8 +8,9 @@
 //! A barrier for each stage, `full`, is told when its tiles have come; another, `empty`, by each consumer when it has read them.
 
 use super::consumer::Consumer;
-use super::results::{ROWS, Strip, finish, put};
-use crate::gemm::by_maps::{Columns, Left, Memory, Multiplied, Results, Share, Work};
+use super::results::{Sink, Strip, finish};
+use super::schedule::{Schedule, Walk};
+use crate::gemm::by_maps::{Columns, Left, Memory, Multiplied, Share};
 use crate::gemm::epilogue::Output;
 use ptx_matrix::launch::{AheadEnded, Early};
 use ptx_matrix::*;
@@ -27,6 +28,7 @@ pub fn product<
     B: Columns<N> + Columns<PART>,
     O: Output<Sum: Element<Width = Bits32>>,
     S: TensorSwizzle,
+    R: Sink<O, S, COLS>,
     const M: usize,
     const N: usize,
     const K: usize,
@@ -42,8 +44,8 @@ pub fn product<
     memory: Memory<A, B, Strip<O, S, COLS>, STRIPS, STAGES, CONSUMERS>,
     a: Early<TensorMap<'k, A::Box, 3>>,
     b: Early<TensorMap<'k, B::Box, 3>>,
-    work: Work,
-    results: impl FnOnce(AheadEnded<'_>) -> Results<'k, O, S, ROWS, COLS>,
+    work: impl Schedule,
+    results: impl FnOnce(AheadEnded<'_>) -> R,
 ) where
     M64<N>: WgmmaColumns<Bits32> + WgmmaColumns<O::Width>,
     M64<PART>: WgmmaColumns<Bits32>,
@@ -77,9 +79,7 @@ pub fn product<
     let ended = block.wait_for_kernels_ahead();
     let (a, b, results) = (a.get(ended), b.get(ended), results(ended));
     let stages = memory.stages;
-    // Which the compiler is to know of single blocks.
-    let work = Work { across: BLOCKS > 1 && work.across, ..work };
-    let units = work.units::<M, N, BLOCKS>();
+    let mut work = work.begin::<M, N, BLOCKS>(ended);
     let (first, distance) = (block.index().x / BLOCKS as u32, block.grid().x / BLOCKS as u32);
     let mut turn = Turn::FIRST;
 
@@ -90,10 +90,10 @@ pub fn product<
         let warp = group.warp();
         if group.warp_rank() == 0 {
             let share = Share::<BLOCKS> { rank, blocks: cluster.all() };
-            let (of_a, of_b) = (work.across.then_some(share), (!work.across).then_some(share));
+            let (of_a, of_b) = (work.across().then_some(share), (!work.across()).then_some(share));
             let mut next = first;
-            while next < units {
-                let unit = work.unit::<M, N, BLOCKS>(next, rank as u32);
+            while work.goes_to(warp, next) {
+                let unit = work.unit(next, rank as u32);
                 let (row, col, start) = unit.start;
                 for step in 0..unit.inner.div_ceil(K as u32) {
                     let ((tiles_a, tiles_b), full) = (stages.stage(turn.index()), full.stage(turn.index()));
@@ -102,7 +102,7 @@ pub fn product<
                     warp.elect(|lane| {
                         full.arrive_expecting(lane, A::COPIED + B::COPIED);
                         tiles_a.load(lane, a, (row, inner), unit.batch, full, of_a);
-                        tiles_b.load(lane, b, (inner, col), unit.batch, full, of_b);
+                        tiles_b.load(lane, b, (inner, col), unit.of_b(), full, of_b);
                     });
                     turn = turn.next();
                 }
@@ -123,11 +123,11 @@ pub fn product<
     let empty: [_; BLOCKS] = core::array::from_fn(|rank| empty.of(cluster.peer(rank)));
     let mut consumer = Consumer { group, index, stages, full, empty, turn };
     let mut next = first;
-    while next < units {
-        let unit = work.unit::<M, N, BLOCKS>(next, rank as u32);
+    while work.goes_to(group.warp(), next) {
+        let unit = work.unit(next, rank as u32);
         let (row, col, _) = unit.start;
         let sums = consumer.sum::<_, N, PART>(unit.inner.div_ceil(K as u32));
-        put::<_, _, COLS, N, STRIPS, SUMS>(&results, group, strips, &unit, (row + consumer.row() as u32, col), &sums);
+        results.put::<N, STRIPS, SUMS>(group, strips, &unit, (row + consumer.row() as u32, col), &sums);
         next += distance;
     }
     // Anew, so that until here no register has the warpgroup's index.

@@ -10,75 +10,91 @@ pub const ROWS: usize = 64;
 /// A strip of a consumer's tile of D: as wide as the swizzle.
 pub type Strip<O, S, const COLS: usize> = SharedTile<O, ROWS, COLS, S>;
 
-/// Brings a consumer's sums away, whose first element is at (row, column) `at` of the product, through strips that together have lines of
-/// 256 bytes; where more is done with them, `SUMS` columns at a time.
-#[inline(always)]
-pub fn put<O, S, const COLS: usize, const N: usize, const STRIPS: usize, const SUMS: usize>(
-    results: &Results<'_, O, S, ROWS, COLS>,
-    group: WarpGroup<'_>,
-    strips: SharedRing<Strip<O, S, COLS>, STRIPS>,
-    unit: &Unit,
-    at: (u32, u32),
-    sums: &GroupAccumulator<N, O::Sum>,
-) where
-    O: Output<Sum: Element<Width = Bits32>>,
-    S: TensorSwizzle,
-    M64<N>: WgmmaColumns<Bits32> + WgmmaColumns<O::Width>,
-    M16N8K16: FragmentShape<RoleC, O::Width>,
+/// Where a consumer's sums go, by strips of `COLS` columns.
+pub trait Sink<O: Output<Sum: Element<Width = Bits32>>, S: TensorSwizzle, const COLS: usize> {
+    /// Brings a consumer's sums away, whose first element is at (row, column) `at` of the product, through strips that together have lines of
+    /// 256 bytes; where more is done with them, `SUMS` columns at a time.
+    fn put<const N: usize, const STRIPS: usize, const SUMS: usize>(
+        &self,
+        group: WarpGroup<'_>,
+        strips: SharedRing<Strip<O, S, COLS>, STRIPS>,
+        unit: &Unit,
+        at: (u32, u32),
+        sums: &GroupAccumulator<N, O::Sum>,
+    ) where
+        M64<N>: WgmmaColumns<Bits32> + WgmmaColumns<O::Width>,
+        M16N8K16: FragmentShape<RoleC, O::Width>;
+}
+
+impl<O: Output<Sum: Element<Width = Bits32>>, S: TensorSwizzle, const COLS: usize> Sink<O, S, COLS>
+    for Results<'_, O, S, ROWS, COLS>
 {
-    const {
-        assert!(N.is_multiple_of(COLS) && N.is_multiple_of(SUMS), "strips do not go beyond the tile");
-        assert!(SUMS * size_of::<O::Sum>() <= 128, "they have room in half of the strips");
-    }
-    let store = |which, to| {
-        group.warp().fence_for_bulk();
-        group.sync();
-        if group.warp_rank() == 0 {
-            results.store(group.warp(), strips, which, to, unit.batch);
+    #[inline(always)]
+    fn put<const N: usize, const STRIPS: usize, const SUMS: usize>(
+        &self,
+        group: WarpGroup<'_>,
+        strips: SharedRing<Strip<O, S, COLS>, STRIPS>,
+        unit: &Unit,
+        at: (u32, u32),
+        sums: &GroupAccumulator<N, O::Sum>,
+    ) where
+        M64<N>: WgmmaColumns<Bits32> + WgmmaColumns<O::Width>,
+        M16N8K16: FragmentShape<RoleC, O::Width>,
+    {
+        const {
+            assert!(N.is_multiple_of(COLS) && N.is_multiple_of(SUMS), "strips do not go beyond the tile");
+            assert!(SUMS * size_of::<O::Sum>() <= 128, "they have room in half of the strips");
         }
-    };
-    if results.is_a_factor() {
-        let sums = sums.map(group, |_, _, sum| sum.times(results.alpha));
-        let elements = O::narrow_group(group, &sums);
-        for first in (0..N).step_by(STRIPS * COLS) {
-            let together = STRIPS.min((N - first) / COLS);
-            wait(group);
-            for strip in 0..together {
-                elements.store(group, &strips.part(strip), first + strip * COLS);
-            }
-            store(0..together, (at.0, at.1 + first as u32));
-        }
-        return;
-    }
-    // What is rarely asked for is kept out of the way: asked for each element in its register, it would take longer than the rest, and
-    // registers. A loop that is not unrolled has all sums pass through half of the strips, to the other half.
-    let late = |number| group.block().late(number);
-    let part = strips.reuse::<SharedRing<SharedTile<O::Sum, ROWS, SUMS, S>, 2>>().part(0);
-    let (half, line) = (STRIPS / 2, STRIPS / 2 * COLS);
-    let mut first = late(0);
-    while first < N as u32 {
-        let before = first as usize % line;
-        if before == 0 {
-            wait(group);
-        }
-        for strip in (0..N).step_by(SUMS) {
-            // So that the compiler does not take the one for the other, which is no constant.
-            if late(strip as u32) == first {
-                sums.store(group, &part, strip);
-            }
-        }
-        group.sync();
-        let to_d = results.pass(group.block(), group, part, unit, (at.0, at.1 + first), |row, col, element| {
-            let tile = strips.part(half + (before + col) / COLS);
-            tile.set((row, (before + col) % COLS), element);
-        });
-        let filled = before + SUMS;
-        if to_d && (filled == line || first as usize + SUMS == N) {
-            store(half..half + filled / COLS, (at.0, at.1 + first - before as u32));
-        } else {
+        let store = |which, to| {
+            group.warp().fence_for_bulk();
             group.sync();
+            if group.warp_rank() == 0 {
+                self.store(group.warp(), strips, which, to, unit.batch);
+            }
+        };
+        if self.is_a_factor() {
+            let sums = sums.map(group, |_, _, sum| sum.times(self.alpha));
+            let elements = O::narrow_group(group, &sums);
+            for first in (0..N).step_by(STRIPS * COLS) {
+                let together = STRIPS.min((N - first) / COLS);
+                wait(group);
+                for strip in 0..together {
+                    elements.store(group, &strips.part(strip), first + strip * COLS);
+                }
+                store(0..together, (at.0, at.1 + first as u32));
+            }
+            return;
         }
-        first += SUMS as u32;
+        // What is rarely asked for is kept out of the way: asked for each element in its register, it would take longer than the rest, and
+        // registers. A loop that is not unrolled has all sums pass through half of the strips, to the other half.
+        let late = |number| group.block().late(number);
+        let part = strips.reuse::<SharedRing<SharedTile<O::Sum, ROWS, SUMS, S>, 2>>().part(0);
+        let (half, line) = (STRIPS / 2, STRIPS / 2 * COLS);
+        let mut first = late(0);
+        while first < N as u32 {
+            let before = first as usize % line;
+            if before == 0 {
+                wait(group);
+            }
+            for strip in (0..N).step_by(SUMS) {
+                // So that the compiler does not take the one for the other, which is no constant.
+                if late(strip as u32) == first {
+                    sums.store(group, &part, strip);
+                }
+            }
+            group.sync();
+            let to_d = self.pass(group.block(), group, part, unit, (at.0, at.1 + first), |row, col, element| {
+                let tile = strips.part(half + (before + col) / COLS);
+                tile.set((row, (before + col) % COLS), element);
+            });
+            let filled = before + SUMS;
+            if to_d && (filled == line || first as usize + SUMS == N) {
+                store(half..half + filled / COLS, (at.0, at.1 + first - before as u32));
+            } else {
+                group.sync();
+            }
+            first += SUMS as u32;
+        }
     }
 }
 

@@ -1,0 +1,43 @@
+//! Rows in groups, each with a B of its own: groups without rows, of one, and such as end within tiles.
+
+use super::case::{Case, PLAIN, check};
+use ptx_matrix::{bf16, f16};
+use ptx_matrix_kernels::gemm::{Activation, Kernel, Multiply};
+
+/// Three rows are of no group.
+const ENDS: &[u32] = &[0, 67, 67, 68, 197, 204];
+const ROWS: usize = 207;
+
+/// Checks a case with the kernels that do groups, or those of them that a condition selects.
+fn check_groups(case: Case, selects: fn(&&Kernel) -> bool) {
+    let kernels = <bf16 as Multiply<bf16>>::OF_GROUPS;
+    assert_eq!(kernels.len(), 3);
+    for kernel in kernels.iter().filter(selects) {
+        check::<bf16, bf16>(kernel, case, 1);
+    }
+}
+
+/// D ends within tiles. One block goes through all tiles of those that stay.
+#[test]
+fn a_group_is_multiplied_by_its_own() {
+    let case = Case { size: (ROWS, 264, 72), groups: Some(ENDS), padding: 8, start: 8, alpha: 2, ..PLAIN };
+    check_groups(case, |_| true);
+    for kernel in <f16 as Multiply<f16>>::OF_GROUPS.iter().filter(|kernel| kernel.name.ends_with("nt_groups")) {
+        check::<f16, f16>(kernel, Case { size: (20, 24, 330), groups: Some(&[3, 20]), schedules: 2, ..PLAIN }, 1);
+    }
+}
+
+#[test]
+fn each_has_a_bias_of_its_own() {
+    let case = Case { size: (80, 72, 40), groups: Some(&[3, 70]), beta: -3, bias: true, ..PLAIN };
+    let one_of_each = |kernel: &&Kernel| !kernel.name.contains("nn");
+    check_groups(case, one_of_each);
+    check_groups(Case { bias_of_rows: true, activation: Activation::Relu, ..case }, one_of_each);
+}
+
+/// An end before the one before it, and one behind the matrix, are taken for those.
+#[test]
+fn ends_that_make_no_sense_overlap_nothing() {
+    let case = Case { size: (80, 72, 40), groups: Some(&[70, 3, u32::MAX, 75]), ..PLAIN };
+    check_groups(case, |kernel| !kernel.name.contains("nt"));
+}
