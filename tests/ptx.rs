@@ -374,7 +374,8 @@ fn a_kernel_says_how_many_blocks_its_clusters_have() {
     }
     let others = text.split(".entry ").filter(|entry| entry.contains(".reqnctapercluster"));
     let by_maps = |entry: &str| entry.starts_with("hopper_") || entry[..entry.find('(').unwrap()].ends_with("_tma");
-    let is_known = |entry: &str| entry.starts_with("cluster_") || by_maps(entry);
+    let is_known =
+        |entry: &str| entry.starts_with("im2col_multicast_") || entry.starts_with("cluster_") || by_maps(entry);
     assert!(others.into_iter().all(is_known), "of no other kernel");
     let (_, older) = built(Arch::SM_80);
     assert!(!older.contains("cluster"), "an older GPU has none");
