@@ -10,6 +10,7 @@ mod process;
 mod program;
 mod sanitize;
 mod test;
+mod test_programs;
 
 use anyhow::Result;
 use clap::Parser;

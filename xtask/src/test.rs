@@ -25,14 +25,17 @@ const BESIDE: [Step; 3] = [
     ("a hundred schedules of each kernel", || simulate(&["--rounds", "1", "--schedules", "100"])),
 ];
 
-const STEPS: [Step; 4] = [
+const STEPS: [Step; 5] = [
     ("formatting", || run_cargo(&["fmt", "--all", "--", "--check"])),
     ("lints", || {
         let arguments = ["clippy", "--workspace", "--all-targets", "--all-features", "--quiet", "--", "-Dwarnings"];
         run_cargo(&arguments)
     }),
     ("documentation", document),
-    ("tests", || run_cargo(&["test", "--workspace", "--all-features", "--no-fail-fast"])),
+    ("tests", crate::test_programs::run),
+    ("examples in the documentation", || {
+        run_cargo(&["test", "--doc", "--workspace", "--all-features", "--no-fail-fast"])
+    }),
 ];
 
 /// What only the device's build compiles, clippy does not see: there, rustc's warnings count.

@@ -1,0 +1,121 @@
+//! The workspace's test programs, several at a time: `cargo test` runs one behind the other, and what one does alone leaves cores idle.
+
+use crate::process::{cargo, status};
+use anyhow::{Context, Result, ensure};
+use serde::Deserialize;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+
+/// A test program.
+struct Program {
+    path: PathBuf,
+    /// Where cargo runs it.
+    package: PathBuf,
+}
+
+/// What cargo says of what it compiled; of other messages, nothing.
+#[derive(Deserialize)]
+struct Artifact {
+    #[serde(default)]
+    executable: Option<PathBuf>,
+    #[serde(default)]
+    manifest_path: PathBuf,
+    #[serde(default)]
+    profile: Profile,
+}
+
+#[derive(Deserialize, Default)]
+struct Profile {
+    test: bool,
+}
+
+/// Compiles all of them, and runs them, as many at a time as there are cores.
+pub fn run() -> Result<()> {
+    let arguments = ["test", "--workspace", "--all-features"];
+    ensure!(status(cargo().args(arguments).arg("--no-run"))?.success(), "the tests do not compile");
+    // Once more, now that there is nothing to compile, for the programs.
+    let listed = cargo()
+        .args(arguments)
+        .args(["--no-run", "--quiet", "--message-format=json"])
+        .stderr(Stdio::inherit())
+        .output()?;
+    ensure!(listed.status.success(), "cargo does not say which test programs there are");
+    let programs = programs(&String::from_utf8(listed.stdout)?)?;
+    ensure!(!programs.is_empty(), "cargo says that there are no test programs");
+
+    let (next, failed) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+    thread::scope(|scope| {
+        for _ in 0..thread::available_parallelism().map_or(1, usize::from) {
+            scope.spawn(|| {
+                while let Some(program) = programs.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    if !passes(program).unwrap_or_else(|error| {
+                        println!("{error:#}");
+                        false
+                    }) {
+                        failed.lock().unwrap_or_else(PoisonError::into_inner).push(name(&program.path));
+                    }
+                }
+            });
+        }
+    });
+    let failed = failed.into_inner().unwrap_or_else(PoisonError::into_inner);
+    ensure!(failed.is_empty(), "of {} programs failed: {}", programs.len(), failed.join(", "));
+    Ok(())
+}
+
+/// The test programs among cargo's messages, a line each.
+fn programs(messages: &str) -> Result<Vec<Program>> {
+    let mut programs = Vec::new();
+    for line in messages.lines() {
+        let Artifact { executable, manifest_path, profile } =
+            serde_json::from_str(line).with_context(|| format!("cargo says what is not understood: {line}"))?;
+        if let (Some(path), true, Some(package)) = (executable, profile.test, manifest_path.parent()) {
+            programs.push(Program { path, package: package.to_owned() });
+        }
+    }
+    Ok(programs)
+}
+
+/// Runs one, and prints what it printed, in one piece.
+fn passes(program: &Program) -> Result<bool> {
+    let mut command = Command::new(&program.path);
+    command.current_dir(&program.package).env("CARGO_MANIFEST_DIR", &program.package);
+    let output = command.output().with_context(|| format!("cannot run {}", program.path.display()))?;
+    let mut to = std::io::stdout().lock();
+    writeln!(to, "Running {}", name(&program.path))?;
+    to.write_all(&output.stdout)?;
+    to.write_all(&output.stderr)?;
+    Ok(output.status.success())
+}
+
+/// A program's name, without what cargo puts behind it.
+fn name(path: &Path) -> String {
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+    stem.rsplit_once('-').map_or(stem.as_ref(), |(name, _)| name).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn test_programs_are_told_from_what_else_is_compiled() {
+        let messages = concat!(
+            r#"{"reason":"compiler-artifact","manifest_path":"/p/Cargo.toml","profile":{"test":true},"executable":"/t/deps/exec-0123"}"#,
+            "\n",
+            r#"{"reason":"compiler-artifact","manifest_path":"/p/Cargo.toml","profile":{"test":false},"executable":"/t/exec"}"#,
+            "\n",
+            r#"{"reason":"compiler-artifact","manifest_path":"/p/Cargo.toml","profile":{"test":true},"executable":null}"#,
+            "\n",
+            r#"{"reason":"build-finished","success":true}"#,
+        );
+        let found = programs(messages).unwrap();
+        assert_eq!(found.len(), 1);
+        assert_eq!((name(&found[0].path).as_str(), found[0].package.as_path()), ("exec", Path::new("/p")));
+        assert!(programs("no message").is_err());
+    }
+}
