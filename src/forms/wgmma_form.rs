@@ -27,27 +27,26 @@ pub struct WgmmaForm {
 
 macro_rules! records {
     ($forms:ident $($d:ident [$(($a:ident $b:ident))*] $k:literal $option:ident $columns:ident $per:tt $behind:ident
-        $selectors:tt $version:literal;)*) => {$($(
-        crate::wgmma_columns! { $columns $per => records ($forms $d $a $b $k $option $behind $selectors $version) }
-    )*)*};
-    (@form $n:literal [$($r:ident)*] ($forms:ident $d:ident $a:ident $b:ident $k:literal $option:ident $behind:ident
-        $selectors:tt $version:literal)) => {
-        $forms.push(WgmmaForm {
-            ptx: crate::wgmma_ptx!($selectors $n $d $a $b $k $option),
+        $selectors:tt $version:literal;)*) => {$($({
+        let mut add = |n, ptx| $forms.push(WgmmaForm {
+            ptx,
             family: crate::wgmma_ptx!($selectors "N" $d $a $b $k $option),
-            n: $n,
+            n,
             k: $k,
-            d: [$(stringify!($r)),*].len(),
-            negates: !matches!(stringify!($behind).as_bytes(), b"nothing"),
-            transposes: matches!(stringify!($behind).as_bytes(), b"transpose"),
+            d: n / 8 * $per,
+            negates: stringify!($behind) != "nothing",
+            transposes: stringify!($behind) == "transpose",
             selectors: $selectors,
             ptx_version: stringify!($version),
         });
+        crate::wgmma_columns! { $columns $per => records (add $d $a $b $k $option $selectors) }
+    })*)*};
+    (@form $n:literal $registers:tt ($add:ident $d:ident $a:ident $b:ident $k:literal $option:ident $selectors:tt)) => {
+        $add($n, crate::wgmma_ptx!($selectors $n $d $a $b $k $option));
     };
 }
 
 /// All forms, row by row of the tables.
-#[allow(clippy::vec_init_then_push, reason = "the rows of the tables")]
 pub fn all() -> impl Iterator<Item = WgmmaForm> {
     let mut forms = Vec::new();
     crate::wgmma_forms!(records forms);

@@ -1,11 +1,59 @@
 //! `wgmma` (PTX ISA 9.7.15): four warps multiply matrices, asynchronously. sm_90a; PTX 8.0, with a sparse A 8.2.
 
 #[cfg(not(target_arch = "nvptx64"))]
-use crate::sim::wgmma as sim;
-#[cfg(not(target_arch = "nvptx64"))]
-use crate::site::Site;
+use crate::{Wgmma, WgmmaForm, WgmmaSparse, WgmmaSparseForm, forms::ptx, sim::wgmma as sim, site::Site};
 #[cfg(target_arch = "nvptx64")]
 use core::arch::asm;
+
+/// What a function does: the instruction.
+#[cfg(target_arch = "nvptx64")]
+macro_rules! body {
+    ([$($form:tt)*] [$d:ident $b:ident $scale_d:ident] [$first:ident $($r:ident)*] [$a_text:literal $($a_operand:tt)*]
+        [$sparse_text:literal $($sparse_operand:tt)*] [$behind:literal $($immediate:tt)*] $simulated:tt $options:tt) => {{
+        let [mut $first, $(mut $r),*] = $d;
+        // SAFETY: the caller's.
+        unsafe {
+            asm!(
+                concat!(
+                    "{{.reg .pred p; setp.ne.b32 p, {scale_d}, 0; ", crate::wgmma_ptx!($($form)*), " {{{",
+                    stringify!($first), "}", $(", {", stringify!($r), "}",)* "}}, ", $a_text, ", {b}", $sparse_text, ", p", $behind, ";}}"
+                ),
+                $first = inout(reg32) $first,
+                $($r = inout(reg32) $r,)*
+                $($a_operand)*
+                b = in(reg64) $b,
+                $($sparse_operand)*
+                scale_d = in(reg32) $scale_d as u32,
+                $($immediate)*
+                options(nostack)
+            );
+        }
+        [$first, $($r),*]
+    }};
+}
+
+/// What a function does: one lane's part, simulated.
+#[cfg(not(target_arch = "nvptx64"))]
+macro_rules! body {
+    ([$($form:tt)*] [$d:ident $b:ident $scale_d:ident] $registers:tt $a_text:tt $sparse_text:tt $behind:tt [$a:expr, $metadata:expr]
+        [$transposes_b:tt $negates:tt $selector:expr]) => {{
+        let operation = sim::Operation {
+            form: body!(@form $($form)*),
+            b: $b,
+            transposes_b: $transposes_b,
+            accumulates: $scale_d,
+            negates: $negates,
+            selector: $selector,
+        };
+        sim::multiply_in_lane(Site::here(), operation, $d, $a, $metadata)
+    }};
+    (@form 0 $n:literal $d:ident $a:ident $b:ident $k:literal $option:ident) => {
+        <Wgmma<$n, ptx::$a, ptx::$b, ptx::$d, ptx::$option> as WgmmaForm>::SIMULATED
+    };
+    (@form $selectors:literal $n:literal $d:ident $a:ident $b:ident $k:literal $option:ident) => {
+        <WgmmaSparse<$n, ptx::$a, ptx::$b, ptx::$d, ptx::$option> as WgmmaSparseForm>::SIMULATED
+    };
+}
 
 /// The functions of each form: with A in shared memory (`_ss`), and in registers (`_rs`).
 macro_rules! functions {
@@ -57,17 +105,17 @@ macro_rules! functions {
 
     // What of A is kept.
     (@sparsity 0 $name:ident $generics:tt $($form:tt)*) => {
-        functions! { @one [0 0] $name $generics [] [] [] "" "" [] $($form)* }
+        functions! { @one [0 0] $name $generics [] [] [] "" "" [0] $($form)* }
     };
     (@sparsity $selectors:tt $name:ident [$($generics:tt)*] $($form:tt)*) => {
         functions! { @one [$selectors SELECTOR] $name [const SELECTOR: u32, $($generics)*]
             [const { assert!(SELECTOR < $selectors, concat!("the selector of this form is below ", $selectors)) };] [metadata: u32,]
-            [metadata = in(reg32) metadata, selector = const SELECTOR,] ", {metadata}, {selector}" ", metadata, selector" [, metadata]
+            [metadata = in(reg32) metadata, selector = const SELECTOR,] ", {metadata}, {selector}" ", metadata, selector" [metadata]
             $($form)* }
     };
 
     (@one [$selectors:tt $selector:expr] $name:ident [$($generics:tt)*]
-        [$($check:tt)*] [$($sparse_parameter:tt)*] [$($sparse_operand:tt)*] $sparse_text:literal $sparse_doc:literal [$($sparse_simulated:tt)*]
+        [$($check:tt)*] [$($sparse_parameter:tt)*] [$($sparse_operand:tt)*] $sparse_text:literal $sparse_doc:literal [$metadata:expr]
         [$($a_parameter:tt)*] [$($a_operand:tt)*] $a_text:literal [$($immediate:tt)*] $behind:literal
         [($negate_a:tt $negate_b:tt) $trans_a:tt $trans_b:tt] [$a_simulated:expr] $a_doc:literal
         [$first:ident $($r:ident)*] $n:literal $d:ident $a:ident $b:ident $k:literal $option:ident $per:tt) => {
@@ -89,48 +137,11 @@ macro_rules! functions {
             scale_d: bool,
         ) -> [u32; $n / 8 * $per] {
             $($check)*
-            #[cfg(target_arch = "nvptx64")]
-            return {
-                let [mut $first, $(mut $r),*] = d;
-                // SAFETY: the caller's.
-                unsafe {
-                    asm!(
-                        concat!(
-                            "{{.reg .pred p; setp.ne.b32 p, {scale_d}, 0; ", crate::wgmma_ptx!($selectors $n $d $a $b $k $option), " {{{",
-                            stringify!($first), "}", $(", {", stringify!($r), "}",)* "}}, ", $a_text, ", {b}", $sparse_text, ", p", $behind, ";}}"
-                        ),
-                        $first = inout(reg32) $first,
-                        $($r = inout(reg32) $r,)*
-                        $($a_operand)*
-                        b = in(reg64) b,
-                        $($sparse_operand)*
-                        scale_d = in(reg32) scale_d as u32,
-                        $($immediate)*
-                        options(nostack)
-                    );
-                }
-                [$first, $($r),*]
-            };
-            #[cfg(not(target_arch = "nvptx64"))]
-            return {
-                use crate::forms::ptx;
-                let operation = sim::Operation {
-                    form: crate::wgmma_ptx!($selectors $n $d $a $b $k $option),
-                    n: $n,
-                    b,
-                    transposes_b: $trans_b,
-                    accumulates: scale_d,
-                    negates: ($negate_a, $negate_b),
-                    selector: $selector,
-                };
-                functions!(@simulated $selectors
-                    [crate::wgmma_shape!($selectors $a), ptx::$a, ptx::$b, ptx::$d, crate::wgmma_arithmetic!($a $option), _]
-                    (Site::here(), operation, d, $a_simulated $($sparse_simulated)*))
-            };
+            body! { [$selectors $n $d $a $b $k $option] [d b scale_d] [$first $($r)*]
+                [$a_text $($a_operand)*] [$sparse_text $($sparse_operand)*] [$behind $($immediate)*]
+                [$a_simulated, $metadata] [$trans_b ($negate_a, $negate_b) $selector] }
         }
     };
-    (@simulated 0 [$($types:tt)*] $arguments:tt) => { sim::multiply_in_lane::<$($types)*> $arguments };
-    (@simulated $selectors:tt [$($types:tt)*] $arguments:tt) => { sim::multiply_sparse_in_lane::<$($types)*> $arguments };
 }
 
 crate::wgmma_forms!(functions);

@@ -1,9 +1,59 @@
 //! The forms of `wgmma.mma_async` with a dense A, as the table has them.
 
 use super::{Subtracts, Wgmma, WgmmaForm};
+#[cfg(target_arch = "nvptx64")]
 use crate::PerLane;
 use crate::forms::ptx;
-use crate::site::Site;
+#[cfg(not(target_arch = "nvptx64"))]
+use crate::sim::wgmma::Form;
+
+/// By what the simulator computes a form.
+#[cfg(not(target_arch = "nvptx64"))]
+macro_rules! how {
+    (0 $n:literal $d:ident $a:ident $b:ident $k:literal $option:ident $behind:ident) => {
+        const SIMULATED: Form =
+    Form::dense::<Self::Shape, ptx::$a, ptx::$b, ptx::$d, crate::wgmma_arithmetic!($a $option)>(Self::PTX, $n);
+    };
+}
+
+/// The instructions of a form.
+#[cfg(target_arch = "nvptx64")]
+macro_rules! how {
+    (0 $n:literal $d:ident $a:ident $b:ident $k:literal $option:ident $behind:ident) => {
+        crate::wgmma_named! { 0 $n $d $a $b $k $option => how ($behind) }
+    };
+    (@named $name:ident (nothing)) => { how! { @one ${concat($name, _ss)} ${concat($name, _rs)} [] [] } };
+    (@named $name:ident (negate)) => {
+        how! { @one ${concat($name, _ss)} ${concat($name, _rs)} [::<NEGATE, false>] [::<NEGATE, false>] }
+    };
+    (@named $name:ident (transpose)) => {
+        how! { @one ${concat($name, _ss)} ${concat($name, _rs)}
+            [::<NEGATE, false, TRANS_A, TRANS_B>] [::<NEGATE, false, TRANS_B>] }
+    };
+    (@one $ss:ident $rs:ident [$($shared:tt)*] [$($registers:tt)*]) => {
+        #[inline(always)]
+        unsafe fn shared<const NEGATE: bool, const TRANS_A: bool, const TRANS_B: bool>(
+            d: PerLane<Self::Registers>,
+            a: u64,
+            b: u64,
+            adds: bool,
+        ) -> PerLane<Self::Registers> {
+            // SAFETY: the caller's.
+            PerLane::from_own(unsafe { crate::raw::$ss $($shared)* (d.own(), a, b, adds) })
+        }
+
+        #[inline(always)]
+        unsafe fn registers<const NEGATE: bool, const TRANS_B: bool>(
+            d: PerLane<Self::Registers>,
+            a: PerLane<[u32; 4]>,
+            b: u64,
+            adds: bool,
+        ) -> PerLane<Self::Registers> {
+            // SAFETY: the caller's.
+            PerLane::from_own(unsafe { crate::raw::$rs $($registers)* (d.own(), a.own(), b, adds) })
+        }
+    };
+}
 
 /// The implementation of each form with a dense A.
 macro_rules! implementations {
@@ -17,85 +67,12 @@ macro_rules! implementations {
         impl<const N: usize, Target> Subtracts for Wgmma<N, ptx::$a, ptx::$b, ptx::$d, ptx::$option, Target> {}
     };
     (@form $n:literal $r:tt ($d:ident $a:ident $b:ident $k:literal $option:ident $per:tt $behind:ident)) => {
-        crate::wgmma_named! {
-            0 $n $d $a $b $k $option => implementations ($behind [$n / 8 * $per] $n $d $a $b $k $option)
-        }
-    };
-    (@named $name:ident (nothing $($form:tt)*)) => {
-        implementations! { @one ${concat($name, _ss)} ${concat($name, _rs)} [] [] [false false false] $($form)* }
-    };
-    (@named $name:ident (negate $($form:tt)*)) => {
-        implementations! { @one ${concat($name, _ss)} ${concat($name, _rs)}
-            [::<NEGATE, false>] [::<NEGATE, false>] [NEGATE false false] $($form)* }
-    };
-    (@named $name:ident (transpose $($form:tt)*)) => {
-        implementations! { @one ${concat($name, _ss)} ${concat($name, _rs)}
-            [::<NEGATE, false, TRANS_A, TRANS_B>] [::<NEGATE, false, TRANS_B>] [NEGATE TRANS_A TRANS_B] $($form)* }
-    };
-    (@one $ss:ident $rs:ident [$($shared:tt)*] [$($registers:tt)*] [$negate:tt $trans_a:tt $trans_b:tt] [$count:expr]
-        $n:literal $d:ident $a:ident $b:ident $k:literal $option:ident) => {
         impl<Target> WgmmaForm for Wgmma<$n, ptx::$a, ptx::$b, ptx::$d, ptx::$option, Target> {
-            type Registers = [u32; $count];
+            type Registers = [u32; $n / 8 * $per];
             type Shape = crate::wgmma_shape!(0 $a);
             const PTX: &'static str = crate::wgmma_ptx!(0 $n $d $a $b $k $option);
-
-            #[inline(always)]
-            unsafe fn shared<const NEGATE: bool, const TRANS_A: bool, const TRANS_B: bool>(
-                site: Site,
-                d: PerLane<Self::Registers>,
-                a: u64,
-                b: u64,
-                adds: bool,
-            ) -> PerLane<Self::Registers> {
-                #[cfg(target_arch = "nvptx64")]
-                return {
-                    let _ = site;
-                    // SAFETY: the caller's.
-                    PerLane::from_own(unsafe { crate::raw::$ss $($shared)* (d.own(), a, b, adds) })
-                };
-                #[cfg(not(target_arch = "nvptx64"))]
-                return {
-                    let a = crate::sim::wgmma::A::Shared { descriptor: a, transposed: $trans_a };
-                    implementations!(@simulated site d a b adds [$negate $trans_b] $n $d $a $b $option)
-                };
-            }
-
-            #[inline(always)]
-            unsafe fn registers<const NEGATE: bool, const TRANS_B: bool>(
-                site: Site,
-                d: PerLane<Self::Registers>,
-                a: PerLane<[u32; 4]>,
-                b: u64,
-                adds: bool,
-            ) -> PerLane<Self::Registers> {
-                #[cfg(target_arch = "nvptx64")]
-                return {
-                    let _ = site;
-                    // SAFETY: the caller's.
-                    PerLane::from_own(unsafe { crate::raw::$rs $($registers)* (d.own(), a.own(), b, adds) })
-                };
-                #[cfg(not(target_arch = "nvptx64"))]
-                return {
-                    let a = crate::sim::wgmma::A::Registers(a);
-                    implementations!(@simulated site d a b adds [$negate $trans_b] $n $d $a $b $option)
-                };
-            }
+            how! { 0 $n $d $a $b $k $option $behind }
         }
     };
-    (@simulated $site:ident $sums:ident $left:ident $right:ident $adds:ident [$negate:tt $trans_b:tt] $n:literal $d:ident $a:ident $b:ident $option:ident) => {{
-        let operation = crate::sim::wgmma::Operation {
-            form: Self::PTX,
-            n: $n,
-            b: $right,
-            transposes_b: $trans_b,
-            accumulates: $adds,
-            negates: ($negate, false),
-            selector: 0,
-        };
-        let operands = crate::sim::wgmma::Operands { operation, a: $left, metadata: PerLane::splat(0) };
-        crate::sim::wgmma::multiply::<
-            Self::Shape, ptx::$a, ptx::$b, ptx::$d, crate::wgmma_arithmetic!($a $option), _,
-        >($site, operands, $sums)
-    }};
 }
 crate::wgmma_forms!(implementations);

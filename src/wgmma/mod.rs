@@ -92,11 +92,16 @@ pub trait WgmmaForm: Sealed {
     /// The instruction, as in PTX.
     const PTX: &'static str;
 
+    /// By what the simulator computes it.
+    #[cfg(not(target_arch = "nvptx64"))]
+    #[doc(hidden)]
+    const SIMULATED: crate::sim::wgmma::Form;
+
     /// # Safety
     /// As the raw functions.
+    #[cfg(target_arch = "nvptx64")]
     #[doc(hidden)]
     unsafe fn shared<const NEGATE: bool, const TRANS_A: bool, const TRANS_B: bool>(
-        site: Site,
         d: PerLane<Self::Registers>,
         a: u64,
         b: u64,
@@ -105,9 +110,9 @@ pub trait WgmmaForm: Sealed {
 
     /// # Safety
     /// As the raw functions.
+    #[cfg(target_arch = "nvptx64")]
     #[doc(hidden)]
     unsafe fn registers<const NEGATE: bool, const TRANS_B: bool>(
-        site: Site,
         d: PerLane<Self::Registers>,
         a: PerLane<[u32; 4]>,
         b: u64,
@@ -318,15 +323,33 @@ where
         adds: bool,
     ) {
         let (d, a, b) = (self.sums.registers, a.descriptor(), b.descriptor());
+        #[cfg(target_arch = "nvptx64")]
         // SAFETY: `issue` has a warpgroup; the descriptors are tiles'; nothing but `finish` leads to the registers.
-        self.sums.registers = unsafe {
+        let d = unsafe {
             match (X::TRANSPOSED, Y::TRANSPOSED) {
-                (false, false) => Wgmma::<N, A, B, D, O, Target>::shared::<NEGATE, false, false>(site, d, a, b, adds),
-                (false, true) => Wgmma::<N, A, B, D, O, Target>::shared::<NEGATE, false, true>(site, d, a, b, adds),
-                (true, false) => Wgmma::<N, A, B, D, O, Target>::shared::<NEGATE, true, false>(site, d, a, b, adds),
-                (true, true) => Wgmma::<N, A, B, D, O, Target>::shared::<NEGATE, true, true>(site, d, a, b, adds),
+                (false, false) => Wgmma::<N, A, B, D, O, Target>::shared::<NEGATE, false, false>(d, a, b, adds),
+                (false, true) => Wgmma::<N, A, B, D, O, Target>::shared::<NEGATE, false, true>(d, a, b, adds),
+                (true, false) => Wgmma::<N, A, B, D, O, Target>::shared::<NEGATE, true, false>(d, a, b, adds),
+                (true, true) => Wgmma::<N, A, B, D, O, Target>::shared::<NEGATE, true, true>(d, a, b, adds),
             }
         };
+        #[cfg(not(target_arch = "nvptx64"))]
+        let d = {
+            use crate::sim::wgmma as sim;
+            let operation = sim::Operation {
+                form: Wgmma::<N, A, B, D, O, Target>::SIMULATED,
+                b,
+                transposes_b: Y::TRANSPOSED,
+                accumulates: adds,
+                negates: (NEGATE, false),
+                selector: 0,
+            };
+            let a = sim::A::Shared { descriptor: a, transposed: X::TRANSPOSED };
+            sim::multiply(site, sim::Operands { operation, a, metadata: PerLane::splat(0) }, d)
+        };
+        #[cfg(target_arch = "nvptx64")]
+        let _ = site;
+        self.sums.registers = d;
     }
 }
 
@@ -375,13 +398,31 @@ where
         adds: bool,
     ) {
         let (d, a, b) = (self.sums.registers, a.registers(), b.descriptor());
+        #[cfg(target_arch = "nvptx64")]
         // SAFETY: as above; A's registers are the compiler's to keep.
-        self.sums.registers = unsafe {
+        let d = unsafe {
             if Y::TRANSPOSED {
-                Wgmma::<N, A, B, D, O, Target>::registers::<NEGATE, true>(site, d, a, b, adds)
+                Wgmma::<N, A, B, D, O, Target>::registers::<NEGATE, true>(d, a, b, adds)
             } else {
-                Wgmma::<N, A, B, D, O, Target>::registers::<NEGATE, false>(site, d, a, b, adds)
+                Wgmma::<N, A, B, D, O, Target>::registers::<NEGATE, false>(d, a, b, adds)
             }
         };
+        #[cfg(not(target_arch = "nvptx64"))]
+        let d = {
+            use crate::sim::wgmma as sim;
+            let operation = sim::Operation {
+                form: Wgmma::<N, A, B, D, O, Target>::SIMULATED,
+                b,
+                transposes_b: Y::TRANSPOSED,
+                accumulates: adds,
+                negates: (NEGATE, false),
+                selector: 0,
+            };
+            let a = sim::A::Registers(a);
+            sim::multiply(site, sim::Operands { operation, a, metadata: PerLane::splat(0) }, d)
+        };
+        #[cfg(target_arch = "nvptx64")]
+        let _ = site;
+        self.sums.registers = d;
     }
 }

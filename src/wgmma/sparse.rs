@@ -2,11 +2,13 @@
 
 use super::accumulator::RegistersOf;
 use super::{InFlight, M64, MatrixA, MatrixB, SparseA, Subtracts, WgmmaColumns, in_group};
+#[cfg(target_arch = "nvptx64")]
+use crate::PerLane;
 use crate::fragment::{FragmentShape, Registers, RoleSparseA, Shape, SparseWidth};
 use crate::sealed::Sealed;
 use crate::site::Site;
 use crate::target::{BuildTarget, OnlyArch, Supports};
-use crate::{Among, Element, FragmentSparseA, Metadata, PerLane, Plain, Selector, Transposition, WarpGroup};
+use crate::{Among, Element, FragmentSparseA, Metadata, Plain, Selector, Transposition, WarpGroup};
 use core::marker::PhantomData;
 
 /// `wgmma.mma_async.sp.sync.aligned.m64nNkK.D.A.B{.OPTION}`: D = A x B + D, of 64 rows and `N` columns, by a warpgroup, where half of each chunk
@@ -87,11 +89,16 @@ pub trait WgmmaSparseForm: Sealed {
     /// The instruction, as in PTX.
     const PTX: &'static str;
 
+    /// By what the simulator computes it.
+    #[cfg(not(target_arch = "nvptx64"))]
+    #[doc(hidden)]
+    const SIMULATED: crate::sim::wgmma::Form;
+
     /// # Safety
     /// As the raw functions.
+    #[cfg(target_arch = "nvptx64")]
     #[doc(hidden)]
     unsafe fn shared<const SELECTOR: u32, const NEGATE: bool, const TRANS_A: bool, const TRANS_B: bool>(
-        site: Site,
         d: PerLane<Self::Registers>,
         a: u64,
         b: u64,
@@ -101,9 +108,9 @@ pub trait WgmmaSparseForm: Sealed {
 
     /// # Safety
     /// As the raw functions.
+    #[cfg(target_arch = "nvptx64")]
     #[doc(hidden)]
     unsafe fn registers<const SELECTOR: u32, const NEGATE: bool, const TRANS_B: bool>(
-        site: Site,
         d: PerLane<Self::Registers>,
         a: PerLane<[u32; 4]>,
         b: u64,
@@ -208,23 +215,41 @@ where
         adds: bool,
     ) {
         let (d, a, b, kept) = (self.sums.registers, a.descriptor(), b.descriptor(), metadata.words());
+        #[cfg(target_arch = "nvptx64")]
         // SAFETY: `issue` has a warpgroup; the descriptors are tiles'; nothing but `finish` leads to the registers.
-        self.sums.registers = unsafe {
+        let d = unsafe {
             match (X::TRANSPOSED, Y::TRANSPOSED) {
-                (false, false) => WgmmaSparse::<N, A, B, D, O, Target>::shared::<SELECTOR, NEGATE, false, false>(
-                    site, d, a, b, kept, adds,
-                ),
-                (false, true) => WgmmaSparse::<N, A, B, D, O, Target>::shared::<SELECTOR, NEGATE, false, true>(
-                    site, d, a, b, kept, adds,
-                ),
-                (true, false) => WgmmaSparse::<N, A, B, D, O, Target>::shared::<SELECTOR, NEGATE, true, false>(
-                    site, d, a, b, kept, adds,
-                ),
-                (true, true) => WgmmaSparse::<N, A, B, D, O, Target>::shared::<SELECTOR, NEGATE, true, true>(
-                    site, d, a, b, kept, adds,
-                ),
+                (false, false) => {
+                    WgmmaSparse::<N, A, B, D, O, Target>::shared::<SELECTOR, NEGATE, false, false>(d, a, b, kept, adds)
+                }
+                (false, true) => {
+                    WgmmaSparse::<N, A, B, D, O, Target>::shared::<SELECTOR, NEGATE, false, true>(d, a, b, kept, adds)
+                }
+                (true, false) => {
+                    WgmmaSparse::<N, A, B, D, O, Target>::shared::<SELECTOR, NEGATE, true, false>(d, a, b, kept, adds)
+                }
+                (true, true) => {
+                    WgmmaSparse::<N, A, B, D, O, Target>::shared::<SELECTOR, NEGATE, true, true>(d, a, b, kept, adds)
+                }
             }
         };
+        #[cfg(not(target_arch = "nvptx64"))]
+        let d = {
+            use crate::sim::wgmma as sim;
+            let operation = sim::Operation {
+                form: WgmmaSparse::<N, A, B, D, O, Target>::SIMULATED,
+                b,
+                transposes_b: Y::TRANSPOSED,
+                accumulates: adds,
+                negates: (NEGATE, false),
+                selector: SELECTOR,
+            };
+            let a = sim::A::Shared { descriptor: a, transposed: X::TRANSPOSED };
+            sim::multiply(site, sim::Operands { operation, a, metadata: kept }, d)
+        };
+        #[cfg(target_arch = "nvptx64")]
+        let _ = site;
+        self.sums.registers = d;
     }
 }
 
@@ -296,13 +321,31 @@ where
         adds: bool,
     ) {
         let (d, a, b, kept) = (self.sums.registers, a.registers(), b.descriptor(), metadata.words());
+        #[cfg(target_arch = "nvptx64")]
         // SAFETY: as above; A's registers, and the metadata's, are the compiler's to keep.
-        self.sums.registers = unsafe {
+        let d = unsafe {
             if Y::TRANSPOSED {
-                WgmmaSparse::<N, A, B, D, O, Target>::registers::<SELECTOR, NEGATE, true>(site, d, a, b, kept, adds)
+                WgmmaSparse::<N, A, B, D, O, Target>::registers::<SELECTOR, NEGATE, true>(d, a, b, kept, adds)
             } else {
-                WgmmaSparse::<N, A, B, D, O, Target>::registers::<SELECTOR, NEGATE, false>(site, d, a, b, kept, adds)
+                WgmmaSparse::<N, A, B, D, O, Target>::registers::<SELECTOR, NEGATE, false>(d, a, b, kept, adds)
             }
         };
+        #[cfg(not(target_arch = "nvptx64"))]
+        let d = {
+            use crate::sim::wgmma as sim;
+            let operation = sim::Operation {
+                form: WgmmaSparse::<N, A, B, D, O, Target>::SIMULATED,
+                b,
+                transposes_b: Y::TRANSPOSED,
+                accumulates: adds,
+                negates: (NEGATE, false),
+                selector: SELECTOR,
+            };
+            let a = sim::A::Registers(a);
+            sim::multiply(site, sim::Operands { operation, a, metadata: kept }, d)
+        };
+        #[cfg(target_arch = "nvptx64")]
+        let _ = site;
+        self.sums.registers = d;
     }
 }

@@ -31,9 +31,10 @@ const LARGEST_BATCH: usize = 65_535;
 /// | `F8E4M3` | `bf16`, `f16`, `f32` | e4m3 | `f32` | sm_89 |
 /// | `F8E5M2` | `bf16`, `f16`, `f32` | e5m2 | `f32` | sm_89 |
 ///
-/// On sm_90a, products of bf16, and of f16, go by `wgmma` where tiles of 128 x 256 fill the GPU, the lines of A, B and D start at multiples
-/// of 16 bytes (the matrices of a batch too), and those of D are as long; on others from sm_90 on, if A is row-major and the shared memory is
-/// enough, by `mma.sync` with tiles by tensor copies.
+/// On sm_90a products go by `wgmma` where the lines of A, B and D start at multiples of 16 bytes (the matrices of a batch too): of bf16 and
+/// f16 with A and B in any order; of tf32, s8, and, into 16 bits, of e4m3 and e5m2 with a row-major A and a column-major B. Large products of
+/// such matrices that `wgmma` does not take, as on other GPUs from sm_90 on, go by `mma.sync` with tiles by tensor copies if the shared memory
+/// is enough; what is left by `mma.sync` with tiles by `cp.async`.
 ///
 /// Without a word, the matrices are row-major and dense, alpha is 1, beta is 0, and f changes nothing. As in BLAS,
 /// - C is not read if beta is 0, and neither A nor B if alpha is 0: what is not a number there goes nowhere;

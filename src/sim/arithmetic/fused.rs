@@ -121,13 +121,66 @@ pub(super) fn product(a: Number, b: Number) -> Number {
 ///
 /// It knows no formats but C's: each pair of them would be compiled on its own.
 fn fused_sums<C: AccumulatorFloat>(
-    matrices: (&[Number], &[Number], &[C]),
+    (a, b, c): (&[Number], &[Number], &[C]),
     n: usize,
     k: usize,
     fraction: i32,
     alignment: Alignment,
 ) -> Vec<C> {
-    each_element(matrices, n, k, |a, b, c| fused_sum(a, b, fraction, c, alignment))
+    let sums: Option<Vec<Factor>> = c.iter().map(|c| Factor::finite(c.number())).collect();
+    match (Factor::all_finite(a), Factor::all_finite(b), sums) {
+        (Some(a), Some(b), Some(sums)) => {
+            each_element((&a, &b, &sums), n, k, |a, b, c| finite_sum(a, b, fraction, c, alignment))
+        }
+        _ => each_element((a, b, c), n, k, |a, b, c| fused_sum(a, b, fraction, c, alignment)),
+    }
+}
+
+/// A finite number as most sums are computed with it, without a question of what kind it is: `significand * 2^(exponent - fraction)`.
+#[derive(Clone, Copy)]
+struct Factor {
+    significand: i64,
+    exponent: i32,
+}
+
+impl Factor {
+    /// A zero is less than whatever it is added to, and multiplied with.
+    const ZERO: Self = Self { significand: 0, exponent: -100_000 };
+
+    fn finite(number: Number) -> Option<Self> {
+        match number {
+            Number::Finite { significand: 0, .. } => Some(Self::ZERO),
+            Number::Finite { negative, significand, exponent } => {
+                Some(Self { significand: if negative { -significand } else { significand }, exponent })
+            }
+            Number::Infinite { .. } | Number::Nan => None,
+        }
+    }
+
+    fn all_finite(numbers: &[Number]) -> Option<Vec<Self>> {
+        numbers.iter().map(|&number| Self::finite(number)).collect()
+    }
+}
+
+/// The same as [`fused_sum`], where all is finite.
+fn finite_sum<C: AccumulatorFloat>(
+    a: &[Factor],
+    b: &[Factor],
+    fraction: i32,
+    c: Factor,
+    Alignment { fraction_bits, below }: Alignment,
+) -> C {
+    let products = || a.iter().zip(b).map(|(a, b)| (a.significand * b.significand, a.exponent + b.exponent));
+    let least = (C::MIN_EXPONENT - below).max(c.exponent);
+    let largest = products().fold(least, |largest, (_, exponent)| largest.max(exponent));
+    let written = |significand: i64, exponent: i32, fraction: i32| {
+        let cut = shifted(significand.abs(), fraction_bits - fraction) >> (largest - exponent).min(63);
+        if significand < 0 { -cut } else { cut }
+    };
+    let sum = products().fold(written(c.significand, c.exponent, C::FRACTION), |sum, (significand, exponent)| {
+        sum + written(significand, exponent, fraction)
+    });
+    C::round(sum, largest - fraction_bits)
 }
 
 /// One element of D: the fused sum of all `a[k] * b[k]`, whose significands have `fraction` bits behind the point, and `c`.
@@ -200,4 +253,41 @@ pub(super) fn fused_terms<C: AccumulatorFloat>(
 #[inline]
 pub(super) fn shifted(value: i64, by: i32) -> i64 {
     if by >= 0 { value << by } else { value >> (-by).min(63) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::vec;
+
+    /// Of any bits, and of those of which sums are long; infinities and what is not a number among them.
+    fn check<T: Float, C: AccumulatorFloat>(of: fn(u32) -> T, sum: fn(u32) -> C, alignment: Alignment) {
+        let mut random = fastrand::Rng::with_seed(1);
+        for case in 0..20_000 {
+            let k = 16;
+            let mut bits = |spread: bool| {
+                let bits = random.u32(..);
+                if spread { bits } else { bits & 0x8fff_8fff | 0x3000_3000 }
+            };
+            let mut draw = |spread| -> Vec<T> {
+                let zero = |at: usize, bits| if at % 5 == case % 7 { 0 } else { bits };
+                (0..k).map(|at| of(zero(at, bits(spread)))).collect()
+            };
+            let (a, b) = (numbers(&draw(case % 3 == 0)), numbers(&draw(case % 3 == 0)));
+            let c = sum(if case % 4 == 0 { 0 } else { bits(case % 3 == 0) });
+            let one = fused_sum(&a, &b, 2 * T::FRACTION, c, alignment);
+            let same = fused_sums((&a, &b, &[c]), 1, k, 2 * T::FRACTION, alignment);
+            assert_eq!(vec![one.bits()], same.iter().map(|sum| sum.bits()).collect::<Vec<_>>(), "{a:?} {b:?}");
+        }
+    }
+
+    #[test]
+    fn finite_sums_are_the_same_without_the_questions() {
+        check(|bits| bf16::from_bits(bits as u16), f32::from_bits, HOPPER);
+        check(|bits| f16::from_bits(bits as u16), f32::from_bits, HOPPER);
+        check(|bits| f16::from_bits(bits as u16), |bits| f16::from_bits(bits as u16), HOPPER);
+        check(tf32::from_bits, f32::from_bits, HOPPER);
+        check(|bits| F8E4M3::from_bits(bits as u8), f32::from_bits, HOPPER_FP8);
+        check(|bits| F8E5M2::from_bits(bits as u8), f32::from_bits, BLACKWELL);
+    }
 }

@@ -1,8 +1,7 @@
 //! One `wgmma`, executed once, of which the name is known only when the program runs.
 
-use super::land::{Land, land, land_sparse};
 use super::marks::Columns;
-use super::{A, Operands, Operation, WARPS};
+use super::{A, Form, Operands, Operation, WARPS};
 use crate::forms::{WgmmaForm, WgmmaOptions, ptx};
 use crate::lane::LANES;
 use crate::{PerLane, wgmma_arithmetic, wgmma_forms, wgmma_ptx, wgmma_shape, wgmma_sparse_forms};
@@ -28,13 +27,13 @@ impl WgmmaForm {
     pub fn simulate(&self, options: &WgmmaOptions, adds: bool, input: &[u8]) -> Vec<u8> {
         let memory = self.memory(options);
         assert_eq!(input.len(), memory.input_bytes(), "bytes of the input");
-        let (_, land) =
-            LANDS.into_iter().flatten().find(|(family, _)| *family == self.family).expect("every family has one");
+        let family =
+            FAMILIES.into_iter().flatten().find(|form| form.ptx == self.family).expect("every family is there");
+        let form = Form { ptx: self.ptx, n: self.n, ..*family };
         let word = |at: usize| u32::from_le_bytes(input[at..at + 4].try_into().expect("four bytes"));
         let (descriptor, b) = memory.descriptors();
         let operation = Operation {
-            form: self.ptx,
-            n: self.n,
+            form,
             b,
             transposes_b: options.transposes_b,
             accumulates: adds,
@@ -57,7 +56,8 @@ impl WgmmaForm {
                 |register: usize| core::array::from_fn(|lane| word(memory.registers_of_d(thread(lane)) + 4 * register));
             let c: Columns = (0..self.d).map(in_register).collect();
             let shared = |address: u32| word(address as usize);
-            for (register, column) in land(&shared, &Operands { operation, a, metadata }, rank, &c).iter().enumerate() {
+            let d = (form.land)(&shared, &Operands { operation, a, metadata }, rank, &c);
+            for (register, column) in d.iter().enumerate() {
                 for (lane, value) in column.iter().enumerate() {
                     output[4 * (thread(lane) * self.d + register)..][..4].copy_from_slice(&value.to_le_bytes());
                 }
@@ -67,22 +67,18 @@ impl WgmmaForm {
     }
 }
 
-/// What each family computes.
-macro_rules! lands {
-    ([$name:ident] $($d:ident [$(($a:ident $b:ident))*] $k:literal $option:ident $columns:ident $per:tt $behind:ident $selectors:tt
+/// The families, as forms of no columns.
+macro_rules! families {
+    ([$name:ident $of:ident] $($d:ident [$(($a:ident $b:ident))*] $k:literal $option:ident $columns:ident $per:tt $behind:ident $selectors:tt
         $version:literal;)*) => {
-        const $name: &[(&str, Land)] = &[$($(
-            (wgmma_ptx!($selectors "N" $d $a $b $k $option), lands!(@land $selectors $d $a $b $option))
+        const $name: &[Form] = &[$($(
+            Form::$of::<wgmma_shape!($selectors $a), ptx::$a, ptx::$b, ptx::$d, wgmma_arithmetic!($a $option)>(
+                wgmma_ptx!($selectors "N" $d $a $b $k $option), 0,
+            )
         ),*),*];
     };
-    (@land 0 $d:ident $a:ident $b:ident $option:ident) => {
-        land::<wgmma_shape!(0 $a), ptx::$a, ptx::$b, ptx::$d, wgmma_arithmetic!($a $option)>
-    };
-    (@land $selectors:tt $d:ident $a:ident $b:ident $option:ident) => {
-        land_sparse::<wgmma_shape!($selectors $a), ptx::$a, ptx::$b, ptx::$d, wgmma_arithmetic!($a $option)>
-    };
 }
-wgmma_forms!(lands[DENSE]);
-wgmma_sparse_forms!(lands[SPARSE]);
+wgmma_forms!(families[DENSE dense]);
+wgmma_sparse_forms!(families[SPARSE sparse]);
 
-const LANDS: [&[(&str, Land)]; 2] = [DENSE, SPARSE];
+const FAMILIES: [&[Form]; 2] = [DENSE, SPARSE];

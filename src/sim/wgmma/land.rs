@@ -25,7 +25,7 @@ where
     Right: Element,
     D: Element,
 {
-    let n = operands.operation.n;
+    let n = operands.operation.form.n;
     let a = left::<RoleA, S, Left>(shared, operands, rank);
     let (b, c) = (right::<Right>(shared, operands, S::K), sums::<S, D>(operands, c));
     registers::<S, D>(&Left::multiply(&a, &b, &c, n, S::K), n)
@@ -43,7 +43,7 @@ where
     Right: Element<Width = Left::Width>,
     D: Element,
 {
-    let n = operands.operation.n;
+    let n = operands.operation.form.n;
     let a = left::<RoleSparseA, S, Left>(shared, operands, rank);
     let kept = codes::<Left::Width>(operands.chunks(S::K / Left::Width::CHUNK), &operands.metadata);
     let (b, c) = (right::<Right>(shared, operands, S::K), sums::<S, D>(operands, c));
@@ -74,13 +74,13 @@ fn left<R: Role, S: FragmentShape<R, T::Width>, T: Element>(
 fn right<T: Element>(shared: Words<'_>, operands: &Operands, k: usize) -> Vec<T> {
     let operation = operands.operation;
     let b = read(operation.b, operation.transposes_b);
-    let places = (0..k).flat_map(|k| (0..operation.n).map(move |col| (col, k)));
+    let places = (0..k).flat_map(|k| (0..operation.form.n).map(move |col| (col, k)));
     places.map(|(col, k)| signed(element(shared, &b, col, k), operation.negates.1)).collect()
 }
 
 /// What is added to.
 fn sums<S: FragmentShape<RoleC, D::Width>, D: Element>(operands: &Operands, c: &[Column]) -> Vec<D> {
-    let n = operands.operation.n;
+    let n = operands.operation.form.n;
     let mut sums = vec![D::zeroed(); ROWS * n];
     if operands.operation.accumulates {
         for (piece, registers) in c.chunks(registers_of::<S, D>()).enumerate() {

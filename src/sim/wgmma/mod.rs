@@ -8,6 +8,7 @@
 
 mod by_name;
 mod descriptor;
+mod form;
 mod land;
 mod lane;
 mod marks;
@@ -23,12 +24,10 @@ use crate::sim::record::note_collective;
 use crate::sim::warps::block::{BlockState, Waiting, WarpOfBlock};
 use crate::sim::warps::context::{current_lane, fail, with_block};
 use crate::site::Site;
-use land::Land;
-pub(crate) use lane::{
-    commit_in_lane, fence_in_lane, multiply_in_lane, multiply_sparse_in_lane, settle_in_lane, wait_in_lane,
-};
+pub use form::Form;
+pub(crate) use lane::{commit_in_lane, fence_in_lane, multiply_in_lane, settle_in_lane, wait_in_lane};
 use marks::{Column, Columns, columns, mark, marked, of_columns};
-pub(crate) use start::{multiply, multiply_sparse};
+pub(crate) use start::multiply;
 use std::collections::HashMap;
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -43,8 +42,7 @@ const REMEMBERED: usize = 16;
 /// A `wgmma.mma_async`, but for its registers, A, and the metadata of that.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Operation {
-    pub(crate) form: &'static str,
-    pub(crate) n: usize,
+    pub(crate) form: Form,
     pub(crate) b: u64,
     pub(crate) transposes_b: bool,
     /// Whether it adds to D; else D is overwritten.
@@ -85,7 +83,6 @@ struct Multiplication {
     registers: usize,
     c: C,
     operands: Operands,
-    land: Land,
     started: Access,
 }
 
@@ -241,12 +238,13 @@ fn complete(block: &BlockState, group: usize, groups: u32) -> Result<(), Misuse>
     check_same(group, &ended)?;
     for (rank, ended) in ended.into_iter().enumerate() {
         let warp = all.warp(group * WARPS + rank);
-        for Multiplication { number, group, c, operands, land, .. } in ended {
+        for Multiplication { number, group, c, operands, .. } in ended {
             let c = match c {
                 C::Columns(columns) => columns,
                 // It has ended before this one.
                 C::Result(before) => warp.landed.remove(&before).map(|(_, columns)| columns).unwrap_or_default(),
             };
+            let land = operands.operation.form.land;
             let d = land(&|address| block.shared.peek(address), &operands, rank, &c);
             warp.landed.insert(number, (group, d));
         }
@@ -275,7 +273,7 @@ fn check_same(group: usize, ended: &[Vec<Multiplication>]) -> Result<(), Misuse>
         if let Some(at) = differing {
             let one = first.get(at).unwrap_or(&longer[at]);
             return Err(Misuse::WarpGroupDiverges {
-                form: one.operands.operation.form,
+                form: one.operands.operation.form.ptx,
                 place: one.started.location.into(),
                 warp: group * WARPS + rank,
                 other: other.get(at).map(|other| other.started.location.into()),

@@ -1,17 +1,17 @@
 //! A `wgmma.mma_async` starts: what it will read is noted, and checked, and its registers become marks.
 
 use super::descriptor::Descriptor;
-use super::land::{Land, ROWS, land, land_sparse};
-use super::marks::{columns, mark};
+use super::land::ROWS;
+use super::marks::{Columns, columns, mark, of_columns};
 use super::{A, C, Multiplication, Operands, Operation, WARPS};
-use crate::fragment::{FragmentShape, Role, RoleA, RoleC, RoleSparseA, Shape, SparseWidth};
-use crate::sim::arithmetic::{Product, check_codes, codes};
+use crate::PerLane;
+use crate::fragment::{Registers, Shape, SparseWidth};
+use crate::sim::arithmetic::{check_codes, codes};
 use crate::sim::findings::Misuse;
 use crate::sim::memory::race::{Access, Lanes};
 use crate::sim::record::note_collective;
 use crate::sim::warps::context::{fail, with_block};
 use crate::site::Site;
-use crate::{Element, PerLane};
 use std::vec::Vec;
 
 /// A matrix in shared memory: its descriptor, read.
@@ -19,59 +19,30 @@ fn described(site: Site, form: &'static str, operand: char, word: u64, transpose
     Descriptor::read(word, transposed).unwrap_or_else(|why| fail(site, Misuse::MatrixDescriptor { form, operand, why }))
 }
 
+/// Notes what is wrong with the metadata of the running warp's rows.
+pub(super) fn check_metadata<S: Shape, W: SparseWidth>(site: Site, operands: &Operands) {
+    let chunks = operands.chunks(S::K / W::CHUNK);
+    let kept = codes::<W>(chunks.clone(), &operands.metadata);
+    let first_row = with_block(|block| block.running() % WARPS * ROWS);
+    check_codes::<W>((site, operands.operation.form.ptx, false), first_row, chunks.start, &kept);
+}
+
 /// A `wgmma.mma_async` of the running warp starts. Returns the registers as they are until its end: marks.
-pub(crate) fn multiply<S, Left, Right, D, O, const R: usize>(
-    site: Site,
-    operands: Operands,
-    d: PerLane<[u32; R]>,
-) -> PerLane<[u32; R]>
-where
-    S: Shape + FragmentShape<RoleA, Left::Width> + FragmentShape<RoleC, D::Width>,
-    Left: Element + Product<Right, D, O, D = D>,
-    Right: Element,
-    D: Element,
-{
-    start::<RoleA, S, Left, R>(site, operands, d, land::<S, Left, Right, D, O>)
+pub(crate) fn multiply<R: Registers<Register = u32>>(site: Site, operands: Operands, d: PerLane<R>) -> PerLane<R> {
+    if std::thread::panicking() { d } else { of_columns(&start(site, operands, columns(&d))) }
 }
 
-/// The same with a sparse A: a `wgmma.mma_async.sp`.
-pub(crate) fn multiply_sparse<S, Left, Right, D, O, const R: usize>(
-    site: Site,
-    operands: Operands,
-    d: PerLane<[u32; R]>,
-) -> PerLane<[u32; R]>
-where
-    S: Shape + FragmentShape<RoleSparseA, Left::Width> + FragmentShape<RoleC, D::Width>,
-    Left: Element<Width: SparseWidth> + Product<Right, D, O, D = D>,
-    Right: Element<Width = Left::Width>,
-    D: Element,
-{
-    if !std::thread::panicking() {
-        let chunks = operands.chunks(S::K / Left::Width::CHUNK);
-        let kept = codes::<Left::Width>(chunks.clone(), &operands.metadata);
-        let first_row = with_block(|block| block.running() % WARPS * ROWS);
-        check_codes::<Left::Width>((site, operands.operation.form, false), first_row, chunks.start, &kept);
-    }
-    start::<RoleSparseA, S, Left, R>(site, operands, d, land_sparse::<S, Left, Right, D, O>)
-}
-
-/// A multiplication starts that ends with `land`.
-fn start<Of: Role, S: Shape + FragmentShape<Of, Left::Width>, Left: Element, const R: usize>(
-    site: Site,
-    operands: Operands,
-    d: PerLane<[u32; R]>,
-    land: Land,
-) -> PerLane<[u32; R]> {
-    if std::thread::panicking() {
-        return d;
-    }
-    let Operation { form, n, b, transposes_b, .. } = operands.operation;
-    note_collective(site, form);
-    let bits = <Left::Width as crate::Width>::BITS;
-    let mut chunks = chunks(&described(site, form, 'B', b, transposes_b), n, S::K, bits);
+/// The same of columns, whose number the compiler need not know.
+fn start(site: Site, operands: Operands, held: Columns) -> Columns {
+    let Operation { form, b, transposes_b, .. } = operands.operation;
+    (form.check)(site, &operands);
+    note_collective(site, form.ptx);
+    let mut chunks = chunks(&described(site, form.ptx, 'B', b, transposes_b), form.n, form.k, form.bits);
     if let A::Shared { descriptor, transposed } = operands.a {
-        chunks.extend(self::chunks(&described(site, form, 'A', descriptor, transposed), 64, S::LAYOUT.cols(), bits));
+        let a = described(site, form.ptx, 'A', descriptor, transposed);
+        chunks.extend(self::chunks(&a, WARPS * ROWS, form.kept, form.bits));
     }
+    let registers = held.len();
     let started = with_block(|block| {
         block.order.make_partial();
         let (by, running) = (block.access_by(Lanes::Each, site), block.running());
@@ -83,7 +54,6 @@ fn start<Of: Role, S: Shape + FragmentShape<Of, Left::Width>, Left: Element, con
         for chunk in chunks {
             block.shared.start_group_read(by, reading, chunk, 16)?;
         }
-        let held = columns(&d);
         let c = warp.take_registers(block, by, held);
         if let A::Registers(registers) = &operands.a {
             warp.check_unmarked(block, by, &columns(registers));
@@ -91,17 +61,17 @@ fn start<Of: Role, S: Shape + FragmentShape<Of, Left::Width>, Left: Element, con
         warp.check_unmarked(block, by, &[*operands.metadata.array()]);
         if !warp.is_fenced && !(matches!(c, C::Result(_)) || matches!(&c, C::Columns(of) if warp.settled.contains(of)))
         {
-            block.findings.note(by, Misuse::WgmmaUnfenced { form });
+            block.findings.note(by, Misuse::WgmmaUnfenced { form: form.ptx });
         }
         warp.started += 1;
         let (number, group) = (warp.started, warp.committed);
         warp.last = Some((group, by));
-        warp.in_flight.push(Multiplication { number, group, registers: R, c, operands, land, started: by });
+        warp.in_flight.push(Multiplication { number, group, registers, c, operands, started: by });
         block.is_multiplying.set(true);
         Ok(number)
     });
     let number = started.unwrap_or_else(|misuse| fail(site, misuse));
-    PerLane::from_array(std::array::from_fn(|lane| std::array::from_fn(|register| mark(number, register, lane))))
+    (0..registers).map(|register| std::array::from_fn(|lane| mark(number, register, lane))).collect()
 }
 
 /// The chunks of 16 bytes that have the elements of so many lines along so many of K.
