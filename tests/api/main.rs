@@ -2,6 +2,7 @@
 
 mod fill;
 mod fragments;
+mod held;
 mod kernels;
 mod parameters;
 mod runs;
