@@ -3,12 +3,14 @@
 
 mod chain;
 pub mod data;
+mod integers;
 mod matrices;
 mod number;
 mod scaled;
 mod sparse;
 mod tensor_core;
 
+pub use integers::integer_product;
 pub use matrices::Matrices;
 pub use scaled::{ScaledFactor, scaled};
 pub use sparse::{Granularity, multiply_sparse};
