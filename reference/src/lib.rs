@@ -14,7 +14,6 @@ pub use integers::integer_product;
 pub use matrices::Matrices;
 pub use scaled::{ScaledFactor, scaled};
 pub use sparse::{Granularity, multiply_sparse};
-pub use tensor_core::tensor_core;
 
 use chain::{additions, fused_chain};
 use data::Element;
