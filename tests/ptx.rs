@@ -2,29 +2,56 @@
 
 use ptx_matrix::forms;
 use ptx_matrix_build::{Arch, Artifact, Builder};
+use std::collections::HashMap;
 use std::fs;
+use std::ops::Range;
 use std::sync::LazyLock;
 
+/// The PTX of a target, and where in it each kernel is: from its name to the next one's.
+struct Ptx {
+    text: String,
+    kernels: HashMap<String, Range<usize>>,
+}
+
+impl Ptx {
+    fn new(text: String) -> Self {
+        let starts: Vec<usize> = text.match_indices(".entry ").map(|(start, entry)| start + entry.len()).collect();
+        let ends = starts.iter().copied().skip(1).chain([text.len()]);
+        let places = starts.iter().zip(ends).map(|(&start, end)| start..end);
+        let named = places.map(|place| (text[place.clone()].split('(').next().unwrap().to_owned(), place));
+        Ptx { kernels: named.collect(), text }
+    }
+
+    /// Of each kernel its name and what is behind it, up to the next one's.
+    fn kernels(&self) -> impl Iterator<Item = &str> {
+        self.kernels.values().map(|place| &self.text[place.clone()])
+    }
+
+    /// One of them, without what is behind its end.
+    fn kernel(&self, name: &str) -> &str {
+        let place = self.kernels.get(name).unwrap_or_else(|| panic!("no kernel {name}"));
+        self.text[place.clone()].split_once("\n}").unwrap().0
+    }
+}
+
 /// The conformance kernels, built for some targets, and their PTX.
-static BUILT: LazyLock<Vec<(Artifact, String)>> = LazyLock::new(|| {
+static BUILT: LazyLock<Vec<(Artifact, Ptx)>> = LazyLock::new(|| {
     let kernels = concat!(env!("CARGO_MANIFEST_DIR"), "/../kernels");
     let archs = [Arch::SM_75, Arch::SM_80, Arch::SM_90A, Arch::SM_120A];
     let read = |artifact: Artifact| {
         let text = fs::read_to_string(&artifact.ptx).unwrap();
-        (artifact, text)
+        (artifact, Ptx::new(text))
     };
     Builder::new(kernels).archs(archs).build().unwrap().into_iter().map(read).collect()
 });
 
-fn built(arch: Arch) -> &'static (Artifact, String) {
+fn built(arch: Arch) -> &'static (Artifact, Ptx) {
     BUILT.iter().find(|(artifact, _)| artifact.arch == arch).unwrap()
 }
 
 /// The instructions of one kernel, without labels, directives and comments.
-fn instructions<'ptx>(text: &'ptx str, kernel: &str) -> Vec<&'ptx str> {
-    let start = text.find(&format!(".entry {kernel}(")).unwrap_or_else(|| panic!("no kernel {kernel}"));
-    let end = start + text[start..].find("\n}").unwrap();
-    let lines = text[start..end].lines().map(str::trim);
+fn instructions<'ptx>(ptx: &'ptx Ptx, kernel: &str) -> Vec<&'ptx str> {
+    let lines = ptx.kernel(kernel).lines().map(str::trim);
     let statements = lines.map(|line| line.split("//").next().unwrap().trim_end());
     statements.filter(|line| line.ends_with(';') && !line.starts_with('.')).collect()
 }
@@ -50,10 +77,10 @@ fn is_a_constant(line: &str) -> bool {
 
 #[test]
 fn the_product_of_64_is_nothing_but_loads_and_products() {
-    let (artifact, text) = built(Arch::SM_90A);
+    let (artifact, ptx) = built(Arch::SM_90A);
     for kernel in ["product_64_unswizzled", "product_64_swizzle_32", "product_64_swizzle_64", "product_64_swizzle_128"]
     {
-        let all = instructions(text, kernel);
+        let all = instructions(ptx, kernel);
         let main_loop = main_loop(&all);
         let count = |name: &str| main_loop.iter().filter(|line| line.starts_with(name)).count();
         // Four steps of k; in each a warp loads two A and four B, and multiplies each with each.
@@ -75,9 +102,9 @@ fn the_product_of_64_is_nothing_but_loads_and_products() {
 
 #[test]
 fn a_product_of_any_size_keeps_its_sums_in_registers() {
-    let (artifact, text) = built(Arch::SM_90A);
+    let (artifact, ptx) = built(Arch::SM_90A);
     for kernel in ["gemm_bf16_nn", "gemm_bf16_nt", "gemm_bf16_tn", "gemm_bf16_tt", "gemm_f16_nn", "gemm_f16_nt"] {
-        let all = instructions(text, kernel);
+        let all = instructions(ptx, kernel);
         let count = |name: &str| all.iter().filter(|line| line.starts_with(name)).count();
         // A step has four slices of 4 x 8 products, each slice four loads of A and four of pairs of B; the first slice's loads
         // are there once more, before the loop.
@@ -92,9 +119,9 @@ fn a_product_of_any_size_keeps_its_sums_in_registers() {
 
 #[test]
 fn warps_of_a_product_with_tensor_copies_do_not_wait_for_each_other_in_the_main_loop() {
-    let (artifact, text) = built(Arch::SM_90A);
+    let (artifact, ptx) = built(Arch::SM_90A);
     for kernel in ["gemm_bf16_nn_tma", "gemm_bf16_nt_tma", "gemm_f16_nn_tma", "gemm_f16_nt_tma"] {
-        let all = instructions(text, kernel);
+        let all = instructions(ptx, kernel);
         let count = |name: &str| all.iter().filter(|line| line.starts_with(name)).count();
         assert_eq!(count("mma.sync.aligned.m16n8k16.row.col.f32."), 4 * 32, "{kernel}");
         assert_eq!(count("ldmatrix.sync.aligned.m8n8.x4."), 5 * 8, "{kernel}");
@@ -109,11 +136,10 @@ fn warps_of_a_product_with_tensor_copies_do_not_wait_for_each_other_in_the_main_
 
 #[test]
 fn a_product_by_warpgroups_has_its_stages_multiplied_in_one_group() {
-    let (artifact, text) = built(Arch::SM_90A);
+    let (artifact, ptx) = built(Arch::SM_90A);
     let kernels = ["bf16_nn", "bf16_nt", "bf16_tn", "bf16_tt", "f16_nn", "f16_nt"].map(|name| format!("hopper_{name}"));
     for kernel in &kernels {
-        let body = &text[text.find(&format!(".entry {kernel}(")).unwrap()..];
-        let body = &body[..body.find("\n}").unwrap()];
+        let body = ptx.kernel(kernel);
         let count = |name: &str| body.matches(name).count();
         // Four slices of a stage; behind the loop the last group is waited for.
         assert_eq!(count("wgmma.mma_async.sync.aligned.m64n256k16.f32."), 4, "{kernel}");
@@ -142,10 +168,10 @@ fn selector_of(line: &str) -> Option<usize> {
 #[test]
 fn each_form_becomes_its_instruction_once_for_each_selector() {
     for arch in [Arch::SM_90A, Arch::SM_120A] {
-        let (_, text) = built(arch);
+        let (_, ptx) = built(arch);
         for form in forms::all().filter(|form| form.needs.are_met_by(arch.name())) {
             let kernel = form.name();
-            let all = instructions(text, &kernel);
+            let all = instructions(ptx, &kernel);
             let matrix: Vec<_> = all.iter().filter(|line| line.contains(".sync.aligned.m")).collect();
             assert_eq!(matrix.len(), form.selectors.max(1), "{kernel}: {matrix:#?}");
             for (selector, line) in matrix.iter().enumerate() {
@@ -158,8 +184,8 @@ fn each_form_becomes_its_instruction_once_for_each_selector() {
 
 #[test]
 fn barriers_and_bulk_copies_become_their_instructions() {
-    let (artifact, text) = built(Arch::SM_90A);
-    let script = instructions(text, "barrier_script");
+    let (artifact, ptx) = built(Arch::SM_90A);
+    let script = instructions(ptx, "barrier_script");
     for form in [
         "mbarrier.init.shared::cta.b64 [",
         "mbarrier.arrive.expect_tx.shared::cta.b64 ",
@@ -173,7 +199,7 @@ fn barriers_and_bulk_copies_become_their_instructions() {
     for form in ["mbarrier.arrive.shared::cta.b64 ", "mbarrier.arrive_drop.shared::cta.b64 "] {
         assert_eq!(script.iter().filter(|line| line.starts_with(form)).count(), 2, "{form}");
     }
-    let stages = instructions(text, "bulk_stages");
+    let stages = instructions(ptx, "bulk_stages");
     for form in [
         "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [",
         "cp.async.bulk.global.shared::cta.bulk_group [",
@@ -191,9 +217,9 @@ fn barriers_and_bulk_copies_become_their_instructions() {
 /// ptxas 13.0 keeps the lower half of an address that is the same in all threads, unless it is hidden from it.
 #[test]
 fn addresses_of_bulk_copies_are_hidden_from_ptxas() {
-    let (_, text) = built(Arch::SM_90A);
+    let (_, ptx) = built(Arch::SM_90A);
     let mut copies = 0;
-    for kernel in text.split(".entry ").skip(1) {
+    for kernel in ptx.kernels() {
         for line in kernel.lines().map(str::trim).filter(|line| line.contains("async.bulk.") && line.contains('[')) {
             // Of tensors a map has the address; between blocks nothing has one of 64 bits.
             if line.contains(".tensor.") || !line.contains("global") {
@@ -210,7 +236,7 @@ fn addresses_of_bulk_copies_are_hidden_from_ptxas() {
 
 #[test]
 fn reductions_by_bulk_copies_become_their_instructions() {
-    let (artifact, text) = built(Arch::SM_90A);
+    let (artifact, ptx) = built(Arch::SM_90A);
     let operations = ["add", "min", "max", "inc", "dec", "and", "or", "xor"];
     let kinds = ["u32", "s32", "u64", "s64", "f16", "bf16", "f32", "f64", "b32", "b64"];
     let mut found = 0;
@@ -219,7 +245,7 @@ fn reductions_by_bulk_copies_become_their_instructions() {
         let Some(usage) = artifact.manifest.kernel(&kernel) else { continue };
         let rounded = if *operation == "add" && kind.ends_with("f16") { ".noftz" } else { "" };
         let form = format!("cp.reduce.async.bulk.global.shared::cta.bulk_group.{operation}{rounded}.{kind} [");
-        assert_eq!(instructions(text, &kernel).iter().filter(|line| line.starts_with(&form)).count(), 1, "{form}");
+        assert_eq!(instructions(ptx, &kernel).iter().filter(|line| line.starts_with(&form)).count(), 1, "{form}");
         assert_eq!((usage.stack, usage.spill_loads, usage.spill_stores), (0, 0, 0), "{kernel}");
         found += 1;
     }
@@ -228,15 +254,14 @@ fn reductions_by_bulk_copies_become_their_instructions() {
 
 #[test]
 fn copies_of_boxes_become_their_instructions_and_take_their_maps_by_value() {
-    let (artifact, text) = built(Arch::SM_90A);
+    let (artifact, ptx) = built(Arch::SM_90A);
     let check = |kernel: &str, maps: &[usize], forms: &[String]| {
-        let head = &text[text.find(&format!(".entry {kernel}(")).unwrap_or_else(|| panic!("no kernel {kernel}"))..];
-        let head = &head[..head.find(')').unwrap()];
+        let head = ptx.kernel(kernel).split(')').next().unwrap();
         for map in maps {
             let parameter = format!(".param .align 64 .b8 {kernel}_param_{map}[128]");
             assert!(head.contains(&parameter), "{head}");
         }
-        let instructions = instructions(text, kernel);
+        let instructions = instructions(ptx, kernel);
         for form in forms {
             assert_eq!(instructions.iter().filter(|line| line.starts_with(form)).count(), 1, "{kernel}: {form}");
         }
@@ -261,10 +286,7 @@ fn copies_of_boxes_become_their_instructions_and_take_their_maps_by_value() {
             format!("cp.async.bulk.prefetch.tensor.{rank}d.L2.global.tile ["),
         ];
         check(kernel, &[0, 1], &forms);
-        assert_eq!(
-            instructions(text, kernel).iter().filter(|line| line.starts_with("prefetch.tensormap [")).count(),
-            2
-        );
+        assert_eq!(instructions(ptx, kernel).iter().filter(|line| line.starts_with("prefetch.tensormap [")).count(), 2);
     }
     let reduced = |rank, operation| {
         format!("cp.reduce.async.bulk.tensor.{rank}d.global.shared::cta.{operation}.tile.bulk_group [")
@@ -279,9 +301,9 @@ fn copies_of_boxes_become_their_instructions_and_take_their_maps_by_value() {
 
 #[test]
 fn copies_of_pixels_become_their_instructions() {
-    let (artifact, text) = built(Arch::SM_90A);
+    let (artifact, ptx) = built(Arch::SM_90A);
     let check = |kernel: &str, forms: &[String]| {
-        let instructions = instructions(text, kernel);
+        let instructions = instructions(ptx, kernel);
         for form in forms {
             let count = instructions.iter().filter(|line| line.starts_with(&format!("{form} ["))).count();
             assert_eq!(count, 1, "{kernel}: {form}");
@@ -306,21 +328,20 @@ fn copies_of_pixels_become_their_instructions() {
     }
     let copy = "cp.async.bulk.tensor.4d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes [";
     // Before the loop, and in it.
-    assert_eq!(instructions(text, "convolution").iter().filter(|line| line.starts_with(copy)).count(), 2);
+    assert_eq!(instructions(ptx, "convolution").iter().filter(|line| line.starts_with(copy)).count(), 2);
     check("convolution", &[]);
 }
 
 #[test]
 fn wgmmas_become_their_instructions_and_keep_their_sums_in_registers() {
-    let (artifact, text) = built(Arch::SM_90A);
+    let (artifact, ptx) = built(Arch::SM_90A);
     let kernels: Vec<_> =
         artifact.manifest.kernels.iter().filter(|usage| usage.name.starts_with("wgmma_mma_async_")).collect();
     // Each combination of elements, and each N of bf16 and s8; and what subtracts. With a sparse A each combination, another N, and across K.
     assert_eq!(kernels.len(), 69 + 12 + 20 + 1 + 1);
     for usage in kernels {
         let name = &usage.name;
-        let body = &text[text.find(&format!(".entry {name}(")).unwrap()..];
-        let body = &body[..body.find("\n}").unwrap()];
+        let body = ptx.kernel(name);
         let count = |form: &str| body.matches(form).count();
         let of_form = name.trim_end_matches("_negated").trim_end_matches("_across_k");
         let form = forms::all_wgmma().find(|form| form.ptx.replace('.', "_") == of_form).unwrap();
@@ -353,39 +374,38 @@ fn each_target_has_the_kernels_that_it_can_run() {
 
 #[test]
 fn launch_bounds_and_shared_memory_are_those_of_the_kernel() {
-    let (artifact, text) = built(Arch::SM_80);
+    let (artifact, ptx) = built(Arch::SM_80);
     let product = artifact.manifest.kernel("product_64_swizzle_128").unwrap();
     assert_eq!((product.threads, product.static_shared, product.dynamic_shared), (Some(128), 16384, 0));
     // More than 48 KiB is given at launch.
     let transpose = artifact.manifest.kernel("transpose").unwrap();
     assert_eq!((transpose.threads, transpose.static_shared, transpose.dynamic_shared), (Some(256), 0, 65536));
-    let entry = &text[text.find(".entry product_64_swizzle_128(").unwrap()..];
-    assert!(entry[..entry.find('{').unwrap()].contains(".maxntid 128"));
+    let head = ptx.kernel("product_64_swizzle_128").split_once('{').unwrap().0;
+    assert!(head.contains(".maxntid 128"));
 }
 
 #[test]
 fn a_kernel_says_how_many_blocks_its_clusters_have() {
-    let (_, text) = built(Arch::SM_90A);
+    let (_, ptx) = built(Arch::SM_90A);
     for (kernel, shape) in [("cluster_places", "2, 1, 2"), ("cluster_stages", "2, 1, 1"), ("cluster_send", "4, 1, 1")] {
-        let start = text.find(&format!(".entry {kernel}(")).unwrap();
-        let head = &text[start..start + text[start..].find("\n{").unwrap()];
+        let head = ptx.kernel(kernel).split_once("\n{").unwrap().0;
         assert!(head.contains(".explicitcluster\n"), "{head}");
         assert!(head.contains(&format!(".reqnctapercluster {shape}")), "{head}");
     }
-    let others = text.split(".entry ").filter(|entry| entry.contains(".reqnctapercluster"));
+    let mut others = ptx.kernels().filter(|entry| entry.contains(".reqnctapercluster"));
     let by_maps = |entry: &str| entry.starts_with("hopper_") || entry[..entry.find('(').unwrap()].ends_with("_tma");
     let is_known =
         |entry: &str| entry.starts_with("im2col_multicast_") || entry.starts_with("cluster_") || by_maps(entry);
-    assert!(others.into_iter().all(is_known), "of no other kernel");
+    assert!(others.all(is_known), "of no other kernel");
     let (_, older) = built(Arch::SM_80);
-    assert!(!older.contains("cluster"), "an older GPU has none");
+    assert!(!older.text.contains("cluster"), "an older GPU has none");
 }
 
 #[test]
 fn what_is_done_to_other_blocks_is_an_instruction_each() {
-    let (artifact, text) = built(Arch::SM_90A);
+    let (artifact, ptx) = built(Arch::SM_90A);
     let count = |kernel: &str, name: &str| {
-        instructions(text, kernel)
+        instructions(ptx, kernel)
             .iter()
             .filter(|line| line.strip_suffix(';').is_some_and(|line| line.starts_with(name)))
             .count()
@@ -416,15 +436,15 @@ fn what_is_done_to_other_blocks_is_an_instruction_each() {
 
 #[test]
 fn a_cache_policy_is_made_once_and_goes_with_its_copies() {
-    let (_, text) = built(Arch::SM_90A);
-    let all = instructions(text, "cached_bulk");
+    let (_, ptx) = built(Arch::SM_90A);
+    let all = instructions(ptx, "cached_bulk");
     let count = |name: &str| all.iter().filter(|line| line.starts_with(name)).count();
     assert_eq!(count("createpolicy.fractional.L2::evict_last.b64 "), 1);
     assert_eq!(count("createpolicy.fractional.L2::evict_first.b64 "), 1);
     assert_eq!(count("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint "), 1);
     assert_eq!(count("cp.async.bulk.global.shared::cta.bulk_group.L2::cache_hint "), 1);
     for dims in ["1d", "2d", "3d", "4d", "5d"] {
-        let all = instructions(text, &format!("cached_{dims}"));
+        let all = instructions(ptx, &format!("cached_{dims}"));
         let tensor = |line: &&str| {
             line.starts_with(&format!("cp.async.bulk.tensor.{dims}.")) && line.contains(".L2::cache_hint ")
         };
@@ -435,7 +455,7 @@ fn a_cache_policy_is_made_once_and_goes_with_its_copies() {
 /// Kernels that may begin before those ahead have ended touch no global memory before they wait for these. Older GPUs have no such wait.
 #[test]
 fn what_begins_early_waits_before_it_touches_memory() {
-    let text = &built(Arch::SM_90A).1;
+    let ptx = &built(Arch::SM_90A).1;
     let touches = |line: &&str| {
         ["ld.global", "st.global", "cp.async", "cp.reduce", "ldmatrix", "wgmma.mma"]
             .iter()
@@ -448,11 +468,11 @@ fn what_begins_early_waits_before_it_touches_memory() {
         ("gemm_bf16_nn_16x64", false),
         ("add_parts_bf16", false),
     ] {
-        let all = instructions(text, kernel);
+        let all = instructions(ptx, kernel);
         let position = |name: &str| all.iter().position(|line| line.starts_with(name));
         let wait = position("griddepcontrol.wait").unwrap_or_else(|| panic!("{kernel} does not wait"));
         assert!(all.iter().position(touches).unwrap() > wait, "{kernel} touches memory before it waits");
         assert_eq!(position("griddepcontrol.launch_dependents").is_some(), lets_others_come, "{kernel}");
     }
-    assert!(!built(Arch::SM_80).1.contains("griddepcontrol"));
+    assert!(!built(Arch::SM_80).1.text.contains("griddepcontrol"));
 }

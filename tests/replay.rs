@@ -8,8 +8,9 @@ use ptx_matrix_host::conformance::record::Recording;
 use std::collections::HashSet;
 use std::fs;
 use std::path::PathBuf;
+use std::sync::LazyLock;
 
-fn recordings() -> Vec<(PathBuf, Recording)> {
+static RECORDINGS: LazyLock<Vec<(PathBuf, Recording)>> = LazyLock::new(|| {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/recorded");
     let files = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     let recordings = files.map(|file| {
@@ -18,11 +19,11 @@ fn recordings() -> Vec<(PathBuf, Recording)> {
         (file, recording)
     });
     recordings.collect()
-}
+});
 
 #[test]
 fn the_simulator_returns_what_the_hardware_returned() {
-    for (file, recording) in recordings() {
+    for (file, recording) in &*RECORDINGS {
         let differences = recording.replay(&Simulator::default().strict());
         assert!(differences.is_empty(), "{}, of {}:\n{}", file.display(), recording.device, differences.join("\n"));
     }
@@ -30,8 +31,7 @@ fn the_simulator_returns_what_the_hardware_returned() {
 
 #[test]
 fn every_check_of_what_the_hardware_has_was_run_on_it() {
-    let recordings = recordings();
-    let recorded: HashSet<&str> = recordings.iter().flat_map(|(_, recording)| recording.recorded()).collect();
+    let recorded: HashSet<&str> = RECORDINGS.iter().flat_map(|(_, recording)| recording.recorded()).collect();
     let checks = all::<Simulator>().into_iter().filter(|check| check.needs.are_met_by("sm_90a"));
     let missing: Vec<String> =
         checks.map(|check| check.name).filter(|name| !recorded.contains(name.as_str())).collect();
@@ -41,8 +41,7 @@ fn every_check_of_what_the_hardware_has_was_run_on_it() {
 
 #[test]
 fn every_form_of_wgmma_was_executed_by_its_name() {
-    let recordings = recordings();
-    let recorded: HashSet<&str> = recordings.iter().flat_map(|(_, recording)| recording.recorded_by_name()).collect();
+    let recorded: HashSet<&str> = RECORDINGS.iter().flat_map(|(_, recording)| recording.recorded_by_name()).collect();
     let missing: Vec<&str> = forms::all_wgmma().map(|form| form.ptx).filter(|form| !recorded.contains(form)).collect();
     let how = "cargo xtask conformance --on gpu --filter \"by name\" --record tests/recorded/h200-wgmma-names.json";
     assert!(missing.is_empty(), "never executed on a GPU, and recorded by `{how}`: {missing:#?}");

@@ -3,16 +3,17 @@
 
 mod chain;
 pub mod data;
+mod integers;
 mod matrices;
 mod number;
 mod scaled;
 mod sparse;
 mod tensor_core;
 
+pub use integers::integer_product;
 pub use matrices::Matrices;
 pub use scaled::{ScaledFactor, scaled};
 pub use sparse::{Granularity, multiply_sparse};
-pub use tensor_core::tensor_core;
 
 use chain::{additions, fused_chain};
 use data::Element;

@@ -1,7 +1,7 @@
 //! Numbers exactly, and back.
 
 use crate::data::Float;
-use num_bigint::{BigInt, BigUint};
+use num_bigint::BigInt;
 use num_traits::{Signed, ToPrimitive, Zero};
 use std::ops::Add;
 
@@ -51,17 +51,17 @@ impl Add for Exact {
 }
 
 /// The sum of finite numbers, each cut toward zero to a multiple of `2^place`; none is more than `2^64` times that.
-pub fn sum_of_cut(terms: impl IntoIterator<Item = f64>, place: i64) -> Exact {
+pub fn sum_of_cut(terms: &[f64], place: i64) -> Exact {
     let cut = |term: f64| {
         let (significand, last) = parts(term);
-        let significand = i128::from(significand);
         if last < place {
-            significand / (1_i128 << (place - last).min(64))
+            let kept = (significand.unsigned_abs() >> (place - last).min(63)) as i64;
+            i128::from(if significand < 0 { -kept } else { kept })
         } else {
-            significand * (1_i128 << (last - place))
+            i128::from(significand) << (last - place)
         }
     };
-    let integer: i128 = terms.into_iter().filter(|&term| term != 0.0).map(cut).sum();
+    let integer: i128 = terms.iter().filter(|&&term| term != 0.0).map(|&term| cut(term)).sum();
     Exact { integer: integer.into(), place }
 }
 
@@ -87,22 +87,29 @@ pub fn round<C: Float>(value: &Exact, rounding: Rounding) -> C {
     if magnitude.is_zero() {
         return C::from_code(0);
     }
+    // The first 64 bits, and whether there are others behind them: no format keeps more than 53.
+    let behind = magnitude.bits().saturating_sub(64);
+    let others = magnitude.trailing_zeros() < Some(behind);
+    let first = if behind == 0 { magnitude.to_u64() } else { (magnitude >> behind).to_u64() };
+    let first = first.expect("at most 64 bits");
+    let place = place + behind as i64;
     let fraction = i64::from(C::FRACTION);
     let least = 2 - (1 << (C::EXPONENT - 1));
-    let exponent = (magnitude.bits() as i64 - 1 + place).max(least);
+    let exponent = (i64::from(first.ilog2()) + place).max(least);
     // One unit in the last place is 2^(exponent - fraction), of which the integer has all bits or more.
     let unit = exponent - fraction - place;
-    let magnitude = magnitude << (-unit).max(0);
-    let unit = unit.max(0);
-    let quotient = &magnitude >> unit;
-    let remainder = magnitude - (&quotient << unit);
-    let significand = quotient.to_u64().expect("at most fraction + 1 bits");
-    let half = BigUint::from(1u8) << (unit - 1).max(0);
+    let first = u128::from(first) << (-unit).max(0);
+    // What is less than half of it is, too, of one that is not as large.
+    let unit = unit.clamp(0, 66);
+    let significand = (first >> unit) as u64;
+    let remainder = first & ((1 << unit) - 1);
+    let half = 1 << (unit - 1).max(0);
+    let is_exact = remainder == 0 && !others;
     let away = match rounding {
-        Rounding::Nearest => remainder > half || remainder == half && significand % 2 == 1,
+        Rounding::Nearest => remainder > half || remainder == half && (others || significand % 2 == 1),
         Rounding::Cut | Rounding::Zero => false,
-        Rounding::Down => integer.is_negative() && !remainder.is_zero(),
-        Rounding::Up => integer.is_positive() && !remainder.is_zero(),
+        Rounding::Down => integer.is_negative() && !is_exact,
+        Rounding::Up => integer.is_positive() && !is_exact,
     };
     let infinity = ((1 << C::EXPONENT) - 1) << C::FRACTION;
     let code = (((exponent - least) as u64) << fraction).saturating_add(significand + u64::from(away));
@@ -123,4 +130,52 @@ pub fn exponent<F: Float>(value: F) -> i64 {
     let bias = (1 << (F::EXPONENT - 1)) - 1;
     let field = value.code() >> F::FRACTION & ((1 << F::EXPONENT) - 1);
     field.max(1) as i64 - bias
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use half::f16;
+    use std::fmt::Debug;
+
+    /// Halves of the last place and what is so little next to them, at every exponent: as casts round, which round to the nearest.
+    fn rounds_as<C: Float + PartialEq + Debug>(cast: fn(f64) -> C, little: f64) {
+        for exponent in -200..200 {
+            for halves in 0..8 {
+                let middle = 1.0 + f64::from(halves) * 0.5f64.powi(C::FRACTION as i32 + 1);
+                for value in [middle, middle + little, middle - little] {
+                    let value = -value * 2f64.powi(exponent);
+                    assert_eq!(round::<C>(&value.into(), Rounding::Nearest), cast(value), "{value:e}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn numbers_are_rounded_as_by_casts() {
+        rounds_as(|value| value as f32, 0.5f64.powi(50));
+        // `half` does not look at what is behind 20 bits of the fraction.
+        rounds_as(f16::from_f64, 0.5f64.powi(20));
+    }
+
+    /// What is far behind the bits that are kept decides, too: of a number between two, and of one that is in the format.
+    #[test]
+    fn bits_far_behind_count() {
+        let far = || Exact { integer: 1.into(), place: -900 };
+        let sum = |value: f64, rounding| round::<f64>(&(Exact::from(value) + far()), rounding);
+        assert_eq!(sum(1.0, Rounding::Up), 1f64.next_up());
+        assert_eq!(sum(1.0, Rounding::Down), 1.0);
+        assert_eq!(sum(-1.0, Rounding::Down), -1.0);
+        assert_eq!(sum(-1.0, Rounding::Up), (-1f64).next_up());
+        assert_eq!(sum(-1.0, Rounding::Zero), (-1f64).next_up());
+        let tie = || Exact::from(1.0) + Exact { integer: 1.into(), place: -53 };
+        assert_eq!(round::<f64>(&tie(), Rounding::Nearest), 1.0);
+        assert_eq!(round::<f64>(&(tie() + far()), Rounding::Nearest), 1f64.next_up());
+    }
+
+    #[test]
+    fn terms_are_cut_toward_zero() {
+        assert_eq!(sum_of_cut(&[1.75, -1.75, -2.75, 1e-300, -1e-300], -1), Exact { integer: (-5).into(), place: -1 });
+        assert_eq!(sum_of_cut(&[3.0, -2f64.powi(64), 2f64.powi(64)], 0).integer, 3.into());
+    }
 }

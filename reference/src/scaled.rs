@@ -88,7 +88,8 @@ fn each_product<A: Float, B: Float, S: Scale>((a, scale_a): (&[A], &[S]), (b, sc
     }
     let exponents = a.iter().zip(b).zip(&products).filter(|(_, product)| **product != 0.0);
     let exponents = exponents.map(|((&a, &b), _)| exponent(a) + exponent(b) + scale.1);
-    sum(&products, exponents.collect(), c, 25)
+    let exponents = exponents.collect();
+    sum(products, exponents, c, 25)
 }
 
 /// Products of sixteen each are summed, exactly, then scaled.
@@ -110,15 +111,16 @@ fn sixteen_products<S: Scale>((a, scales_a): (&[e2m1], &[S]), (b, scales_b): (&[
     });
     let sums: Vec<_> = sums.collect();
     let exponents = sums.iter().filter(|(_, counts, _)| *counts).map(|(.., exponent)| *exponent).collect();
-    sum(&sums.iter().map(|(sum, ..)| *sum).collect::<Vec<f64>>(), exponents, c, 35)
+    sum(sums.iter().map(|(sum, ..)| *sum).collect(), exponents, c, 35)
 }
 
 /// Terms and C, each cut so many bits below the largest exponent, summed, and cut to f32.
-fn sum(terms: &[f64], mut exponents: Vec<i64>, c: f32, bits: i64) -> f32 {
+fn sum(mut terms: Vec<f64>, mut exponents: Vec<i64>, c: f32, bits: i64) -> f32 {
     if c != 0.0 {
         exponents.push(exponent(c));
     }
     let largest = exponents.into_iter().chain([BLACKWELL.least::<f32>()]).max().expect("one at least");
-    let sum = sum_of_cut(terms.iter().copied().chain([c.into()]), largest - bits);
+    terms.push(c.into());
+    let sum = sum_of_cut(&terms, largest - bits);
     round(&sum, Rounding::Cut)
 }

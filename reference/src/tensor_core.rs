@@ -45,31 +45,30 @@ impl Sum for f32 {
     const NAN_CODE: u64 = 0x7fff_ffff;
 }
 
-/// One sum of the tensor cores: every term cut toward zero some bits below the largest exponent of all terms, which is not less
-/// than some least one, then summed, then rounded. (The products of the formats that it takes are exact in f64.)
-pub fn tensor_core<A: Float, B: Float, C: Sum>(a: &[A], b: &[B], c: C) -> C {
-    sum_of(a, b, c, HOPPER)
-}
-
-/// The same of some GPU.
+/// One sum of the tensor cores of some GPU: every term cut toward zero some bits below the largest exponent of all terms, which is not
+/// less than some least one, then summed, then rounded. (The products of the formats that it takes are exact in f64.)
 pub fn sum_of<A: Float, B: Float, C: Sum>(a: &[A], b: &[B], c: C, alignment: Alignment) -> C {
-    let pairs = || a.iter().zip(b).map(|(&a, &b)| (a, b));
-    let products: Vec<f64> = pairs().map(|(a, b)| a.to_f64() * b.to_f64()).collect();
-    let special: f64 = products.iter().filter(|product| !product.is_finite()).sum::<f64>()
-        + if c.to_f64().is_finite() { 0.0 } else { c.to_f64() };
+    let mut terms = Vec::with_capacity(a.len() + 1);
+    let mut largest = alignment.least::<C>();
+    for (&a, &b) in a.iter().zip(b) {
+        let product = a.to_f64() * b.to_f64();
+        terms.push(product);
+        if product != 0.0 {
+            largest = largest.max(exponent(a) + exponent(b));
+        }
+    }
+    terms.push(c.to_f64());
+    if c.to_f64() != 0.0 {
+        largest = largest.max(exponent(c));
+    }
+    let special: f64 = terms.iter().filter(|term| !term.is_finite()).sum();
     if special.is_nan() {
         return C::from_code(C::NAN_CODE);
     }
     if special.is_infinite() {
         return C::from_f64(special);
     }
-    let exponents = pairs()
-        .zip(&products)
-        .filter(|(_, product)| **product != 0.0)
-        .map(|((a, b), _)| exponent(a) + exponent(b))
-        .chain((c.to_f64() != 0.0).then(|| exponent(c)));
-    let largest = exponents.chain([alignment.least::<C>()]).max().expect("one at least");
-    let sum = sum_of_cut(products.into_iter().chain([c.to_f64()]), largest - alignment.bits);
+    let sum = sum_of_cut(&terms, largest - alignment.bits);
     round(&sum, C::ROUNDING)
 }
 
@@ -87,7 +86,7 @@ pub fn two_tensor_cores<A: Float, B: Float, C: Sum>(a: &[A], b: &[B], c: C) -> C
         let chosen = || (first..a.len()).step_by(4).flat_map(|k| [k, k + 1]);
         let a: Vec<f16> = chosen().map(|k| f16::from_f64(a[k].to_f64())).collect();
         let b: Vec<f16> = chosen().map(|k| f16::from_f64(b[k].to_f64())).collect();
-        tensor_core(&a, &b, sum)
+        sum_of(&a, &b, sum, HOPPER)
     });
     let exact = sum.to_f64() + c.to_f64();
     if exact.is_nan() {

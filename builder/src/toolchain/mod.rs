@@ -1,5 +1,6 @@
 //! The programs that a build runs, where they were found, and how to get those that are missing.
 
+mod cubin;
 mod cuda;
 mod llvm;
 mod rust;
@@ -7,6 +8,7 @@ mod tool;
 
 use std::collections::HashMap;
 use std::fmt::{self, Write};
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
@@ -134,10 +136,24 @@ impl Toolchain {
 
     /// The machine code of each kernel of a cubin, as text; nothing if there is no [`nvdisasm`](Toolchain::nvdisasm).
     pub fn disassemble(&self, cubin: &Path) -> Result<Option<HashMap<String, String>>> {
+        self.nvdisasm().map(|nvdisasm| disassemble(nvdisasm, &[], cubin)).transpose()
+    }
+
+    /// The same of those kernels whose names are selected, which takes as much less time as they have less code.
+    pub fn disassemble_some(
+        &self,
+        cubin: &Path,
+        selects: impl Fn(&str) -> bool,
+    ) -> Result<Option<HashMap<String, String>>> {
         let Some(nvdisasm) = self.nvdisasm() else { return Ok(None) };
-        let text = process::stdout(nvdisasm.command().arg("-c").arg(cubin))?;
-        let sections = text.split("\n.text.").skip(1).filter_map(|section| section.split_once(":\n"));
-        Ok(Some(sections.map(|(name, code)| (name.to_owned(), code.to_owned())).collect()))
+        let functions = cubin::functions(&fs::read(cubin).with_context(|| cubin.display().to_string())?)?;
+        let selected = functions.iter().filter(|(_, name)| selects(name));
+        let indices: Vec<String> = selected.map(|(index, _)| index.to_string()).collect();
+        // Of an empty list it would be all of them.
+        if indices.is_empty() {
+            return Ok(Some(HashMap::new()));
+        }
+        disassemble(nvdisasm, &["-fun", &indices.join(",")], cubin).map(Some)
     }
 
     /// NVIDIA's disassembler; no build needs it.
@@ -151,6 +167,12 @@ impl Toolchain {
     pub fn describe(&self) -> String {
         self.to_string()
     }
+}
+
+fn disassemble(nvdisasm: &Tool, options: &[&str], cubin: &Path) -> Result<HashMap<String, String>> {
+    let text = process::stdout(nvdisasm.command().arg("-c").args(options).arg(cubin))?;
+    let sections = text.split("\n.text.").skip(1).filter_map(|section| section.split_once(":\n"));
+    Ok(sections.map(|(name, code)| (name.to_owned(), code.to_owned())).collect())
 }
 
 impl fmt::Display for Toolchain {

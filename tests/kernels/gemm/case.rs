@@ -3,6 +3,7 @@
 use ptx_matrix::sim::Simulator;
 use ptx_matrix::{Element, F8E4M3, F8E5M2, bf16, f16};
 use ptx_matrix_kernels::gemm::{Activation, Buffers, Kernel, LaunchError, Multiply, Number, Numbers, Output};
+use ptx_matrix_reference::integer_product;
 
 /// Elements that are made of small integers, and become numbers again.
 pub trait Integral: Element {
@@ -78,6 +79,7 @@ pub const PLAIN: Case = Case {
 /// A matrix in its buffer.
 struct Matrix<T> {
     elements: Vec<T>,
+    size: (usize, usize),
     stride: usize,
     batch: usize,
     row_major: bool,
@@ -104,7 +106,7 @@ impl<T: Integral> Matrix<T> {
             let (line, along) = (i % batch / stride, i % batch % stride);
             if line < lines && along < length { T::of(value(line + i / batch, along)) } else { T::POISON }
         });
-        Matrix { elements: elements.collect(), stride, batch, row_major, start }
+        Matrix { elements: elements.collect(), size: (rows, cols), stride, batch, row_major, start }
     }
 
     fn index(&self, batch: usize, row: usize, col: usize) -> usize {
@@ -114,6 +116,20 @@ impl<T: Integral> Matrix<T> {
 
     fn at(&self, batch: usize, row: usize, col: usize) -> f64 {
         self.elements[self.index(batch, row, col)].number()
+    }
+
+    /// The integers that its rows are made of, or else its columns, one behind the other.
+    fn integers(&self, batch: usize, by_rows: bool) -> Vec<i8> {
+        let (rows, cols) = self.size;
+        let (lines, length) = if by_rows { (rows, cols) } else { (cols, rows) };
+        let mut integers = Vec::with_capacity(rows * cols);
+        for line in 0..lines {
+            for along in 0..length {
+                let (row, col) = if by_rows { (line, along) } else { (along, line) };
+                integers.push(self.at(batch, row, col) as i8);
+            }
+        }
+        integers
     }
 }
 
@@ -197,11 +213,14 @@ fn check_orders<T: Multiply<O> + Integral, O: Output + Integral>(
     }
     let mut touched = vec![false; d.len()];
     for batch in 0..batches {
+        // By the B of each group. Of such integers sums are exact in every type.
+        let rows = a.integers(batch, true);
+        let product = |group: usize| integer_product((m, n, k), &rows, &b.integers(batch + group, false));
+        let products: Vec<Vec<i32>> = (0..groups.map_or(1, <[u32]>::len)).map(product).collect();
         for row in 0..m {
             let Some(group) = group(row) else { continue };
             for col in 0..n {
-                let sum: f64 = (0..k).map(|i| a.at(batch, row, i) * b.at(batch + group, i, col)).sum();
-                let mut expected = f64::from(alpha) * sum;
+                let mut expected = f64::from(alpha) * f64::from(products[group][row * n + col]);
                 if beta != 0 {
                     expected += f64::from(beta) * c.at(batch, row, col);
                 }

@@ -2,8 +2,10 @@
 
 use super::{Check, upload, with_output};
 use crate::conformance::data::Kind;
+use crate::conformance::reference::Factor;
 use crate::conformance::{bytes, data, elements, reference};
 use half::bf16;
+use ptx_matrix::Plain;
 use ptx_matrix::forms::Needs;
 use ptx_matrix::launch::Device;
 use ptx_matrix_kernels::products as kernels;
@@ -73,7 +75,7 @@ pub(super) fn product_by_16((m, n): (usize, usize), kind: Kind, a: &[bf16], b: &
     let dot = |a: &[bf16], b: &[bf16], c: f32| {
         a.chunks(16).zip(b.chunks(16)).fold(c, |c, (a, b)| match kind {
             Kind::Integers => reference::exact(a, b, c),
-            _ => reference::tensor_core(a, b, c),
+            _ => <bf16 as Factor<bf16, f32, Plain>>::dot(a, b, c),
         })
     };
     reference::multiply((m, n, a.len() / m), (a, b, &vec![0.0; m * n]), dot)
