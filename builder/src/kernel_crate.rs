@@ -44,6 +44,13 @@ pub struct Bitcode {
     pub warnings: String,
 }
 
+impl Bitcode {
+    /// All that is linked.
+    pub fn parts(&self) -> impl Iterator<Item = &[u8]> {
+        std::iter::once(&self.kernels).chain(&self.builtins).map(Vec::as_slice)
+    }
+}
+
 /// Compiles for one target. Calls for the same target folder must not overlap.
 pub fn compile(request: &Request<'_>, arch: Arch) -> Result<Bitcode> {
     let output = process::output(&mut cargo(request, arch))?;

@@ -34,12 +34,6 @@ impl Target<'_> {
     pub fn build(self, bitcode: &Bitcode) -> Result<Option<Artifact>> {
         let Self { toolchain, optimiser, arch, plain, package, .. } = self;
         let codegen = Codegen { toolchain, optimiser, arch, plain, scratch: self.scratch.clone() };
-        let prepared = codegen.prepare(bitcode).with_context(|| format!("{package} for {arch}"))?;
-        if prepared.kernels.is_empty() {
-            return Ok(None);
-        }
-
-        std::fs::create_dir_all(&self.out_dir).with_context(|| format!("cannot make {}", self.out_dir.display()))?;
         let job = Job {
             ptxas: toolchain.ptxas(),
             arch,
@@ -48,12 +42,25 @@ impl Target<'_> {
             line_info: self.line_info,
         };
         let manifest_path = self.file("json");
-        let stamp = Stamp { path: self.file("stamp"), inputs: self.inputs(&codegen, &prepared) };
-        let kept = stamp.kept([&job.ptx, &job.cubin]).then(|| Manifest::read(&manifest_path)).flatten();
-        let manifest = match kept {
+        let artifact = |manifest| Some(Artifact { arch, ptx: job.ptx.clone(), cubin: job.cubin.clone(), manifest });
+        // What the linker would be given: if that is the same, it need not be asked. If it is not, what it makes may be.
+        let linked = Stamp { path: self.file("linked"), inputs: self.inputs(&codegen, bitcode.parts()) };
+        let kept = |stamp: &Stamp| stamp.kept([&job.ptx, &job.cubin]).then(|| Manifest::read(&manifest_path)).flatten();
+        if let Some(manifest) = kept(&linked) {
+            return Ok(artifact(manifest));
+        }
+
+        let prepared = codegen.prepare(bitcode).with_context(|| format!("{package} for {arch}"))?;
+        if prepared.kernels.is_empty() {
+            return Ok(None);
+        }
+        std::fs::create_dir_all(&self.out_dir).with_context(|| format!("cannot make {}", self.out_dir.display()))?;
+        let stamp = Stamp { path: self.file("stamp"), inputs: self.inputs(&codegen, [prepared.text.as_bytes()]) };
+        let manifest = match kept(&stamp) {
             Some(manifest) => manifest,
             None => {
                 (self.progress)(&format!("compiling {package} for {arch}"));
+                linked.remove()?;
                 stamp.remove()?;
                 let ptx = codegen.generate(&prepared)?;
                 refuse_mutable_statics(package, &prepared, &ptx)?;
@@ -74,19 +81,22 @@ impl Target<'_> {
                 manifest
             }
         };
-        Ok(Some(Artifact { arch, ptx: job.ptx, cubin: job.cubin, manifest }))
+        linked.write()?;
+        Ok(artifact(manifest))
     }
 
     fn file(&self, extension: &str) -> PathBuf {
         self.out_dir.join(format!("{}.{extension}", self.package))
     }
 
-    fn inputs(&self, codegen: &Codegen<'_>, prepared: &Prepared) -> String {
+    /// The fingerprint of some parts of the kernels, and all that is done with them.
+    fn inputs<'p>(&self, codegen: &Codegen<'_>, parts: impl IntoIterator<Item = &'p [u8]>) -> String {
         let ToolVersions { rustc, llvm, ptxas } = ToolVersions::from(self.toolchain);
         let own = env!("CARGO_PKG_VERSION");
         let settings = format!("{own} {rustc} {llvm} {ptxas} {}", self.line_info);
         let arguments = codegen.arguments().join("\0");
-        stamp::of([&prepared.text, &settings, &arguments].map(String::as_bytes))
+        let parts: Vec<&[u8]> = parts.into_iter().collect();
+        stamp::of([settings.as_bytes(), arguments.as_bytes()].into_iter().chain(parts))
     }
 }
 
