@@ -59,7 +59,7 @@ pieces! {
     u16 st_shared_b16 core::convert::identity;
     u32 st_shared_b32 core::convert::identity;
     u64 st_shared_b64 core::convert::identity;
-    u128 st_shared_v4_b32 bytemuck::cast;
+    u128 st_shared_v4_b32 bytemuck::must_cast;
 }
 
 macro_rules! async_pieces {

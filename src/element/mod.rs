@@ -30,13 +30,13 @@ pub trait Element: Sealed + Pod + LaneCapture + Send + Sync {
     /// Its bits.
     #[inline(always)]
     fn to_bits(self) -> <Self::Width as Width>::Bits {
-        bytemuck::cast(self)
+        bytemuck::must_cast(self)
     }
 
     /// The element of these bits.
     #[inline(always)]
     fn from_bits(bits: <Self::Width as Width>::Bits) -> Self {
-        bytemuck::cast(bits)
+        bytemuck::must_cast(bits)
     }
 
     /// A register of fragments that holds these elements, the first in its lowest bits; what is left of it is zero.

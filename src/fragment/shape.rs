@@ -141,10 +141,11 @@ where
 
     #[inline(always)]
     fn load_matrices(warp: Warp<'_>, rows: PerLane<RowAddr>, transposed: bool, site: Site) -> PerLane<Self> {
+        let all = |from: &[u32]| core::array::from_fn(|i| from[i]);
         match N {
-            1 => load::<X1>(warp, rows, transposed, site).map(bytemuck::cast),
-            2 => load::<X2>(warp, rows, transposed, site).map(bytemuck::cast),
-            4 => load::<X4>(warp, rows, transposed, site).map(bytemuck::cast),
+            1 => load::<X1>(warp, rows, transposed, site).map(|registers| all(&registers)),
+            2 => load::<X2>(warp, rows, transposed, site).map(|registers| all(&registers)),
+            4 => load::<X4>(warp, rows, transposed, site).map(|registers| all(&registers)),
             _ => unreachable!("fragments that `ldmatrix` loads have 1, 2 or 4 registers"),
         }
     }

@@ -318,12 +318,12 @@ unsafe impl<const N: usize, T: Element> bytemuck::Zeroable for GroupAccumulator<
 /// Registers of 32 bits as those of the elements' width, which accumulators all have of 32 bits.
 #[inline(always)]
 fn cast<T: Element>(registers: &[u32]) -> &[<T::Width as Width>::Register] {
-    bytemuck::cast_slice(registers)
+    bytemuck::must_cast_slice(registers)
 }
 
 #[inline(always)]
 fn cast_mut<T: Element>(registers: &mut [u32]) -> &mut [<T::Width as Width>::Register] {
-    bytemuck::cast_slice_mut(registers)
+    bytemuck::must_cast_slice_mut(registers)
 }
 
 #[cfg(test)]

@@ -25,6 +25,22 @@ pub struct Share<const N: usize> {
     pub blocks: Blocks,
 }
 
+/// How a stage's tiles are filled.
+pub struct Fill<'k, Box, const N: usize> {
+    /// Who starts it.
+    pub lane: Lane<'k>,
+    /// All matrices.
+    pub map: TensorMap<'k, Box, 3>,
+    /// Where in a matrix the first of the tiles starts: its row and column.
+    pub at: (u32, u32),
+    /// Which of the matrices.
+    pub batch: u32,
+    /// What is told when they have come.
+    pub barrier: Barrier,
+    /// Which of them this block brings, to all blocks of its cluster; or all of them, to itself.
+    pub share: Option<Share<N>>,
+}
+
 /// The tiles of A in one stage.
 pub trait Left: SharedLayout + Copy + LaneCapture {
     /// Its elements.
@@ -38,16 +54,8 @@ pub trait Left: SharedLayout + Copy + LaneCapture {
     /// Bytes of the tiles.
     const COPIED: u32;
 
-    /// Starts to fill the tiles, or a block's share of them, from (row, k) of a matrix of the batch on.
-    fn load<const N: usize>(
-        self,
-        lane: Lane<'_>,
-        map: TensorMap<'_, Self::Box, 3>,
-        at: (u32, u32),
-        batch: u32,
-        barrier: Barrier,
-        share: Option<Share<N>>,
-    );
+    /// Starts to fill the tiles, from (row, k) on.
+    fn load<const N: usize>(self, fill: Fill<'_, Self::Box, N>);
 
     /// What `wgmma` multiplies: 64 rows from `row` on, and so many'th 32 bytes along K.
     fn matrix(self, row: usize, slice: usize) -> MatrixA<Multiplied<Self::Element>, Self::Trans>;
@@ -72,16 +80,8 @@ impl<T: Multiplicand, const ROWS: usize, const K: usize, const TILES: usize> Lef
     const COPIED: u32 = TILES as u32 * Self::Box::BOX_BYTES;
 
     #[inline(always)]
-    fn load<const N: usize>(
-        self,
-        lane: Lane<'_>,
-        map: TensorMap<'_, Self::Box, 3>,
-        (row, k): (u32, u32),
-        batch: u32,
-        barrier: Barrier,
-        share: Option<Share<N>>,
-    ) {
-        load(self, lane, map, barrier, share, |tile| [k as i32, (row + (tile * ROWS) as u32) as i32, batch as i32]);
+    fn load<const N: usize>(self, fill: Fill<'_, Self::Box, N>) {
+        load(self, fill, |(row, k), tile| (row + tile * ROWS as u32, k));
     }
 
     #[inline(always)]
@@ -105,16 +105,8 @@ impl<T: Multiplicand<Width = Bits16>, const K: usize, const TILES: usize> Left
     const COPIED: u32 = TILES as u32 * Self::Box::BOX_BYTES;
 
     #[inline(always)]
-    fn load<const N: usize>(
-        self,
-        lane: Lane<'_>,
-        map: TensorMap<'_, Self::Box, 3>,
-        (row, k): (u32, u32),
-        batch: u32,
-        barrier: Barrier,
-        share: Option<Share<N>>,
-    ) {
-        load(self, lane, map, barrier, share, |tile| [(row + (tile * LINE) as u32) as i32, k as i32, batch as i32]);
+    fn load<const N: usize>(self, fill: Fill<'_, Self::Box, N>) {
+        load(self, fill, |(row, k), tile| (row + tile * LINE as u32, k));
     }
 
     #[inline(always)]
@@ -141,16 +133,8 @@ pub trait Right: SharedLayout + Copy + LaneCapture {
     /// Bytes of the tiles.
     const COPIED: u32;
 
-    /// Starts to fill the tiles, or a block's share of them, from (k, column) of a matrix of the batch on.
-    fn load<const N: usize>(
-        self,
-        lane: Lane<'_>,
-        map: TensorMap<'_, Self::Box, 3>,
-        at: (u32, u32),
-        batch: u32,
-        barrier: Barrier,
-        share: Option<Share<N>>,
-    );
+    /// Starts to fill the tiles, from (k, column) on.
+    fn load<const N: usize>(self, fill: Fill<'_, Self::Box, N>);
 
     /// What a warp multiplies by `mma.sync`: pairs of fragments beside each other, from (k, column) on, all of them in one tile.
     fn fragments<P: Product<Input = Self::Element>, const J: usize>(
@@ -178,16 +162,8 @@ impl<T: Multiplicand, const K: usize, const COLS: usize, const TILES: usize> Rig
     const COPIED: u32 = TILES as u32 * Self::Box::BOX_BYTES;
 
     #[inline(always)]
-    fn load<const N: usize>(
-        self,
-        lane: Lane<'_>,
-        map: TensorMap<'_, Self::Box, 3>,
-        (k, col): (u32, u32),
-        batch: u32,
-        barrier: Barrier,
-        share: Option<Share<N>>,
-    ) {
-        load(self, lane, map, barrier, share, |tile| [k as i32, (col + (tile * COLS) as u32) as i32, batch as i32]);
+    fn load<const N: usize>(self, fill: Fill<'_, Self::Box, N>) {
+        load(self, fill, |(k, col), tile| (k, col + tile * COLS as u32));
     }
 
     #[inline(always)]
@@ -215,16 +191,8 @@ impl<T: Multiplicand<Width = Bits16>, const K: usize, const TILES: usize> Right
     const COPIED: u32 = TILES as u32 * Self::Box::BOX_BYTES;
 
     #[inline(always)]
-    fn load<const N: usize>(
-        self,
-        lane: Lane<'_>,
-        map: TensorMap<'_, Self::Box, 3>,
-        (k, col): (u32, u32),
-        batch: u32,
-        barrier: Barrier,
-        share: Option<Share<N>>,
-    ) {
-        load(self, lane, map, barrier, share, |tile| [(col + (tile * LINE) as u32) as i32, k as i32, batch as i32]);
+    fn load<const N: usize>(self, fill: Fill<'_, Self::Box, N>) {
+        load(self, fill, |(k, col), tile| (k, col + tile * LINE as u32));
     }
 
     #[inline(always)]
@@ -243,16 +211,19 @@ impl<T: Multiplicand<Width = Bits16>, const N: usize, const K: usize, const TILE
     }
 }
 
-/// Starts to fill tiles, or a block's share of them, each from the place that `at` says.
+/// Starts to fill tiles, each from the place that `at` makes of the first one's.
 #[inline(always)]
 fn load<T: Element, O: Order, const ROWS: usize, const COLS: usize, const TILES: usize, const N: usize>(
     tiles: SharedRing<SharedTile<T, ROWS, COLS, Swizzle128, O>, TILES>,
-    lane: Lane<'_>,
-    map: TensorMap<'_, SharedTile<T, ROWS, COLS, Swizzle128, O>, 3>,
-    barrier: Barrier,
-    share: Option<Share<N>>,
-    at: impl Fn(usize) -> [i32; 3],
+    fill: Fill<'_, SharedTile<T, ROWS, COLS, Swizzle128, O>, N>,
+    at: impl Fn((u32, u32), u32) -> (u32, u32),
 ) {
+    let Fill { lane, map, barrier, share, .. } = fill;
+    let at = |tile: usize| {
+        let (row, col) = at(fill.at, tile as u32);
+        let (along, across) = if O::ROW_MAJOR { (col, row) } else { (row, col) };
+        [along as i32, across as i32, fill.batch as i32]
+    };
     match share {
         Some(share) if N > 1 => {
             for first in (0..TILES).step_by(N) {

@@ -1,16 +1,15 @@
 //! What products have in common whose tiles come, and go, by tensor maps: those on `mma.sync` (`tma`) and those on `wgmma` (`hopper`).
 //!
-//! A block stays, and computes tile after tile of D (`work.rs`). One warp has the tiles of A and B (`factor.rs`) copied to a ring of stages,
-//! which consumers multiply; what becomes of their sums is in `results.rs`. Those on `mma.sync` have the stages filled by `pipeline.rs`; those
-//! on `wgmma` have a loop of their own, as with that one ptxas takes what a stage's address is computed from out of uniform registers.
+//! A block stays, and computes tile after tile of D (`work.rs`). One warp has the tiles of A and B (`factor.rs`) copied to a ring of stages
+//! (`memory.rs`), which consumers multiply; what becomes of their sums is in `results.rs`.
 
 mod factor;
-mod pipeline;
+mod memory;
 mod results;
 mod work;
 
-pub use factor::{Columns, Left, Multiplied, Right, Share};
-pub use pipeline::{Memory, Pipeline, Producer};
+pub use factor::{Columns, Fill, Left, Multiplied, Right, Share};
+pub use memory::Memory;
 pub use results::Results;
 pub use work::{Unit, Work};
 

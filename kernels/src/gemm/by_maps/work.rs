@@ -1,8 +1,7 @@
-//! What there is to do: tiles of D, of each product of a batch, in parts of K; and which block does what.
+//! What there is to do: tiles of D, of each product of a batch, in parts of K.
 
 use crate::gemm::block_product::raster;
 use crate::gemm::groups::Group;
-use ptx_matrix::ClusterBlock;
 
 /// The tiles of all products.
 #[derive(Clone, Copy)]
@@ -32,37 +31,6 @@ pub struct Unit {
     pub group: Option<Group>,
 }
 
-/// What a block does of the work, of tiles of `M` x `N`, one behind the other.
-#[derive(Clone, Copy)]
-pub struct Units<const M: usize, const N: usize, const BLOCKS: usize> {
-    work: Work,
-    /// Which of its cluster's blocks it is.
-    rank: u32,
-    /// The next unit of the cluster, where they end, and how far apart they are.
-    next: u32,
-    end: u32,
-    distance: u32,
-}
-
-impl<const M: usize, const N: usize, const BLOCKS: usize> Units<M, N, BLOCKS> {
-    /// Whether the blocks of a cluster compute tiles beside each other.
-    #[inline(always)]
-    pub fn across(&self) -> bool {
-        self.work.across
-    }
-
-    /// The next of them.
-    #[inline(always)]
-    pub fn next(&mut self) -> Option<Unit> {
-        if self.next >= self.end {
-            return None;
-        }
-        let unit = self.work.unit::<M, N, BLOCKS>(self.next, self.rank);
-        self.next += self.distance;
-        Some(unit)
-    }
-}
-
 impl Unit {
     /// Which of the matrices B it takes: its group's, or its product's.
     #[inline(always)]
@@ -81,18 +49,6 @@ impl Unit {
 impl Work {
     /// Tiles of D that blocks go down before they go right.
     pub const TILES_DOWN: u32 = 8;
-
-    /// What this block does.
-    #[inline(always)]
-    pub fn of_block<const M: usize, const N: usize, const BLOCKS: usize>(
-        self,
-        block: &ClusterBlock<'_, BLOCKS>,
-    ) -> Units<M, N, BLOCKS> {
-        // Which the compiler is to know of single blocks.
-        let work = Work { across: BLOCKS > 1 && self.across, ..self };
-        let (next, distance) = (block.index().x / BLOCKS as u32, block.grid().x / BLOCKS as u32);
-        Units { work, rank: block.cluster().rank() as u32, next, end: work.units::<M, N, BLOCKS>(), distance }
-    }
 
     /// What the block of this rank does of unit `index`: of `BLOCKS` tiles of `M` x `N`. Those of a part of a product are behind each other.
     #[inline(always)]

@@ -10,7 +10,7 @@
 use super::consumer::Consumer;
 use super::results::{Sink, Strip, finish};
 use super::schedule::{Schedule, Walk};
-use crate::gemm::by_maps::{Columns, Left, Memory, Multiplied, Share};
+use crate::gemm::by_maps::{Columns, Fill, Left, Memory, Multiplied, Share};
 use crate::gemm::epilogue::Output;
 use ptx_matrix::launch::{AheadEnded, Early};
 use ptx_matrix::*;
@@ -101,8 +101,9 @@ pub fn product<
                     empty.stage(turn.index()).wait(warp, turn.phase_before());
                     warp.elect(|lane| {
                         full.arrive_expecting(lane, A::COPIED + B::COPIED);
-                        tiles_a.load(lane, a, (row, inner), unit.batch, full, of_a);
-                        tiles_b.load(lane, b, (inner, col), unit.of_b(), full, of_b);
+                        let (barrier, batch) = (full, unit.batch);
+                        tiles_a.load(Fill { lane, map: a, at: (row, inner), batch, barrier, share: of_a });
+                        tiles_b.load(Fill { lane, map: b, at: (inner, col), batch: unit.of_b(), barrier, share: of_b });
                     });
                     turn = turn.next();
                 }

@@ -1,6 +1,7 @@
 //! A warp that multiplies: it waits for each stage's tiles, adds their products up, and gives the stage back.
 
-use crate::gemm::by_maps::{Left, Pipeline, Right};
+use super::pipeline::Pipeline;
+use crate::gemm::by_maps::{Left, Right};
 use crate::gemm::product::{Product, Sums};
 use ptx_matrix::*;
 

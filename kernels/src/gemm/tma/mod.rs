@@ -3,6 +3,7 @@
 //! A kernel is `product` of the tiles of A and B, by the orders of those; see `product.rs`, from the top.
 
 mod consumer;
+mod pipeline;
 mod product;
 mod results;
 

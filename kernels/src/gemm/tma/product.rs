@@ -7,8 +7,9 @@
 //! for sums and two sets of fragments.
 
 use super::consumer::Consumer;
+use super::pipeline::{Pipeline, Producer, Units};
 use super::results::{ROWS, Strip, put, wait};
-use crate::gemm::by_maps::{Left, Memory, Pipeline, Producer, Results, Right, Work};
+use crate::gemm::by_maps::{Left, Memory, Results, Right, Work};
 use crate::gemm::epilogue::Output;
 use crate::gemm::product::Product;
 use ptx_matrix::launch::{AheadEnded, Early};
@@ -48,10 +49,10 @@ pub fn product<
     // What the kernels ahead wrote is read from here on.
     let ended = block.wait_for_kernels_ahead();
     let (a, b, results) = (a.get(ended), b.get(ended), results(ended));
-    let mut units = work.of_block::<M, N, 1>(block);
+    let mut units = Units::<M, N>::of_block(work, block);
     let group = block.warp_group();
     let (warp, index) = (group.warp(), group.index() * 4 + group.warp_rank());
-    let mut producer = Producer::new(pipeline, block.cluster(), units, a, b);
+    let mut producer = Producer { pipeline, a, b, units, rest: None, turn: Turn::FIRST };
     if index == 0 {
         // All but one, which is the first to be filled in the main loop.
         for _ in 0..STAGES - 1 {
