@@ -2,7 +2,31 @@
 //! own, which lie one behind the other. The kernels are made of the tables in `src/forms/`.
 
 use ptx_matrix::forms::ptx;
+use ptx_matrix::target::{BuildTarget, Supports};
 use ptx_matrix::*;
+
+/// What a kernel does. (Here, and not in each: the compiler would check it as often.)
+#[inline(always)]
+fn multiply<S, A: Element, B: Element, C: Element, D: Element, Q>(
+    block: &Block<'_>,
+    a: Global<'_, A>,
+    b: Global<'_, B>,
+    c: Global<'_, C>,
+    d: GlobalMut<'_, D>,
+) where
+    S: Shape + FragmentShape<RoleA, A::Width> + FragmentShape<RoleB, B::Width>,
+    S: FragmentShape<RoleC, C::Width> + FragmentShape<RoleC, D::Width>,
+    Mma<S, A, B, C, Q>: MmaForm<A = FragmentA<S, A>, B = FragmentB<S, B>, C = Accumulator<S, C>, D = Accumulator<S, D>>,
+    BuildTarget: Supports<<Mma<S, A, B, C, Q> as MmaForm>::Needs>,
+{
+    let (warp, index) = (block.warp(), block.index().x as usize);
+    let (m, n) = (FragmentA::<S, A>::ROWS, FragmentB::<S, B>::COLS);
+    let a = FragmentA::<S, A>::from_fn(warp, |row, k| a.get((index * m + row) * S::K + k));
+    let b = FragmentB::<S, B>::from_fn(warp, |k, col| b.get((index * S::K + k) * n + col));
+    let c = Accumulator::<S, C>::from_fn(warp, |row, col| c.get((index * m + row) * S::N + col));
+    let product = Mma::<S, A, B, C, Q>::multiply(warp, &a, &b, &c);
+    product.for_each(warp, |row, col, value| d.set((index * m + row) * S::N + col, value));
+}
 
 macro_rules! kernels {
     ($($shape:ident $la:ident $lb:ident $q:ident $d:ident [$(($a:ident $b:ident))*] $c:ident $width:ident $registers:tt
@@ -19,13 +43,7 @@ macro_rules! kernels {
     (@kernel $target:literal $kernel:ident [$s:ty] [$a:ty] [$b:ty] [$c:ty] [$d:ty] [$q:ty]) => {
         #[kernel(threads = 32, target = $target)]
         pub fn $kernel(block: &Block, a: Global<$a>, b: Global<$b>, c: Global<$c>, d: GlobalMut<$d>) {
-            let (warp, index) = (block.warp(), block.index().x as usize);
-            let (m, n) = (FragmentA::<$s, $a>::ROWS, FragmentB::<$s, $b>::COLS);
-            let a = FragmentA::<$s, $a>::from_fn(warp, |row, k| a.get((index * m + row) * <$s>::K + k));
-            let b = FragmentB::<$s, $b>::from_fn(warp, |k, col| b.get((index * <$s>::K + k) * n + col));
-            let c = Accumulator::<$s, $c>::from_fn(warp, |row, col| c.get((index * m + row) * <$s>::N + col));
-            let product = Mma::<$s, $a, $b, $c, $q>::multiply(warp, &a, &b, &c);
-            product.for_each(warp, |row, col, value| d.set((index * m + row) * <$s>::N + col, value));
+            multiply::<$s, $a, $b, $c, $d, $q>(block, a, b, c, d);
         }
     };
 }

@@ -4,6 +4,36 @@
 use ptx_matrix::forms::ptx;
 use ptx_matrix::*;
 
+/// A, of which half the columns are there, with its metadata, B and C of the block's multiplication.
+#[inline(always)]
+#[allow(clippy::type_complexity, reason = "what the instruction takes")]
+fn load<S, A: Element<Width: SparseWidth>, B: Element, C: Element>(
+    block: &Block<'_>,
+    (a, metadata, b, c): (Global<'_, A>, Global<'_, u32>, Global<'_, B>, Global<'_, C>),
+) -> (FragmentSparseA<S, A>, Metadata<A::Width>, FragmentB<S, B>, Accumulator<S, C>)
+where
+    S: Shape + FragmentShape<RoleSparseA, A::Width> + FragmentShape<RoleB, B::Width> + FragmentShape<RoleC, C::Width>,
+{
+    let (warp, which, half) = (block.warp(), block.index().x as usize, S::K / 2);
+    (
+        FragmentSparseA::from_fn(warp, |row, col| a.get((which * S::M + row) * half + col)),
+        Metadata::load(warp, metadata, which),
+        FragmentB::from_fn(warp, |k, col| b.get((which * S::K + k) * S::N + col)),
+        Accumulator::from_fn(warp, |row, col| c.get((which * S::M + row) * S::N + col)),
+    )
+}
+
+/// Stores a result, behind so many others.
+#[inline(always)]
+fn store<S: Shape + FragmentShape<RoleC, C::Width>, C: Element>(
+    block: &Block<'_>,
+    result: &Accumulator<S, C>,
+    d: GlobalMut<'_, C>,
+    before: usize,
+) {
+    result.for_each(block.warp(), |row, col, value| d.set((before * S::M + row) * S::N + col, value));
+}
+
 macro_rules! kernels {
     ([$order:ident] $($shape:ident $q:ident $d:ident [$(($a:ident $b:ident))*] $c:ident $registers:tt $selectors:tt
         $needs:ident $version:literal $nature:ident;)*) => {$($(
@@ -28,18 +58,13 @@ macro_rules! kernels {
             c: Global<$c>,
             d: GlobalMut<$c>,
         ) {
-            const HALF: usize = <$s>::K / 2;
             const SELECTORS: usize = [$($selector),*].len();
-            let (warp, which) = (block.warp(), block.index().x as usize);
-            let metadata = Metadata::load(warp, metadata, which);
-            let a = FragmentSparseA::<$s, $a>::from_fn(warp, |row, col| a.get((which * <$s>::M + row) * HALF + col));
-            let b = FragmentB::<$s, $b>::from_fn(warp, |k, col| b.get((which * <$s>::K + k) * <$s>::N + col));
-            let c = Accumulator::<$s, $c>::from_fn(warp, |row, col| c.get((which * <$s>::M + row) * <$s>::N + col));
+            let which = block.index().x as usize;
+            let (a, metadata, b, c) = load::<$s, $a, $b, $c>(block, (a, metadata, b, c));
             $(
                 let mut acc = c;
-                MmaSparse::<$s, $a, $b, $c, $q, $order>::accumulate::<$selector>(warp, &mut acc, &a, &b, &metadata);
-                let first = (which * SELECTORS + $selector) * <$s>::M;
-                acc.for_each(warp, |row, col, value| d.set((first + row) * <$s>::N + col, value));
+                MmaSparse::<$s, $a, $b, $c, $q, $order>::accumulate::<$selector>(block.warp(), &mut acc, &a, &b, &metadata);
+                store(block, &acc, d, which * SELECTORS + $selector);
             )*
         }
     };
@@ -67,12 +92,8 @@ macro_rules! scaled_kernels {
             scales_b: Global<$scale>,
             d: GlobalMut<f32>,
         ) {
-            const HALF: usize = <$s>::K / 2;
             let (warp, which) = (block.warp(), block.index().x as usize);
-            let metadata = Metadata::load(warp, metadata, which);
-            let a = FragmentSparseA::<$s, $a>::from_fn(warp, |row, col| a.get((which * <$s>::M + row) * HALF + col));
-            let b = FragmentB::<$s, $b>::from_fn(warp, |k, col| b.get((which * <$s>::K + k) * <$s>::N + col));
-            let mut acc = Accumulator::<$s, f32>::from_fn(warp, |row, col| c.get((which * <$s>::M + row) * <$s>::N + col));
+            let (a, metadata, b, mut acc) = load::<$s, $a, $b, f32>(block, (a, metadata, b, c));
             // What lies in the register beside the scales that are meant is not those.
             let wrong = <$scale>::from_bits(0x55);
             let meant = Selected { byte: 0, thread: 1 };
@@ -84,7 +105,7 @@ macro_rules! scaled_kernels {
             });
             type Form = MmaSparseScaled<$s, $a, $b, $kind, Select<0, 1>, Select<0, 1>>;
             Form::accumulate(warp, &mut acc, (&a, &metadata, &scales_a), (&b, &scales_b));
-            acc.for_each(warp, |row, col, value| d.set((which * <$s>::M + row) * <$s>::N + col, value));
+            store(block, &acc, d, which);
         }
     };
 }
