@@ -1,6 +1,5 @@
 //! The programs that a build runs, where they were found, and how to get those that are missing.
 
-mod cubin;
 mod cuda;
 mod llvm;
 mod rust;
@@ -12,6 +11,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
+use object::{Object, ObjectSymbol, SymbolKind};
 
 use crate::fetch;
 use crate::lock::FolderLock;
@@ -146,9 +146,12 @@ impl Toolchain {
         selects: impl Fn(&str) -> bool,
     ) -> Result<Option<HashMap<String, String>>> {
         let Some(nvdisasm) = self.nvdisasm() else { return Ok(None) };
-        let functions = cubin::functions(&fs::read(cubin).with_context(|| cubin.display().to_string())?)?;
-        let selected = functions.iter().filter(|(_, name)| selects(name));
-        let indices: Vec<String> = selected.map(|(index, _)| index.to_string()).collect();
+        let bytes = fs::read(cubin).with_context(|| cubin.display().to_string())?;
+        // A cubin is an ELF file, and nvdisasm takes functions by their place among its symbols.
+        let elf = object::File::parse(&*bytes).with_context(|| cubin.display().to_string())?;
+        let functions = elf.symbols().filter(|symbol| symbol.kind() == SymbolKind::Text);
+        let selected = functions.filter(|function| function.name().is_ok_and(&selects));
+        let indices: Vec<String> = selected.map(|function| function.index().0.to_string()).collect();
         // Of an empty list it would be all of them.
         if indices.is_empty() {
             return Ok(Some(HashMap::new()));
