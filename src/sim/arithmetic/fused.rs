@@ -162,6 +162,13 @@ impl Factor {
     }
 }
 
+/// A significand with so many more bits behind the point, written so many places lower, cut toward zero.
+#[inline(always)]
+fn aligned(significand: i64, more: i32, below: i32) -> i64 {
+    let cut = shifted(significand.abs(), more) >> below.min(63);
+    if significand < 0 { -cut } else { cut }
+}
+
 /// The same as [`fused_sum`], where all is finite.
 fn finite_sum<C: AccumulatorFloat>(
     a: &[Factor],
@@ -173,12 +180,9 @@ fn finite_sum<C: AccumulatorFloat>(
     let products = || a.iter().zip(b).map(|(a, b)| (a.significand * b.significand, a.exponent + b.exponent));
     let least = (C::MIN_EXPONENT - below).max(c.exponent);
     let largest = products().fold(least, |largest, (_, exponent)| largest.max(exponent));
-    let written = |significand: i64, exponent: i32, fraction: i32| {
-        let cut = shifted(significand.abs(), fraction_bits - fraction) >> (largest - exponent).min(63);
-        if significand < 0 { -cut } else { cut }
-    };
-    let sum = products().fold(written(c.significand, c.exponent, C::FRACTION), |sum, (significand, exponent)| {
-        sum + written(significand, exponent, fraction)
+    let c_written = aligned(c.significand, fraction_bits - C::FRACTION, largest - c.exponent);
+    let sum = products().fold(c_written, |sum, (significand, exponent)| {
+        sum + aligned(significand, fraction_bits - fraction, largest - exponent)
     });
     C::round(sum, largest - fraction_bits)
 }
