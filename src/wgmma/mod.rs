@@ -10,6 +10,8 @@ mod sparse_forms;
 
 use crate::fragment::{FragmentA, FragmentShape, Registers, RoleA, Shape};
 use crate::sealed::Sealed;
+#[cfg(not(target_arch = "nvptx64"))]
+use crate::sim::wgmma as sim;
 use crate::site::Site;
 use crate::target::{BuildTarget, BuiltFor, OnlyArch, Supports};
 use crate::{Element, PerLane, Plain, Transposition, WarpGroup};
@@ -252,6 +254,21 @@ where
     }
 }
 
+/// What starts a multiplication in the simulator: A, B and whether it is transposed, the metadata of a sparse A with its selector, and
+/// whether products are added to D, and subtracted.
+#[cfg(not(target_arch = "nvptx64"))]
+fn simulated<R: Registers<Register = u32>>(
+    site: Site,
+    d: PerLane<R>,
+    (form, a): (sim::Form, sim::A<PerLane<[u32; 4]>>),
+    (b, transposes_b): (u64, bool),
+    (metadata, selector): (PerLane<u32>, u32),
+    (accumulates, negates): (bool, bool),
+) -> PerLane<R> {
+    let operation = sim::Operation { form, b, transposes_b, accumulates, negates: (negates, false), selector };
+    sim::multiply(site, sim::Operands { operation, a, metadata }, d)
+}
+
 /// What `work` starts becomes a group.
 #[inline(always)]
 fn in_group(site: Site, _: WarpGroup<'_>, work: impl FnOnce()) {
@@ -335,17 +352,11 @@ where
         };
         #[cfg(not(target_arch = "nvptx64"))]
         let d = {
-            use crate::sim::wgmma as sim;
-            let operation = sim::Operation {
-                form: Wgmma::<N, A, B, D, O, Target>::SIMULATED,
-                b,
-                transposes_b: Y::TRANSPOSED,
-                accumulates: adds,
-                negates: (NEGATE, false),
-                selector: 0,
-            };
-            let a = sim::A::Shared { descriptor: a, transposed: X::TRANSPOSED };
-            sim::multiply(site, sim::Operands { operation, a, metadata: PerLane::splat(0) }, d)
+            let (form, a) = (
+                Wgmma::<N, A, B, D, O, Target>::SIMULATED,
+                sim::A::Shared { descriptor: a, transposed: X::TRANSPOSED },
+            );
+            simulated(site, d, (form, a), (b, Y::TRANSPOSED), (PerLane::splat(0), 0), (adds, NEGATE))
         };
         #[cfg(target_arch = "nvptx64")]
         let _ = site;
@@ -409,17 +420,8 @@ where
         };
         #[cfg(not(target_arch = "nvptx64"))]
         let d = {
-            use crate::sim::wgmma as sim;
-            let operation = sim::Operation {
-                form: Wgmma::<N, A, B, D, O, Target>::SIMULATED,
-                b,
-                transposes_b: Y::TRANSPOSED,
-                accumulates: adds,
-                negates: (NEGATE, false),
-                selector: 0,
-            };
-            let a = sim::A::Registers(a);
-            sim::multiply(site, sim::Operands { operation, a, metadata: PerLane::splat(0) }, d)
+            let (form, a) = (Wgmma::<N, A, B, D, O, Target>::SIMULATED, sim::A::Registers(a));
+            simulated(site, d, (form, a), (b, Y::TRANSPOSED), (PerLane::splat(0), 0), (adds, NEGATE))
         };
         #[cfg(target_arch = "nvptx64")]
         let _ = site;

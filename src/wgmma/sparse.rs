@@ -1,11 +1,15 @@
 //! `wgmma` with a sparse A (PTX ISA 9.7.15.6).
 
 use super::accumulator::RegistersOf;
+#[cfg(not(target_arch = "nvptx64"))]
+use super::simulated;
 use super::{InFlight, M64, MatrixA, MatrixB, SparseA, Subtracts, WgmmaColumns, in_group};
 #[cfg(target_arch = "nvptx64")]
 use crate::PerLane;
 use crate::fragment::{FragmentShape, Registers, RoleSparseA, Shape, SparseWidth};
 use crate::sealed::Sealed;
+#[cfg(not(target_arch = "nvptx64"))]
+use crate::sim::wgmma as sim;
 use crate::site::Site;
 use crate::target::{BuildTarget, OnlyArch, Supports};
 use crate::{Among, Element, FragmentSparseA, Metadata, Plain, Selector, Transposition, WarpGroup};
@@ -235,17 +239,11 @@ where
         };
         #[cfg(not(target_arch = "nvptx64"))]
         let d = {
-            use crate::sim::wgmma as sim;
-            let operation = sim::Operation {
-                form: WgmmaSparse::<N, A, B, D, O, Target>::SIMULATED,
-                b,
-                transposes_b: Y::TRANSPOSED,
-                accumulates: adds,
-                negates: (NEGATE, false),
-                selector: SELECTOR,
-            };
-            let a = sim::A::Shared { descriptor: a, transposed: X::TRANSPOSED };
-            sim::multiply(site, sim::Operands { operation, a, metadata: kept }, d)
+            let (form, a) = (
+                WgmmaSparse::<N, A, B, D, O, Target>::SIMULATED,
+                sim::A::Shared { descriptor: a, transposed: X::TRANSPOSED },
+            );
+            simulated(site, d, (form, a), (b, Y::TRANSPOSED), (kept, SELECTOR), (adds, NEGATE))
         };
         #[cfg(target_arch = "nvptx64")]
         let _ = site;
@@ -332,17 +330,8 @@ where
         };
         #[cfg(not(target_arch = "nvptx64"))]
         let d = {
-            use crate::sim::wgmma as sim;
-            let operation = sim::Operation {
-                form: WgmmaSparse::<N, A, B, D, O, Target>::SIMULATED,
-                b,
-                transposes_b: Y::TRANSPOSED,
-                accumulates: adds,
-                negates: (NEGATE, false),
-                selector: SELECTOR,
-            };
-            let a = sim::A::Registers(a);
-            sim::multiply(site, sim::Operands { operation, a, metadata: kept }, d)
+            let (form, a) = (WgmmaSparse::<N, A, B, D, O, Target>::SIMULATED, sim::A::Registers(a));
+            simulated(site, d, (form, a), (b, Y::TRANSPOSED), (kept, SELECTOR), (adds, NEGATE))
         };
         #[cfg(target_arch = "nvptx64")]
         let _ = site;
