@@ -1,8 +1,9 @@
 //! Matrices in global memory.
 
-use crate::shared::{Chunk, Order, RowMajor};
+use crate::shared::{Order, RowMajor};
 use crate::site::{Site, check};
 use crate::{Element, Global, GlobalMut, Lane, LaneCapture};
+use bytemuck::Pod;
 use core::marker::PhantomData;
 
 /// A matrix in global memory that no thread writes while the kernel runs: a [`Global`] slice, seen as `rows` x `cols`
@@ -178,33 +179,35 @@ impl<T: Element, O: Order> GlobalMatrix<'_, T, O> {
 }
 
 impl<T: Element, O: Order> GlobalMatrixMut<'_, T, O> {
-    /// Whether the matrix has all of a window, and its lines in aligned chunks of so many elements.
+    /// Whether the matrix has all of a window.
     #[inline(always)]
-    pub(crate) fn has_chunks(self, at: (usize, usize), size: (usize, usize), chunk: usize) -> bool {
-        let along = if O::ROW_MAJOR { at.1 } else { at.0 };
+    pub(crate) fn has(self, at: (usize, usize), size: (usize, usize)) -> bool {
         let inside = |at: usize, size: usize, side: usize| size <= side && at <= side - size;
-        inside(at.0, size.0, self.rows())
-            && inside(at.1, size.1, self.cols())
-            && self.stride().is_multiple_of(chunk)
-            && along.is_multiple_of(chunk)
-            && self.elements.alignment().is_multiple_of(size_of::<Chunk>())
+        inside(at.0, size.0, self.rows()) && inside(at.1, size.1, self.cols())
     }
 
-    /// Writes the 16 bytes from (row, col) on.
+    /// Whether the lines of a window from there on are aligned pieces of so many elements.
+    #[inline(always)]
+    pub(crate) fn has_pieces(self, at: (usize, usize), piece: usize) -> bool {
+        let along = if O::ROW_MAJOR { at.1 } else { at.0 };
+        along.is_multiple_of(piece) && self.lines_start_at_multiples_of(piece * size_of::<T>())
+    }
+
+    /// Writes as many bytes as a piece has, from (row, col) on.
     ///
     /// # Safety
     /// They are elements of the matrix, and aligned.
     #[inline(always)]
-    pub(crate) unsafe fn store_chunk(self, row: usize, col: usize, chunk: Chunk, site: Site) {
+    pub(crate) unsafe fn store_piece<P: Pod>(self, row: usize, col: usize, piece: P, site: Site) {
         let first = self.extent.index(row, col);
         #[cfg(target_arch = "nvptx64")]
         // SAFETY: in bounds and aligned, by the caller.
         unsafe {
             let _ = site;
-            self.elements.as_ptr().add(first).cast::<Chunk>().write(chunk);
+            self.elements.as_ptr().add(first).cast::<P>().write(piece);
         }
         #[cfg(not(target_arch = "nvptx64"))]
-        for (further, value) in bytemuck::cast_slice::<u32, T>(&chunk.0).iter().enumerate() {
+        for (further, value) in bytemuck::cast_slice::<P, T>(&[piece]).iter().enumerate() {
             self.elements.set_at(first + further, *value, site);
         }
     }

@@ -2,6 +2,7 @@
 //! shared memory is laid out.
 
 mod coordinate;
+mod copy;
 mod layout;
 mod ring;
 mod row;
@@ -16,5 +17,5 @@ pub use row::RowAddr;
 #[cfg(not(target_arch = "nvptx64"))]
 pub(crate) use swizzle::swizzled_in_line;
 pub use swizzle::{Swizzle, Swizzle32, Swizzle64, Swizzle128, SwizzleWords, TensorSwizzle, Unswizzled, Unswizzled128};
-pub(crate) use tile::{Chunk, Single};
+pub(crate) use tile::Single;
 pub use tile::{ColMajor, Order, RowMajor, SharedTile};

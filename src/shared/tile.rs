@@ -4,13 +4,8 @@ use crate::element::Width;
 use crate::scope::Threads;
 use crate::sealed::Sealed;
 use crate::site::Site;
-use crate::{Element, GlobalMatrixMut, Lane, LaneCapture};
+use crate::{Element, Lane, LaneCapture};
 use core::marker::PhantomData;
-
-/// 16 bytes, as a lane loads and stores them.
-#[derive(Clone, Copy)]
-#[repr(C, align(16))]
-pub(crate) struct Chunk(pub(crate) [u32; 4]);
 
 /// Which elements of a tile are neighbours in memory.
 pub trait Order: Sealed + Copy + 'static {
@@ -109,7 +104,7 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>
 
 impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order> SharedTile<T, ROWS, COLS, S, O> {
     /// Elements from one row (column, if `ColMajor`) to the next.
-    const PITCH: usize = if O::ROW_MAJOR { COLS } else { ROWS };
+    pub(super) const PITCH: usize = if O::ROW_MAJOR { COLS } else { ROWS };
 
     /// Bytes that the tile takes.
     pub(super) const TILE_BYTES: usize = {
@@ -164,7 +159,7 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order> Sha
     }
 
     #[inline(always)]
-    const fn element(self, row: usize, col: usize) -> u32 {
+    pub(super) const fn element(self, row: usize, col: usize) -> u32 {
         self.address + Self::offset(row, col)
     }
 
@@ -278,67 +273,6 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order> Sha
         };
     }
 
-    /// Copies the tile to `at` of a matrix in global memory, 16 bytes at a time where they lie so there; the threads (a warp's or
-    /// the block's) share the work. What of the tile is beyond the matrix is left out.
-    #[inline(always)]
-    #[track_caller]
-    pub fn copy_to(self, threads: impl Threads, matrix: GlobalMatrixMut<T, O>, at: (usize, usize)) {
-        let site = Site::here();
-        let per_chunk = RowAddr::BYTES as usize / T::Width::BYTES;
-        let per_line = Self::PITCH / per_chunk;
-        let lines = ROWS * COLS / Self::PITCH;
-        let count = threads.count();
-        let place = |chunk: usize| {
-            let (line, along) = (chunk / per_line, chunk % per_line * per_chunk);
-            if O::ROW_MAJOR { (line, along) } else { (along, line) }
-        };
-        // Two loops, so that the first one's loads do not wait for each other's stores.
-        if matrix.has_chunks(at, (ROWS, COLS), per_chunk) {
-            threads.each_thread(|_, rank| {
-                for chunk in (0..lines * per_line).step_by(count) {
-                    let chunk = chunk + rank;
-                    if chunk < lines * per_line {
-                        let (row, col) = place(chunk);
-                        // SAFETY: a chunk of the tile, and one of the matrix.
-                        unsafe { matrix.store_chunk(at.0 + row, at.1 + col, self.load_chunk(row, col, site), site) };
-                    }
-                }
-            });
-            return;
-        }
-        threads.each_thread(|lane, rank| {
-            for chunk in (crate::lane::opaque(rank)..lines * per_line).step_by(count) {
-                let (row, col) = place(chunk);
-                for further in 0..per_chunk {
-                    let (row, col) = if O::ROW_MAJOR { (row, col + further) } else { (row + further, col) };
-                    if at.0 + row < matrix.rows() && at.1 + col < matrix.cols() {
-                        // SAFETY: an element of the tile.
-                        matrix.set_at(at.0 + row, at.1 + col, unsafe { self.load(lane, row, col, site) }, site);
-                    }
-                }
-            }
-        });
-    }
-
-    /// # Safety
-    /// (row, col) starts 16 bytes of the tile.
-    #[inline(always)]
-    unsafe fn load_chunk(self, row: usize, col: usize, site: Site) -> Chunk {
-        let address = self.element(row, col);
-        #[cfg(target_arch = "nvptx64")]
-        // SAFETY: in bounds, by the caller; chunks of 16 bytes lie whole under a swizzle.
-        return unsafe {
-            let _ = site;
-            Chunk(crate::raw::ld_shared_v4_b32(address))
-        };
-        #[cfg(not(target_arch = "nvptx64"))]
-        return {
-            let mut chunk = Chunk([0; 4]);
-            crate::sim::load_shared(site, address, bytemuck::bytes_of_mut(&mut chunk.0));
-            chunk
-        };
-    }
-
     /// # Safety
     /// (row, col) is an element of the tile.
     #[inline(always)]
@@ -361,7 +295,7 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order> Sha
     /// Calls `visit(lane, row, col)` once for every element, each in one of the threads. Neighbouring threads
     /// get neighbouring elements.
     #[inline(always)]
-    fn share_out(threads: impl Threads, visit: impl Fn(Lane<'_>, usize, usize) + LaneCapture) {
+    pub(super) fn share_out(threads: impl Threads, visit: impl Fn(Lane<'_>, usize, usize) + LaneCapture) {
         let count = threads.count();
         threads.each_thread(|lane, rank| {
             // In 32 bits, which are half the registers of a `usize`.
@@ -391,5 +325,69 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order> Sha
         let site = Site::here();
         // SAFETY: every (row, col) that is shared out is an element.
         Self::share_out(threads, |lane, row, col| read(row, col, unsafe { self.load(lane, row, col, site) }));
+    }
+
+    /// As [`for_each`](Self::for_each), `N` elements of a thread at a time: `read(places, values)`, where places are pairs of row and column. All of
+    /// them are on their way before the first is needed. If the threads do not have a multiple of that each, the kernel stops.
+    ///
+    /// ```
+    /// use ptx_matrix::*;
+    ///
+    /// #[kernel(threads = 32)]
+    /// fn squares(block: &Block, #[shared] tile: SharedTile<u32, 16, 32>, d: GlobalMut<u32>) {
+    ///     tile.fill(block, |row, col| (row * 32 + col) as u32);
+    ///     block.sync();
+    ///     tile.for_each_together::<8>(block, |places, numbers| {
+    ///         for ((row, col), number) in places.into_iter().zip(numbers) {
+    ///             d.set(row * 32 + col, number * number);
+    ///         }
+    ///     });
+    /// }
+    ///
+    /// let mut d = [0; 512];
+    /// squares::simulate(1, &mut d).check();
+    /// assert_eq!(d[500], 250_000);
+    /// ```
+    #[inline(always)]
+    #[track_caller]
+    pub fn for_each_together<const N: usize>(
+        self,
+        threads: impl Threads,
+        read: impl Fn([(usize, usize); N], [T; N]) + LaneCapture,
+    ) {
+        let site = Site::here();
+        assert!(
+            (ROWS * COLS).is_multiple_of(N * threads.count()),
+            "each thread has a multiple of so many of the tile's elements"
+        );
+        Self::share_out_together::<N>(threads, 1, |lane, places| {
+            // SAFETY: every (row, col) that is shared out is an element.
+            read(places, places.map(|(row, col)| unsafe { self.load(lane, row, col, site) }));
+        });
+    }
+
+    /// As `share_out`, in pieces of so many neighbours, `N` of a thread at a time. Threads have a multiple of that each.
+    #[inline(always)]
+    pub(super) fn share_out_together<const N: usize>(
+        threads: impl Threads,
+        piece: usize,
+        visit: impl Fn(Lane<'_>, [(usize, usize); N]) + LaneCapture,
+    ) {
+        let (count, line) = (threads.count(), Self::PITCH / piece);
+        threads.each_thread(|lane, rank| {
+            let (mut index, pieces) = (crate::lane::opaque(rank) as u32, (ROWS * COLS / piece) as u32);
+            while index < pieces {
+                let places = core::array::from_fn(|i| {
+                    // Where the threads have whole lines at once, places differ in the line alone, which the compiler does not find out.
+                    let (lines, further) =
+                        if count.is_multiple_of(line) { (i * (count / line), 0) } else { (0, i * count) };
+                    let index = index as usize + further;
+                    let (major, minor) = (index / line + lines, index % line * piece);
+                    if O::ROW_MAJOR { (major, minor) } else { (minor, major) }
+                });
+                visit(lane, places);
+                index += (N * count) as u32;
+            }
+        });
     }
 }

@@ -1,5 +1,6 @@
 //! What the API does, run on the simulator.
 
+mod copy;
 mod fill;
 mod fragments;
 mod held;

@@ -1,0 +1,125 @@
+//! `copy_to`: what of the tile is in the matrix, and nothing else, wherever that starts: in pieces of each size, and at its edges. And elements
+//! `for_each_together`.
+
+use ptx_matrix::*;
+
+/// A kernel that copies a tile to (row, col) of a matrix whose lines lie `stride` apart, by all threads, or by a warp.
+macro_rules! copies {
+    ($($copy:ident $element:ty, $rows:literal x $cols:literal $swizzle:ty, $order:ty;)*) => {$(mod $copy {
+        use super::*;
+
+        #[kernel(threads = 64)]
+        fn copy(
+            block: &Block,
+            #[shared] tile: SharedTile<$element, $rows, $cols, $swizzle, $order>,
+            d: GlobalMut<$element>,
+            skip: usize,
+            size_rows: usize,
+            size_cols: usize,
+            stride: usize,
+            row: usize,
+            col: usize,
+            by_warp: u32,
+        ) {
+            tile.fill(block, |row, col| (row * $cols + col + 1) as $element);
+            block.sync();
+            let matrix = GlobalMatrixMut::<_, $order>::new(d.skip(skip), size_rows, size_cols, stride);
+            if by_warp == 0 {
+                tile.copy_to(block, matrix, (row, col));
+            } else if block.warp().index() == 1 {
+                tile.copy_to(block.warp(), matrix, (row, col));
+            }
+        }
+
+        #[test]
+        fn what_is_inside() {
+            let (rows, cols) = ($rows + 9, $cols + 9);
+            let is_by_row = std::any::type_name::<$order>().ends_with("RowMajor");
+            // Where it starts, what is between lines, and where the tile comes to.
+            let places = [
+                // Multiples of 16 bytes, or of 8.
+                (0, 7, (0, 0)),
+                (0, 7, (8, 8)),
+                // Of fewer.
+                (0, 1, (2, 2)),
+                (2, 1, (4, 2)),
+                (1, 0, (1, 1)),
+                (0, 7, (3, 3)),
+                // In part, or altogether, beyond the matrix.
+                (3, 2, (9, 9)),
+                (0, 7, (10, 10)),
+                (0, 0, (17, 20)),
+            ];
+            for (skip, padding, (row, col)) in places {
+                for by_warp in [0, 1] {
+                    let (lines, length) = if is_by_row { (rows, cols) } else { (cols, rows) };
+                    let stride = length + padding;
+                    let mut d = vec![0 as $element; skip + lines * stride];
+                    copy::simulate(1, &mut d, skip, rows, cols, stride, row, col, by_warp).unwrap();
+                    let mut expected = vec![0 as $element; d.len()];
+                    for (i, j) in (0..$rows).flat_map(|i| (0..$cols).map(move |j| (i, j))) {
+                        if row + i < rows && col + j < cols {
+                            let (line, along) = if is_by_row { (row + i, col + j) } else { (col + j, row + i) };
+                            expected[skip + line * stride + along] = (i * $cols + j + 1) as $element;
+                        }
+                    }
+                    assert_eq!(d, expected, "to ({row}, {col}), {stride} apart, from {skip} on");
+                }
+            }
+        }
+    })*};
+}
+
+copies! {
+    bytes u8, 8 x 32 Unswizzled, RowMajor;
+    halves u16, 16 x 16 Swizzle32, RowMajor;
+    halves_of_a_strip u16, 16 x 64 Swizzle128, RowMajor;
+    halves_by_column u16, 32 x 16 Swizzle64, ColMajor;
+    // Too few for several pieces of each thread.
+    few_halves u16, 3 x 8 Unswizzled, RowMajor;
+    words u32, 16 x 32 Swizzle128, RowMajor;
+    doubles f64, 16 x 8 Swizzle64, RowMajor;
+}
+
+/// Threads have whole lines at once, or parts of one.
+#[kernel(threads = 32)]
+fn together(
+    block: &Block,
+    #[shared] wide: SharedTile<u32, 4, 64>,
+    #[shared] high: SharedTile<u32, 16, 8>,
+    d: GlobalMut<u32>,
+) {
+    wide.fill(block, |row, col| (row * 64 + col) as u32);
+    high.fill(block, |row, col| (256 + row * 8 + col) as u32);
+    block.sync();
+    wide.for_each_together::<4>(block, |places, values| {
+        for ((row, col), value) in places.into_iter().zip(values) {
+            d.set(row * 64 + col, value);
+        }
+    });
+    high.for_each_together::<2>(block, |places, values| {
+        for ((row, col), value) in places.into_iter().zip(values) {
+            d.set(256 + row * 8 + col, value);
+        }
+    });
+}
+
+#[test]
+fn every_element_together_with_others() {
+    let mut d = [9999; 384];
+    together::simulate(1, &mut d).unwrap();
+    assert!(d.into_iter().eq(0..384));
+}
+
+#[kernel(threads = 32)]
+fn too_many_together(block: &Block, #[shared] tile: SharedTile<u32, 3, 32>) {
+    tile.fill(block, |_, _| 0);
+    block.sync();
+    tile.for_each_together::<2>(block, |_, _| {});
+}
+
+#[test]
+fn elements_that_are_no_multiple_are_refused() {
+    let error = too_many_together::simulate(1).unwrap_err().to_string();
+    assert!(error.contains("each thread has a multiple of so many of the tile's elements"), "{error}");
+}
