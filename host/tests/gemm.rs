@@ -7,8 +7,8 @@ use std::convert::Infallible;
 use bytemuck::Pod;
 use ptx_matrix::launch::{Device, KernelInfo, Launch};
 use ptx_matrix::sim::Simulator;
-use ptx_matrix::{TensorEncoding, TensorMapError, TensorMapWords, bf16, f16};
-use ptx_matrix_host::gemm::{Choice, Gemm, GemmDevice, Layout, Operands, Order, Tuned};
+use ptx_matrix::{F8E4M3, F8E5M2, TensorEncoding, TensorMapError, TensorMapWords, bf16, f16};
+use ptx_matrix_host::gemm::{Choice, Gemm, GemmDevice, Layout, Multiply, Operands, Order, Output, Tuned};
 
 /// A device that must not be asked to launch anything.
 struct Idle;
@@ -123,7 +123,7 @@ fn buffers_are_refused_with_what_they_need() {
     let (short, mut workspace) = (elements(43), vec![0.0; 7]);
     let with_bias = gemm.plan(&Idle).unwrap().run(Operands::new(&Idle, &a, &b, &mut d).bias(&short));
     assert_eq!(with_bias.unwrap_err().to_string(), "the bias has 43 elements, and the product needs 44");
-    let split = Gemm::<bf16>::new(8, 8, 512).choose(Choice { kernel: "gemm_bf16_nn_64x64".into(), parts: 2 });
+    let split = Gemm::<bf16>::new(8, 8, 512).choose(Choice::new("gemm_bf16_nn_64x64", 2));
     let plan = split.plan(&Idle).unwrap();
     assert_eq!(plan.workspace_len(), 128);
     let (a, b, mut d) = (elements(4096), elements(4096), elements(64));
@@ -149,17 +149,94 @@ fn products_go_by_wgmma_where_tensor_maps_do() {
     let of = |layout: Layout| layout.batch_stride(2048 * 2048);
     let (a, b, d) = (of(Layout::row_major(2048)), of(Layout::row_major(2048)), of(Layout::row_major(2048)));
     assert_eq!(kernel(&gemm.clone().batches(2).a(a).b(b).d(d)), "hopper_bf16_nn");
-    let others = [
-        gemm.clone().d(Layout::row_major(2049)),
-        gemm.clone().d(Layout::row_major(2048).starting_at(4)),
-        // Lines of D that end within 16 bytes.
-        Gemm::new(2048, 2047, 2048).b(Layout::row_major(2048)).d(Layout::row_major(2048)),
-        // One B for all products of a batch.
-        gemm.batches(2).a(a).d(d),
-    ];
-    for other in others {
-        assert_eq!(kernel(&other), "gemm_bf16_nn");
+    // Threads store D where no tensor copy does.
+    assert_eq!(kernel(&gemm.clone().d(Layout::row_major(2049))), "hopper_bf16_nn");
+    assert_eq!(kernel(&gemm.clone().d(Layout::row_major(2048).starting_at(4))), "hopper_bf16_nn");
+    let ends_within_16_bytes = Gemm::new(2048, 2047, 2048).b(Layout::row_major(2048)).d(Layout::row_major(2048));
+    assert_eq!(kernel(&ends_within_16_bytes), "hopper_bf16_nn");
+    // One B for all products of a batch.
+    assert_eq!(kernel(&gemm.batches(2).a(a).d(d)), "gemm_bf16_nn");
+}
+
+/// Every copy that makes sense, for one kernel of each family: of elements of each size, in each order, also in a batch.
+#[test]
+fn products_of_copies() {
+    fn check<T: Multiply<O>, O: Output>(to: fn(i32) -> T, from: fn(O) -> f64, batches: usize) {
+        let (m, n, k) = (21, 37, 69);
+        let device = Simulator::default().strict();
+        let value = |i: usize| (i * i % 7) as i32 - 3;
+        let matrix = |row_major: bool, (rows, cols): (usize, usize)| {
+            let stride = if row_major { cols } else { rows } + 1;
+            let layout = if row_major { Layout::row_major(stride) } else { Layout::col_major(stride) };
+            let layout = layout.starting_at(1).batch_stride(stride * 70);
+            (layout, (0..1 + batches * stride * 70).map(|i| to(value(i))).collect::<Vec<T>>())
+        };
+        let at = |layout: Layout, batch: usize, row: usize, col: usize| {
+            let (line, along) = if layout.is_row_major() { (row, col) } else { (col, row) };
+            value(layout.start() + batch * layout.batch() + line * layout.leading_dimension() + along)
+        };
+        for (row_major_a, row_major_b) in [(true, true), (true, false), (false, true), (false, false)] {
+            let ((of_a, a), (of_b, b)) = (matrix(row_major_a, (m, k)), matrix(row_major_b, (k, n)));
+            let of_d = Layout::row_major(n).batch_stride(m * n);
+            let gemm = Gemm::<T, O>::new(m, n, k).a(of_a).b(of_b).d(of_d).batches(batches).copies_up_to(usize::MAX);
+            let mut choices = gemm.choices(&device);
+            // Of a family (what copies are for is the same): gemm or hopper, and by which order.
+            let family = |choice: &Choice| {
+                let parts: Vec<&str> = choice.kernel.split('_').collect();
+                (parts[0].to_owned(), parts.contains(&"nn"), choice.copied)
+            };
+            choices.retain(|choice| choice.copied != [false; 2] && choice.parts == 1);
+            choices.sort_by_key(family);
+            choices.dedup_by_key(|choice| family(choice));
+            assert!(!choices.is_empty(), "{} makes no copies", T::NAME);
+            for choice in choices {
+                let plan = gemm.clone().choose(choice.clone()).plan(&device).unwrap();
+                let (mut d, mut copies) = (elements::<O>(batches * m * n), elements(plan.copies_len()));
+                plan.run(Operands::new(&device, &a, &b, &mut d).copies(&mut copies)).unwrap();
+                for (index, element) in d.into_iter().enumerate() {
+                    let (batch, row, col) = (index / (m * n), index / n % m, index % n);
+                    let terms = (0..k).map(|i| at(of_a, batch, row, i) * at(of_b, batch, i, col));
+                    let expected = f64::from(terms.sum::<i32>());
+                    assert_eq!(from(element), expected, "{choice}: product {batch}, ({row}, {col})");
+                }
+            }
+        }
     }
+    check::<bf16, f32>(|i| bf16::from_f32(i as f32), f64::from, 2);
+    check::<f16, f32>(|i| f16::from_f32(i as f32), f64::from, 1);
+    check::<f32, f32>(|i| i as f32, f64::from, 1);
+    check::<f64, f64>(f64::from, |d| d, 1);
+    check::<i8, i32>(|i| i as i8, f64::from, 2);
+    check::<F8E4M3, f16>(|i| F8E4M3::from_f32(i as f32), f64::from, 1);
+    check::<F8E5M2, f16>(|i| F8E5M2::from_f32(i as f32), f64::from, 1);
+}
+
+#[test]
+fn copies_are_of_what_needs_them_and_have_room() {
+    let device = Simulator::default();
+    let choices = |gemm: &Gemm<bf16>| -> Vec<String> {
+        gemm.choices(&device)
+            .iter()
+            .map(Choice::to_string)
+            .filter(|name| name.starts_with("hopper_bf16_nt/") || name.contains("nt+"))
+            .collect()
+    };
+    // Whole lines of the cache, in the order that the kernel takes.
+    let whole = Gemm::<bf16>::new(64, 64, 128).b(Layout::col_major(128)).copies_up_to(usize::MAX);
+    assert_eq!(choices(&whole), Vec::<String>::new());
+    // A of odd lines: 64 x 128, and 128 x 129 of B, if that is copied too.
+    let odd = Gemm::<bf16>::new(64, 128, 129).a(Layout::row_major(129)).b(Layout::col_major(136));
+    assert!(choices(&odd.clone().copies_up_to(64 * 192 - 1)).is_empty());
+    let with_a = choices(&odd.clone().copies_up_to(64 * 192));
+    assert!(with_a.contains(&"hopper_bf16_nt+a".to_owned()) && !with_a.contains(&"hopper_bf16_nt+a+b".to_owned()));
+    assert!(choices(&odd.clone().copies_up_to(192 * 192)).contains(&"hopper_bf16_nt+a+b".to_owned()));
+
+    let plan = odd.choose("hopper_bf16_nt+a".parse().unwrap()).plan(&device).unwrap();
+    assert_eq!(plan.copies_len(), 64 * 192);
+    let (a, b, mut d) = (elements(64 * 129), elements(128 * 136), elements(64 * 128));
+    let refused = plan.run(Operands::new(&device, &a, &b, &mut d).copies(&mut elements(64 * 192 - 1))).unwrap_err();
+    let expected = "the room for copies of A and B has 12287 elements, and the product needs 12288";
+    assert_eq!(refused.to_string(), expected);
 }
 
 /// Rows in groups, and the same group by group.
@@ -173,7 +250,7 @@ fn groups_are_as_products_of_their_own() {
     let (mut together, mut one_by_one) = (elements(m * n), elements(m * n));
     let of_b = Layout::col_major(k);
     for (kernel, alone) in [("hopper_bf16_nt_groups", "hopper_bf16_nt"), ("gemm_bf16_groups", "gemm_bf16_any")] {
-        let choice = |kernel: &str| Choice { kernel: kernel.to_owned(), parts: 1 };
+        let choice = |kernel: &str| Choice::new(kernel, 1);
         let gemm = Gemm::<bf16>::new(m, n, k).groups(ends.len()).b(of_b.batch_stride(k * n)).choose(choice(kernel));
         let operands = Operands::new(&device, &a, &b, &mut together).group_ends(&ends);
         gemm.plan(&device).unwrap().run(operands).unwrap();
@@ -201,7 +278,7 @@ fn groups_are_refused_with_what_would_do() {
         (gemm.clone().d(Layout::col_major(40)), "rows in groups: rows of D are not lines: make D row-major"),
         (gemm.clone().alpha(0.0), "rows in groups: nothing is multiplied, as K or alpha is 0: leave the groups"),
         (
-            gemm.clone().choose(Choice { kernel: "gemm_bf16_groups".into(), parts: 2 }),
+            gemm.clone().choose(Choice::new("gemm_bf16_groups", 2)),
             "gemm_bf16_groups cannot cut a K of 512 in 2 parts: rows in groups are multiplied in one part",
         ),
     ];
@@ -241,6 +318,7 @@ fn groups_have_kernels_of_their_own() {
     assert_eq!(kernel(4096, Layout::col_major(4096)), "hopper_bf16_nt_groups");
     assert_eq!(kernel(4096, Layout::row_major(4096)), "hopper_bf16_nn_groups");
     assert_eq!(kernel(4095, Layout::row_major(4095)), "gemm_bf16_groups");
+    assert_eq!(kernel(4095, Layout::col_major(4096)), "hopper_bf16_nt_groups");
     let refused = Gemm::<f32>::new(64, 64, 64).groups(2).plan(&Idle).unwrap_err().to_string();
     assert!(refused.starts_with("rows in groups: no kernel multiplies these elements so"), "{refused}");
 }
@@ -248,7 +326,7 @@ fn groups_have_kernels_of_their_own() {
 #[test]
 fn a_named_kernel_has_to_do_it() {
     let gemm = Gemm::<bf16>::new(64, 64, 512);
-    let named = |kernel: &str, parts| gemm.clone().choose(Choice { kernel: kernel.to_owned(), parts });
+    let named = |kernel: &str, parts| gemm.clone().choose(Choice::new(kernel, parts));
     assert_eq!(
         refusal(&named("gemm_bf16_nn", 1)),
         "no kernel `gemm_bf16_nn` multiplies row-major x row-major bf16 into row-major D on this device; \
@@ -266,7 +344,7 @@ fn a_named_kernel_has_to_do_it() {
 #[test]
 fn k_is_cut_in_whole_steps() {
     let gemm = Gemm::<bf16>::new(64, 64, 512);
-    let named = |parts| gemm.clone().choose(Choice { kernel: "gemm_bf16_nn_64x64".to_owned(), parts });
+    let named = |parts| gemm.clone().choose(Choice::new("gemm_bf16_nn_64x64", parts));
     assert_eq!(
         refusal(&named(5)),
         "gemm_bf16_nn_64x64 cannot cut a K of 512 in 5 parts: parts of whole steps of 64 would be 4"
@@ -298,9 +376,9 @@ fn without_terms_d_is_what_is_added() {
 #[test]
 fn a_tuned_choice_is_saved_and_taken() {
     let gemm = Gemm::<bf16>::new(64, 128, 1024).b(Layout::col_major(1024));
-    let choice = Choice { kernel: "gemm_bf16_nt_64x128".to_owned(), parts: 4 };
+    let choice = Choice::new("gemm_bf16_nt_64x128", 4);
     let mut tuned = Tuned { device: "a simulator".to_owned(), products: Vec::new() };
-    tuned.insert(gemm.tuned_product(Choice { kernel: "another".to_owned(), parts: 1 }));
+    tuned.insert(gemm.tuned_product(Choice::new("another", 1)));
     tuned.insert(gemm.tuned_product(choice.clone()));
     assert_eq!((tuned.products.len(), tuned.products[0].b), (1, Order::ColMajor));
 

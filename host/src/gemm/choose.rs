@@ -1,4 +1,4 @@
-//! Which kernel computes a product, and in how many parts of K: the one that is expected to take the fewest cycles.
+//! Which kernel computes a product, in how many parts of K, and of A and B as they lie or copied: what is expected to take the fewest cycles.
 //!
 //! - A round of blocks, one for each multiprocessor, takes as long as one block: its tile's products at the kernel's rate, or the
 //!   transfer of its tiles from the L2 cache, whatever is longer. Blocks go in whole rounds (wave quantisation), and compute whole
@@ -9,6 +9,9 @@
 //! - Something passes between two tiles of a block, and before clusters begin.
 //! - Nothing is faster than bringing A and B from memory once, and D (and C) there.
 //! - Rows in groups are as a batch of as many products, each of as many rows as a group has on average.
+//! - A and B may be copied first, to lines that start with those of the cache, and in another order: that is a launch, and both are read, and
+//!   written, once more.
+//! - Threads bring D away slower than copies of tensors.
 //! - Parts of K cost the way of their sums to the cache and back, and a second launch.
 //!
 //! The constants are an H200's; what matters is how they compare with each other. Of equals, the first of the list and the fewest
@@ -42,40 +45,88 @@ const SUM_BYTES: f64 = 16.0;
 const LATENCY: f64 = 3000.0;
 /// Cycles from a tile's last product to the next one's first, of kernels whose blocks compute tile after tile.
 const TURN: f64 = 2500.0;
+/// Bytes of A and B that a multiprocessor copies in a cycle, read and written.
+const COPY_BYTES: f64 = 11.0;
+/// Cycles of the launch that copies them.
+const COPY_LATENCY: f64 = 4000.0;
+/// Bytes of D that a multiprocessor's threads bring away in a cycle, where no copies of tensors do.
+const THREAD_BYTES: f64 = 12.0;
 /// Steps of K that a part has at least: fewer do not fill a pipeline.
 const LEAST_STEPS: usize = 4;
 /// The most parts that are thought of.
 const MOST_PARTS: usize = 32;
 
-/// A kernel, and the parts that it cuts K in. As a text: `gemm_bf16_nn_64x64/4`, or, if K is not cut, the name alone.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// What of A and B may be copied first: the least before the most.
+pub(crate) const COPIES: [[bool; 2]; 4] = [[false; 2], [true, false], [false, true], [true; 2]];
+
+/// A kernel, what is copied for it first, and the parts that it cuts K in. As a text: `gemm_bf16_nn_64x64/4`, or, if K is not cut, the name
+/// alone; with copies of A and B, `gemm_bf16_nn_64x64+a+b/4`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Choice {
     /// The kernel's name.
     pub kernel: String,
     /// The parts: 1 if K is not cut.
     pub parts: usize,
+    /// Whether A, and whether B, is copied: see [`Gemm::copies_up_to`](super::Gemm::copies_up_to).
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub copied: [bool; 2],
+}
+
+impl Choice {
+    /// A kernel, for A and B as they lie, in so many parts.
+    pub fn new(kernel: impl Into<String>, parts: usize) -> Self {
+        Self { kernel: kernel.into(), parts, copied: [false; 2] }
+    }
+}
+
+fn is_none(copied: &[bool; 2]) -> bool {
+    *copied == [false; 2]
 }
 
 impl fmt::Display for Choice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.kernel)?;
+        for (name, _) in ["+a", "+b"].into_iter().zip(self.copied).filter(|&(_, copied)| copied) {
+            f.write_str(name)?;
+        }
         if self.parts > 1 { write!(f, "/{}", self.parts) } else { Ok(()) }
     }
 }
 
 /// A text that is not a choice.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("`{0}` is no choice: a kernel, or a kernel and the parts that it cuts K in, such as gemm_bf16_nn_64x64/4")]
+#[error(
+    "`{0}` is no choice: a kernel, or a kernel, what is copied for it, and the parts that it cuts K in, such as gemm_bf16_nn_64x64/4, or \
+     gemm_bf16_nn_64x64+a+b/4"
+)]
 pub struct ParseChoiceError(String);
 
 impl FromStr for Choice {
     type Err = ParseChoiceError;
 
     fn from_str(text: &str) -> Result<Self, ParseChoiceError> {
-        let (kernel, parts) = text.split_once('/').unwrap_or((text, "1"));
-        let parts = parts.parse().ok().filter(|&parts| parts > 0 && !kernel.is_empty());
-        parts.map(|parts| Self { kernel: kernel.to_owned(), parts }).ok_or_else(|| ParseChoiceError(text.to_owned()))
+        let (rest, parts) = text.split_once('/').unwrap_or((text, "1"));
+        let (rest, b) = rest.strip_suffix("+b").map_or((rest, false), |rest| (rest, true));
+        let (kernel, a) = rest.strip_suffix("+a").map_or((rest, false), |rest| (rest, true));
+        let is_name = |name: &str| !name.is_empty() && !name.contains('+');
+        let parts = parts.parse().ok().filter(|&parts| parts > 0 && is_name(kernel));
+        let choice = |parts| Self { kernel: kernel.to_owned(), parts, copied: [a, b] };
+        parts.map(choice).ok_or_else(|| ParseChoiceError(text.to_owned()))
+    }
+}
+
+/// A choice, with the kernel itself.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Way {
+    pub(super) kernel: &'static Kernel,
+    pub(super) parts: usize,
+    pub(super) copied: [bool; 2],
+}
+
+impl Way {
+    pub(super) fn choice(self) -> Choice {
+        Choice { kernel: self.kernel.name.to_owned(), parts: self.parts, copied: self.copied }
     }
 }
 
@@ -93,8 +144,12 @@ pub(super) struct Task {
     pub(super) multiprocessors: u32,
     /// Whether K may be cut.
     pub(super) may_be_cut: bool,
-    /// Whether lines of A, and of B, start with lines of the cache.
+    /// Whether lines of A, and of B, start with lines of the cache, as they lie.
     pub(super) has_whole_lines: [bool; 2],
+    /// Elements of A, and of B.
+    pub(super) elements: [f64; 2],
+    /// Whether there is a tensor map of D.
+    pub(super) d_is_mapped: bool,
 }
 
 impl Task {
@@ -116,7 +171,7 @@ impl Task {
     }
 
     /// Bytes of the cache's lines that a block brings for each element of K.
-    fn bytes_from_cache(&self, kernel: &Kernel) -> f64 {
+    fn bytes_from_cache(&self, kernel: &Kernel, copied: [bool; 2]) -> f64 {
         let [tile_m, tile_n, _] = kernel.tile;
         let input = self.bytes[0];
         if !kernel.by_tensor_maps {
@@ -130,14 +185,14 @@ impl Task {
         let blocks = kernel.info.cluster.blocks() as usize;
         let shared_by = if kernel.across(self.m as u32, self.n as u32) { [blocks, 1] } else { [1, blocks] };
         let bytes = |side: usize| {
-            let parts = if self.has_whole_lines[side] { 1 } else { 2 };
+            let parts = if self.has_whole_lines[side] || copied[side] { 1 } else { 2 };
             (lines[side] * input * parts) as f64 / shared_by[side] as f64
         };
         bytes(0) + bytes(1)
     }
 
     /// Cycles that a product is expected to take.
-    fn cycles(&self, kernel: &Kernel, parts: usize) -> f64 {
+    fn cycles(&self, Way { kernel, parts, copied }: Way) -> f64 {
         let [tile_m, tile_n, _] = kernel.tile;
         let sms = f64::from(self.multiprocessors.max(1));
         let k = self.k_part(kernel, parts).min(self.k) as f64;
@@ -149,7 +204,7 @@ impl Task {
         let beside = rounds.min(f64::from(kernel.info.min_blocks.max(1)));
         let most = if kernel.by_tensor_maps { CACHE_BYTES_BY_TENSOR_MAPS } else { CACHE_BYTES };
         let cache = most.min(beside * f64::from(kernel.info.shared_bytes) / ON_THE_WAY);
-        let tiles = self.bytes_from_cache(kernel) * k / cache;
+        let tiles = self.bytes_from_cache(kernel, copied) * k / cache;
         let bytes = self.batches * ((self.m * self.k + self.k * self.n) * input + self.m * self.n * output);
         let outside = tile_m.saturating_sub(self.m) as f64 / tile_m as f64;
         let beyond = if kernel.by_tensor_maps { 1.0 + BEYOND * outside * outside } else { 1.0 };
@@ -158,19 +213,22 @@ impl Task {
         // The second launch has a start and an end too, and between the two nothing is done.
         let launches = if parts > 1 { 3.0 } else { 1.0 };
         let turns = if kernel.by_tensor_maps { (rounds - 1.0) * TURN } else { 0.0 };
+        let by_threads = if kernel.by_tensor_maps && !self.d_is_mapped && parts == 1 {
+            rounds * (tile_m * tile_n * output) as f64 / THREAD_BYTES
+        } else {
+            0.0
+        };
+        let elements: f64 = (0..2).filter(|&side| copied[side]).map(|side| self.elements[side]).sum();
+        let copy = if elements > 0.0 { 2.0 * elements * input as f64 / (COPY_BYTES * sms) + COPY_LATENCY } else { 0.0 };
         let begin = if in_clusters { LATENCY + CLUSTERS_BEGIN } else { LATENCY };
-        (rounds * products.max(tiles) + turns).max(memory) + sums + launches * begin
+        copy + (rounds * products.max(tiles) + turns + by_threads).max(memory) + sums + launches * begin
     }
 
-    /// The best of some kernels whose parts' sums take no more than `workspace` elements.
-    pub(super) fn best<'k>(
-        &self,
-        kernels: impl Iterator<Item = &'k Kernel>,
-        workspace: usize,
-    ) -> Option<(&'k Kernel, usize)> {
-        let all = kernels.flat_map(|kernel| self.parts(kernel).map(move |parts| (kernel, parts)));
-        let fitting = all.filter(|&(_, parts)| self.workspace(parts) <= workspace);
-        fitting.min_by(|&(one, its), &(other, others)| self.cycles(one, its).total_cmp(&self.cycles(other, others)))
+    /// The best of some ways, each in parts whose sums take no more than `workspace` elements.
+    pub(super) fn best(&self, ways: impl Iterator<Item = Way>, workspace: usize) -> Option<Way> {
+        let all = ways.flat_map(|way| self.parts(way.kernel).map(move |parts| Way { parts, ..way }));
+        let fitting = all.filter(|way| self.workspace(way.parts) <= workspace);
+        fitting.min_by(|&one, &other| self.cycles(one).total_cmp(&self.cycles(other)))
     }
 }
 
@@ -193,13 +251,20 @@ mod tests {
             multiprocessors: 132,
             may_be_cut: true,
             has_whole_lines: [true; 2],
+            elements: [(m * k) as f64, (k * n) as f64],
+            d_is_mapped: true,
         }
+    }
+
+    /// A kernel, for A and B as they lie.
+    fn alone(kernel: &'static Kernel) -> Way {
+        Way { kernel, parts: 1, copied: [false; 2] }
     }
 
     fn chosen(m: usize, n: usize, k: usize, workspace: usize) -> String {
         let row_major = |kernel: &&Kernel| kernel.takes(true, true);
-        let (kernel, parts) = task(m, n, k).best(KERNELS.iter().filter(row_major), workspace).unwrap();
-        Choice { kernel: kernel.name.to_owned(), parts }.to_string()
+        let way = task(m, n, k).best(KERNELS.iter().filter(row_major).map(alone), workspace).unwrap();
+        way.choice().to_string()
     }
 
     #[test]
@@ -213,17 +278,37 @@ mod tests {
         assert_eq!(chosen(5120, 1344, 3072, usize::MAX), "hopper_bf16_nn_224_pairs");
     }
 
+    /// Where lines are odd, if the product is not small.
+    #[test]
+    fn copies_are_for_lines_that_no_tensor_copy_brings() {
+        let chosen = |side: usize, row_major_b: bool| {
+            let gemm = crate::gemm::Gemm::<bf16>::new(side, side, side).copies_up_to(usize::MAX);
+            let gemm = if row_major_b { gemm } else { gemm.b(crate::gemm::Layout::col_major(side)) };
+            gemm.plan(&ptx_matrix::sim::Simulator::default()).unwrap().choice().unwrap().to_string()
+        };
+        assert_eq!(chosen(8191, true), "hopper_bf16_nn+a+b");
+        assert_eq!(chosen(8191, false), "hopper_bf16_nn+a+b");
+        assert_eq!(chosen(1001, true), "hopper_bf16_nn_64x128_pairs+a+b");
+        assert_eq!(chosen(8192, true), "hopper_bf16_nn");
+        // Of lines that start at multiples of 16 bytes, both copies would cost more than they save.
+        assert_eq!(chosen(4104, true), "hopper_bf16_nn_224_pairs");
+    }
+
     #[test]
     fn without_wgmma_large_products_take_tensor_copies() {
         let others = KERNELS.iter().filter(|kernel| kernel.takes(true, true) && !kernel.name.starts_with("hopper_"));
         for side in [4096, 8192] {
-            assert_eq!(task(side, side, side).best(others.clone(), 0).unwrap().0.name, "gemm_bf16_nn_tma");
+            assert_eq!(
+                task(side, side, side).best(others.clone().map(alone), 0).unwrap().kernel.name,
+                "gemm_bf16_nn_tma"
+            );
         }
     }
 
     #[test]
     fn tiles_are_as_large_as_still_fill_the_device() {
         assert_eq!(chosen(1024, 1024, 1024, usize::MAX), "hopper_bf16_nn_64x128_pairs");
+        assert_eq!(chosen(256, 8192, 1024, usize::MAX), "hopper_bf16_nn_128_pairs");
         assert_eq!(chosen(512, 512, 512, usize::MAX), "hopper_bf16_nn_64x64");
     }
 
@@ -231,7 +316,7 @@ mod tests {
     fn clusters_are_for_lines_that_start_within_lines_of_the_cache() {
         let chosen = |m, n, k, has_whole_lines| {
             let task = Task { has_whole_lines, ..task(m, n, k) };
-            task.best(KERNELS.iter().filter(|kernel| kernel.takes(true, true)), 0).unwrap().0.name
+            task.best(KERNELS.iter().filter(|kernel| kernel.takes(true, true)).map(alone), 0).unwrap().kernel.name
         };
         assert_eq!(chosen(4104, 4104, 4104, [false; 2]), "hopper_bf16_nn_224_pairs");
         assert_eq!(chosen(1000, 3000, 5000, [false; 2]), "hopper_bf16_nn_192_pairs");
@@ -256,10 +341,10 @@ mod tests {
 
     #[test]
     fn a_choice_is_what_it_is_written_as() {
-        for text in ["gemm_bf16_nn", "gemm_bf16_nn_64x64/4"] {
+        for text in ["gemm_bf16_nn", "gemm_bf16_nn_64x64/4", "gemm_bf16_nn+b", "gemm_bf16_nn_64x64+a+b/4"] {
             assert_eq!(text.parse::<Choice>().unwrap().to_string(), text);
         }
-        for wrong in ["", "/2", "k/", "k/0", "k/-1", "k/2/2"] {
+        for wrong in ["", "/2", "k/", "k/0", "k/-1", "k/2/2", "+a", "k+c", "k+b+a"] {
             let message = wrong.parse::<Choice>().unwrap_err().to_string();
             assert!(message.starts_with(&format!("`{wrong}` is no choice")), "{message}");
         }

@@ -110,8 +110,8 @@ pub enum Refusal {
         name: String,
         /// Elements and orders.
         what: String,
-        /// Which kernels do it.
-        at_hand: Vec<&'static str>,
+        /// What does it.
+        at_hand: Vec<String>,
     },
     /// There is no kernel for this.
     #[error("no kernel of the PTX that the device has loaded multiplies {what}")]
@@ -137,6 +137,6 @@ fn why(what: &str) -> &'static str {
     if what == "A" || what == "B" { " (lines of A and B are read in pieces of 16 bytes, the last one too)" } else { "" }
 }
 
-fn list(names: &[&str]) -> String {
+fn list(names: &[String]) -> String {
     if names.is_empty() { "none".to_owned() } else { names.join(", ") }
 }

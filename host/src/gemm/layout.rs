@@ -23,6 +23,11 @@ impl Order {
         }
     }
 
+    /// The order of a matrix whose rows are lines, or not.
+    pub(super) const fn of(row_major: bool) -> Self {
+        if row_major { Order::RowMajor } else { Order::ColMajor }
+    }
+
     /// The order of the transpose.
     pub fn transposed(self) -> Self {
         match self {
@@ -142,6 +147,26 @@ impl Matrices {
     /// Whether none is the same as another.
     pub(super) fn are_different(self) -> bool {
         self.count <= 1 || self.layout.batch_stride > 0
+    }
+
+    /// How many of them are not the same as another.
+    pub(super) fn different(self) -> usize {
+        if self.are_different() { self.count } else { 1 }
+    }
+
+    /// They as copies, one behind the other from `start` on, in this order, with lines at multiples of so many elements.
+    pub(super) fn copied(self, order: Order, multiple: usize, start: usize) -> Self {
+        let layout = Layout { order, stride: 0, start, batch_stride: 0 };
+        let (lines, length) = layout.lines(self.size);
+        let stride = length.next_multiple_of(multiple);
+        let batch_stride = if self.are_different() { lines.saturating_mul(stride) } else { 0 };
+        Self { layout: Layout { stride, batch_stride, ..layout }, ..self }
+    }
+
+    /// The elements from their start on of those copies, lines whole.
+    pub(super) fn copies_len(self) -> usize {
+        let lines = self.layout.lines(self.size).0;
+        lines.saturating_mul(self.layout.stride).saturating_mul(self.different())
     }
 
     /// Elements that their buffer has at least, if lines are read in pieces of so many.

@@ -29,6 +29,8 @@ mod plan;
 mod problem;
 mod tuned;
 
+#[cfg(feature = "bench")]
+pub(crate) use choose::COPIES;
 pub use choose::{Choice, ParseChoiceError};
 pub use device::GemmDevice;
 pub use error::{GemmError, Refusal};

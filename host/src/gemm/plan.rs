@@ -4,12 +4,14 @@ use std::borrow::{Borrow, BorrowMut};
 
 use ptx_matrix::Element;
 use ptx_matrix::launch::Device;
-use ptx_matrix_kernels::gemm::{Buffers, Kernel, Multiply, Number, Numbers, Output};
+use ptx_matrix_kernels::gemm::{Buffers, Multiply, Number, Numbers, Output, Relaid};
 
-use super::{Choice, Gemm, GemmDevice, GemmError, Layout, Refusal};
+use super::choose::Way;
+use super::layout::Matrices;
+use super::{Choice, Gemm, GemmDevice, GemmError, Refusal};
 
 /// Bytes that are copied at a time where lines start at multiples of them, the last ones too.
-const CHUNK: usize = 16;
+pub(super) const CHUNK: usize = 16;
 
 /// A [`Gemm`] that was checked, and the kernel that computes it. It can be run any number of times, also on other devices of the
 /// same kind.
@@ -19,8 +21,8 @@ pub struct Plan<T, O: Output = T> {
     pub(super) gemm: Gemm<T, O>,
     /// Whether the caller's D is column-major.
     pub(super) transposed: bool,
-    /// And the parts that it cuts K in; none where nothing is multiplied.
-    pub(super) kernel: Option<(&'static Kernel, usize)>,
+    /// None where nothing is multiplied.
+    pub(super) way: Option<Way>,
 }
 
 /// Where a product is computed, and its buffers.
@@ -34,12 +36,13 @@ pub struct Operands<'a, D: Device, T: Element, O: Output = T> {
     ends: Option<&'a D::Buffer<u32>>,
     d: &'a mut D::Buffer<O>,
     workspace: Option<&'a mut D::Buffer<O::Sum>>,
+    copies: Option<&'a mut D::Buffer<T>>,
 }
 
 impl<'a, D: Device, T: Element, O: Output> Operands<'a, D, T, O> {
     /// A, B and D of a device.
     pub fn new(device: &'a D, a: &'a D::Buffer<T>, b: &'a D::Buffer<T>, d: &'a mut D::Buffer<O>) -> Self {
-        Self { device, a, b, c: None, bias: None, ends: None, d, workspace: None }
+        Self { device, a, b, c: None, bias: None, ends: None, d, workspace: None, copies: None }
     }
 
     /// C, which lies as D does.
@@ -66,41 +69,64 @@ impl<'a, D: Device, T: Element, O: Output> Operands<'a, D, T, O> {
     pub fn workspace(self, workspace: &'a mut D::Buffer<O::Sum>) -> Self {
         Self { workspace: Some(workspace), ..self }
     }
+
+    /// Room for copies of A and B, of [`Plan::copies_len`] elements, whatever they are. What is in it afterwards means nothing.
+    pub fn copies(self, copies: &'a mut D::Buffer<T>) -> Self {
+        Self { copies: Some(copies), ..self }
+    }
 }
 
 impl<T: Multiply<O>, O: Output> Plan<T, O> {
-    /// The kernel, and the parts that it cuts K in; none where A and B are not multiplied.
+    /// The kernel, what is copied for it first, and the parts that it cuts K in; none where A and B are not multiplied.
     pub fn choice(&self) -> Option<Choice> {
-        self.kernel.map(|(kernel, parts)| Choice { kernel: kernel.name.to_owned(), parts })
+        self.way.map(Way::choice)
     }
 
     /// How many sums (`f32`; of f64, `f64`; of s8, `i32`) of workspace it takes; 0 if it takes none.
     pub fn workspace_len(&self) -> usize {
         let task = self.gemm.task(0);
-        self.kernel.map_or(0, |(_, parts)| task.workspace(parts))
+        self.way.map_or(0, |way| task.workspace(way.parts))
+    }
+
+    /// How many elements copies of A and B take; 0 if they are multiplied as they lie.
+    pub fn copies_len(&self) -> usize {
+        self.way.map_or(0, |way| self.gemm.copies_len(way.kernel, way.copied))
     }
 
     /// Checks the buffers and computes the product: at once, or, on a device that is a stream, when its turn comes. No memory is
-    /// taken. Returns the reports of the launches: one, or, where K is cut, two, or, where D has no elements, none.
+    /// taken. Returns the reports of the launches: of copies, if there are any; then one, or, where K is cut, two; where D has no elements, none.
     pub fn run<D: GemmDevice>(&self, operands: Operands<'_, D, T, O>) -> Result<Vec<D::Report>, GemmError<D::Error>> {
         self.check(&operands)?;
         let gemm = &self.gemm;
         if gemm.elements_of_d() == 0 {
             return Ok(Vec::new());
         }
-        let Operands { device, a, b, c, bias, ends, d, workspace } = operands;
+        let Operands { device, a, b, c, bias, ends, d, workspace, copies } = operands;
         let (a, b) = if self.transposed { (b, a) } else { (a, b) };
         let none = device.empty::<O>().map_err(GemmError::Device)?;
+        let mut no_d = device.empty::<O>().map_err(GemmError::Device)?;
         let mut no_sums = device.empty::<O::Sum>().map_err(GemmError::Device)?;
+        let mut no_copies = device.empty::<T>().map_err(GemmError::Device)?;
         let (c, bias) = (c.unwrap_or(none.borrow()), bias.unwrap_or(none.borrow()));
+        let no_d = no_d.borrow_mut();
         let sums = match workspace {
             Some(workspace) if self.workspace_len() > 0 => workspace,
             _ => no_sums.borrow_mut(),
         };
+        let copies = copies.unwrap_or_else(|| no_copies.borrow_mut());
         let mut numbers = self.numbers(device.multiprocessors());
         let mut reports = Vec::new();
-        if let Some((kernel, _)) = self.kernel {
-            let buffers = Buffers { a, b, c, bias, d: &mut *d, sums: &mut *sums };
+        if let Some(Way { kernel, copied, .. }) = self.way {
+            let (as_they_lie, factors) = (gemm.matrices(), gemm.factors(kernel, copied));
+            let relaid = [0, 1].map(|side| match copied[side] {
+                true => relaid(as_they_lie[side], factors[side], CHUNK / size_of::<T>()),
+                false => Relaid::default(),
+            });
+            if copied != [false; 2] {
+                reports.push(T::lay_out(device, [a, b], copies, relaid).map_err(GemmError::Device)?);
+            }
+            let (a, b) = (if copied[0] { &*copies } else { a }, if copied[1] { &*copies } else { b });
+            let buffers = Buffers { a, b, c, bias, d: &mut *d, no_d: &mut *no_d, sums: &mut *sums };
             reports.push(match (gemm.groups, ends) {
                 (Some(groups), Some(ends)) => {
                     T::launch_groups(device, kernel, buffers, (ends, groups as u32), &numbers)?
@@ -111,7 +137,7 @@ impl<T: Multiply<O>, O: Output> Plan<T, O> {
             numbers.parts = 0;
         }
         if numbers.parts != 1 {
-            let buffers = Buffers { a, b, c, bias, d, sums };
+            let buffers = Buffers { a, b, c, bias, d, no_d, sums };
             reports.push(T::add_parts(device, buffers, &numbers).map_err(GemmError::Device)?);
         }
         Ok(reports)
@@ -121,14 +147,18 @@ impl<T: Multiply<O>, O: Output> Plan<T, O> {
         let at_least = |what, given, needed| {
             if given < needed { Err(Refusal::TooShort { what, given, needed }) } else { Ok(()) }
         };
-        let Operands { device, a, b, c, bias, ends, d, workspace } = operands;
+        let Operands { device, a, b, c, bias, ends, d, workspace, copies } = operands;
         let gemm = &self.gemm;
         let [of_a, of_b, of_d] = gemm.matrices();
-        let (of_a, of_b) = if self.transposed { (of_b, of_a) } else { (of_a, of_b) };
-        if let Some((kernel, _)) = self.kernel {
-            let padded = if kernel.alignment == CHUNK { CHUNK / size_of::<T>() } else { 1 };
-            at_least("A", device.slice(*a).1, of_a.extent(padded))?;
-            at_least("B", device.slice(*b).1, of_b.extent(padded))?;
+        if let Some(Way { kernel, copied, .. }) = self.way {
+            let needed = |side: usize, matrix: Matrices| {
+                let padded = kernel.alignment == CHUNK && !copied[side];
+                matrix.extent(if padded { CHUNK / size_of::<T>() } else { 1 })
+            };
+            let needed = [needed(0, of_a), needed(1, of_b)];
+            let [of_a, of_b] = if self.transposed { [needed[1], needed[0]] } else { needed };
+            at_least("A", device.slice(*a).1, of_a)?;
+            at_least("B", device.slice(*b).1, of_b)?;
         }
         at_least("D", device.slice(&**d).1, of_d.extent(1))?;
         if gemm.beta != O::Sum::ZERO {
@@ -157,14 +187,18 @@ impl<T: Multiply<O>, O: Output> Plan<T, O> {
             }
         }
         let workspace = workspace.as_ref().map_or(0, |workspace| device.slice(&**workspace).1);
-        at_least("the workspace", workspace, self.workspace_len())
+        at_least("the workspace", workspace, self.workspace_len())?;
+        let copies = copies.as_ref().map_or(0, |copies| device.slice(&**copies).1);
+        at_least("the room for copies of A and B", copies, self.copies_len())
     }
 
     fn numbers(&self, multiprocessors: u32) -> Numbers<O::Sum> {
-        let Gemm { m, n, k, batches, a, b, alpha, beta, bias_of_rows, activation, .. } = self.gemm;
-        let parts = self.kernel.map_or(1, |(_, parts)| parts);
-        let step = self.kernel.map_or(1, |(kernel, _)| kernel.tile[2]);
-        let matrices = self.gemm.matrices();
+        let Gemm { m, n, k, batches, alpha, beta, bias_of_rows, activation, .. } = self.gemm;
+        let parts = self.way.map_or(1, |way| way.parts);
+        let step = self.way.map_or(1, |way| way.kernel.tile[2]);
+        let [a, b, d] = self.gemm.matrices();
+        let [a, b] = self.way.map_or([a, b], |way| self.gemm.factors(way.kernel, way.copied));
+        let matrices = [a, b, d];
         Numbers {
             sides: [m, n, k].map(|side| side as u32),
             k_part: k.div_ceil(parts).next_multiple_of(step) as u32,
@@ -175,10 +209,25 @@ impl<T: Multiply<O>, O: Output> Plan<T, O> {
             batch_strides: matrices.map(|matrix| matrix.layout.batch_stride),
             alpha,
             beta,
-            row_major: [a, b].map(Layout::is_row_major),
+            row_major: [a, b].map(|matrix| matrix.layout.is_row_major()),
             bias_of_rows,
             activation,
+            d_is_mapped: self.gemm.d_is_mapped(d),
             multiprocessors,
         }
+    }
+}
+
+/// Matrices as they lie, and as they are to lie: with lines that end at a multiple of so many elements.
+fn relaid(from: Matrices, to: Matrices, multiple: usize) -> Relaid {
+    let (lines, length) = from.layout.lines(from.size);
+    Relaid {
+        count: from.different() as u32,
+        lines: [lines, length].map(|side| side as u32),
+        transposes: from.layout.order != to.layout.order,
+        strides: [from.layout.stride_of(from.size), to.layout.stride].map(|stride| stride as u32),
+        starts: [from, to].map(|matrix| matrix.layout.start),
+        batch_strides: [from, to].map(|matrix| matrix.layout.batch_stride),
+        length: to.layout.lines(to.size).1.next_multiple_of(multiple) as u32,
     }
 }

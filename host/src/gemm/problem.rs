@@ -4,8 +4,9 @@ use std::marker::PhantomData;
 
 use ptx_matrix_kernels::gemm::{Activation, Kernel, Multiply, Number, Output};
 
-use super::choose::{CACHE_LINE, Task};
+use super::choose::{CACHE_LINE, COPIES, Task, Way};
 use super::layout::Matrices;
+use super::plan::CHUNK;
 use super::tuned::{Tuned, TunedProduct};
 use super::{Choice, GemmDevice, GemmError, Layout, Order, Plan, Refusal};
 
@@ -57,6 +58,7 @@ pub struct Gemm<T, O: Output = T> {
     pub(super) bias_of_rows: bool,
     pub(super) activation: Activation,
     workspace: usize,
+    copies: usize,
     choice: Option<Choice>,
     element: PhantomData<T>,
 }
@@ -78,6 +80,7 @@ impl<T: Multiply<O>, O: Output> Gemm<T, O> {
             bias_of_rows: false,
             activation: Activation::Identity,
             workspace: 0,
+            copies: 0,
             choice: None,
             element: PhantomData,
         }
@@ -166,7 +169,32 @@ impl<T: Multiply<O>, O: Output> Gemm<T, O> {
         Self { workspace: elements, ..self }
     }
 
-    /// By this kernel, in so many parts. Whatever workspace this needs is meant to be given.
+    /// A and B may be laid out anew first, in up to so many elements: with lines at multiples of 128 bytes, where they lie otherwise, or in the
+    /// order that faster kernels take. How many it uses, [`Plan::copies_len`] tells. A matrix of odd lines is multiplied several times as fast so,
+    /// if it is not small; and on sm_90a, tf32, s8, e4m3 and e5m2 come to `wgmma` in any order.
+    ///
+    /// ```
+    /// use ptx_matrix::{bf16, launch::Device, sim::Simulator};
+    /// use ptx_matrix_host::gemm::{Gemm, Operands};
+    ///
+    /// // Lines of 301 and of 201 elements.
+    /// let (m, n, k) = (300, 201, 301);
+    /// let device = Simulator::default();
+    /// let plan = Gemm::<bf16>::new(m, n, k).copies_up_to(1 << 20).plan(&device)?;
+    /// assert_eq!(plan.choice().unwrap().to_string(), "hopper_bf16_nn_64x128_pairs+a+b");
+    /// assert_eq!(plan.copies_len(), 300 * 320 + 301 * 256);
+    ///
+    /// let (a, b) = (device.upload(&vec![bf16::ONE; m * k])?, device.upload(&vec![bf16::ONE; k * n])?);
+    /// let (mut d, mut copies) = (device.upload(&vec![bf16::ZERO; m * n])?, device.upload(&vec![bf16::ZERO; plan.copies_len()])?);
+    /// plan.run(Operands::new(&device, &a, &b, &mut d).copies(&mut copies))?;
+    /// assert_eq!(d[m * n - 1].to_f32(), 301.0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn copies_up_to(self, elements: usize) -> Self {
+        Self { copies: elements, ..self }
+    }
+
+    /// By this kernel, in so many parts, of such copies. Whatever workspace, and room for copies, this needs is meant to be given.
     pub fn choose(self, choice: Choice) -> Self {
         Self { choice: Some(choice), ..self }
     }
@@ -176,7 +204,7 @@ impl<T: Multiply<O>, O: Output> Gemm<T, O> {
         if self.groups.is_some() {
             return self;
         }
-        let choice = tuned.find(&self.tuned_product(Choice { kernel: String::new(), parts: 1 })).cloned();
+        let choice = tuned.find(&self.tuned_product(Choice::default())).cloned();
         Self { choice: choice.or(self.choice), ..self }
     }
 
@@ -189,17 +217,16 @@ impl<T: Multiply<O>, O: Output> Gemm<T, O> {
     /// Checks what can be checked without the buffers, and chooses a kernel.
     pub fn plan<D: GemmDevice>(&self, device: &D) -> Result<Plan<T, O>, GemmError<D::Error>> {
         self.check()?;
-        let kernel = if self.multiplies() { Some(self.kernel(device)?) } else { None };
-        Ok(Plan { gemm: self.row_major(), transposed: self.d.order == Order::ColMajor, kernel })
+        let way = if self.multiplies() { Some(self.way(device)?) } else { None };
+        Ok(Plan { gemm: self.row_major(), transposed: self.d.order == Order::ColMajor, way })
     }
 
-    /// Every kernel that computes this product on a device, with every number of parts that makes sense.
+    /// Every kernel that computes this product on a device, with every number of parts that makes sense, and with every copy that does and
+    /// has room.
     pub fn choices<D: GemmDevice>(&self, device: &D) -> Vec<Choice> {
         let task = self.task(device.multiprocessors());
-        let choices = |kernel| {
-            task.parts(kernel).map(|parts| Choice { kernel: kernel.name.to_owned(), parts }).collect::<Vec<_>>()
-        };
-        self.kernels(device).flat_map(choices).collect()
+        let ways = self.ways(device, self.copies);
+        ways.flat_map(|way| task.parts(way.kernel).map(move |parts| Way { parts, ..way }.choice())).collect()
     }
 
     /// Whether A and B are multiplied at all.
@@ -243,32 +270,65 @@ impl<T: Multiply<O>, O: Output> Gemm<T, O> {
 
     pub(super) fn task(&self, multiprocessors: u32) -> Task {
         let row_major = self.row_major();
-        let [a, b, _] = row_major.matrices();
+        let [a, b, d] = row_major.matrices();
         let has_whole_lines = [a, b].map(|matrix| matrix.are_aligned(CACHE_LINE / size_of::<T>()));
         let (m, batches) = row_major.like_a_batch();
         let Self { n, k, groups, .. } = row_major;
         let bytes = [size_of::<T>(), size_of::<O>(), size_of::<O::Sum>()];
         let may_be_cut = groups.is_none();
-        Task { m, n, k, batches, bytes, products: T::PRODUCTS, multiprocessors, may_be_cut, has_whole_lines }
+        let elements = [a, b].map(|matrix| matrix.different() as f64 * matrix.size.0 as f64 * matrix.size.1 as f64);
+        let d_is_mapped = row_major.d_is_mapped(d);
+        let products = T::PRODUCTS;
+        Task { m, n, k, batches, bytes, products, multiprocessors, may_be_cut, has_whole_lines, elements, d_is_mapped }
     }
 
-    /// The kernels that the device has for this.
-    fn kernels<D: GemmDevice>(&self, device: &D) -> impl Iterator<Item = &'static Kernel> {
+    /// Whether there is a tensor map of D.
+    pub(super) fn d_is_mapped(&self, d: Matrices) -> bool {
+        let elements = CHUNK / size_of::<O>();
+        self.groups.is_none() && self.n.is_multiple_of(elements) && d.are_aligned(elements)
+    }
+
+    /// The ways to compute it on a device, in one part: each kernel, with A and B as they lie, or copied first, in up to so many elements.
+    fn ways<D: GemmDevice>(&self, device: &D, copies: usize) -> impl Iterator<Item = Way> {
         let row_major = self.row_major();
         let all = if self.groups.is_some() { T::OF_GROUPS } else { T::KERNELS };
-        all.iter().filter(move |kernel| {
-            let [a, b, d] = row_major.matrices();
-            let (elements, of_d) = (kernel.alignment / size_of::<T>(), kernel.alignment / size_of::<O>());
-            let mapped = || {
-                let whole = row_major.n.is_multiple_of(of_d) && d.are_aligned(of_d);
-                whole && a.are_different() && b.are_different()
+        let kernels = all.iter().filter(|kernel| device.has(kernel.info));
+        let ways = kernels.flat_map(|kernel| COPIES.map(|copied| Way { kernel, parts: 1, copied }));
+        ways.filter(move |way| {
+            let Way { kernel, copied, .. } = *way;
+            let matrices = row_major.factors(kernel, copied);
+            let as_they_are = row_major.factors(kernel, [false; 2]);
+            let fits = |side: usize, matrix: Matrices| {
+                let order = kernel.row_major.is_none_or(|row_major| row_major[side] == matrix.layout.is_row_major());
+                let mapped = !kernel.by_tensor_maps || matrix.are_different();
+                order && mapped && matrix.are_aligned(kernel.alignment / size_of::<T>())
             };
-            kernel.takes(a.layout.is_row_major(), b.layout.is_row_major())
-                && a.are_aligned(elements)
-                && b.are_aligned(elements)
-                && (!kernel.by_tensor_maps || mapped())
-                && device.has(kernel.info)
+            let makes_sense = |side: usize| {
+                let matrix = as_they_are[side];
+                kernel.row_major.is_some() && !(fits(side, matrix) && matrix.are_aligned(CACHE_LINE / size_of::<T>()))
+            };
+            (0..2).all(|side| fits(side, matrices[side]) && (!copied[side] || makes_sense(side)))
+                && row_major.copies_len(kernel, copied) <= copies
         })
+    }
+
+    /// A and B as a kernel is given them: as they lie, or copied to a buffer, A before B, in the order that the kernel takes.
+    pub(super) fn factors(&self, kernel: &Kernel, copied: [bool; 2]) -> [Matrices; 2] {
+        let [a, b, _] = self.matrices();
+        let copy = |side: usize, matrix: Matrices, start| match kernel.row_major {
+            Some(row_major) if copied[side] => {
+                matrix.copied(Order::of(row_major[side]), CACHE_LINE / size_of::<T>(), start)
+            }
+            _ => matrix,
+        };
+        let a = copy(0, a, 0);
+        [a, copy(1, b, if copied[0] { a.copies_len() } else { 0 })]
+    }
+
+    /// Elements that copies for a kernel take.
+    pub(super) fn copies_len(&self, kernel: &Kernel, copied: [bool; 2]) -> usize {
+        let factors = self.factors(kernel, copied).into_iter().zip(copied);
+        factors.filter(|&(_, copied)| copied).fold(0, |sum, (matrix, _)| sum.saturating_add(matrix.copies_len()))
     }
 
     /// The elements, as [`Tuned`] has them: those of A and B, and, if they are others, those of D.
@@ -282,17 +342,20 @@ impl<T: Multiply<O>, O: Output> Gemm<T, O> {
         format!("{} x {} {} into {} D", a, b, Self::name(), d)
     }
 
-    fn kernel<D: GemmDevice>(&self, device: &D) -> Result<(&'static Kernel, usize), Refusal> {
+    fn way<D: GemmDevice>(&self, device: &D) -> Result<Way, Refusal> {
         let task = self.task(device.multiprocessors());
-        let Some(Choice { kernel: name, parts }) = &self.choice else {
-            let best = task.best(self.kernels(device), self.workspace);
+        let Some(choice) = &self.choice else {
+            let best = task.best(self.ways(device, self.copies), self.workspace);
             return best.ok_or_else(|| Refusal::NoKernel { what: self.what() });
         };
-        let kernel = self.kernels(device).find(|kernel| kernel.name == name).ok_or_else(|| Refusal::NoSuchKernel {
-            name: name.clone(),
+        let Choice { kernel: name, parts, copied } = choice;
+        let way = self.ways(device, usize::MAX).find(|way| way.kernel.name == name && way.copied == *copied);
+        let way = way.ok_or_else(|| Refusal::NoSuchKernel {
+            name: Choice { parts: 1, ..choice.clone() }.to_string(),
             what: self.what(),
-            at_hand: self.kernels(device).map(|kernel| kernel.name).collect(),
+            at_hand: self.ways(device, self.copies).map(|way| way.choice().to_string()).collect(),
         })?;
+        let kernel = way.kernel;
         let refused = |reason: String| Refusal::Parts { kernel: kernel.name, k: self.k, parts: *parts, reason };
         if *parts == 0 {
             return Err(refused("one is the least".to_owned()));
@@ -304,7 +367,7 @@ impl<T: Multiply<O>, O: Output> Gemm<T, O> {
         if whole != *parts {
             return Err(refused(format!("parts of whole steps of {} would be {whole}", kernel.tile[2])));
         }
-        Ok((kernel, *parts))
+        Ok(Way { parts: *parts, ..way })
     }
 
     fn check(&self) -> Result<(), Refusal> {

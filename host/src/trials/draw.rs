@@ -43,6 +43,8 @@ pub struct Trial {
     pub values: Values,
     /// Whether the product may take a workspace.
     pub may_split: bool,
+    /// Whether A and B may be copied.
+    pub may_copy: bool,
     /// Which of the choices; none for the rule's.
     pub choice: Option<usize>,
 }
@@ -89,6 +91,7 @@ impl Trial {
             nan_in_c: beta == 0.0 && random.random::<bool>(),
             values,
             may_split: random.random(),
+            may_copy: random.random(),
             choice: random.random_bool(0.7).then(|| random.random_range(0..1000)),
         }
     }

@@ -47,7 +47,9 @@ fn gemm<T: Multiply<O>, O: Output<Sum: TrialElement>>(trial: &Trial) -> Gemm<T, 
     let Trial { m, n, k, a, b, d, batches, .. } = *trial;
     let (alpha, beta) = (O::Sum::of(trial.alpha), O::Sum::of(trial.beta));
     let gemm = Gemm::new(m, n, k).a(a).b(b).d(d).alpha(alpha).beta(beta).batches(batches);
-    let gemm = gemm.workspace_up_to(if trial.may_split { usize::MAX } else { 0 }).activation(trial.activation);
+    let up_to = |may: bool| if may { usize::MAX } else { 0 };
+    let gemm =
+        gemm.workspace_up_to(up_to(trial.may_split)).copies_up_to(up_to(trial.may_copy)).activation(trial.activation);
     if trial.bias_of_rows { gemm.bias_of_rows() } else { gemm }
 }
 
@@ -76,17 +78,19 @@ where
     }
     let plan = gemm.plan(device).map_err(|error| error.to_string())?;
     let of = plan.choice().map_or_else(|| "no kernel".to_owned(), |choice| choice.to_string());
+    let by_wgmma = of.starts_with("hopper_");
     let data = draw::Data::<T, O>::of(trial);
-    let run = |poison: O::Sum| -> Result<Vec<O>, String> {
+    let run = |poison: O::Sum, poison_of_copies: T| -> Result<Vec<O>, String> {
         let upload = || -> Result<_, D::Error> {
             let bias = device.upload(&data.bias)?;
             let workspace = device.upload(&vec![poison; plan.workspace_len()])?;
             let (a, b, c) = (device.upload(&data.a)?, device.upload(&data.b)?, device.upload(&data.c)?);
-            Ok((a, b, c, bias, device.upload(&data.poisoned)?, workspace))
+            let copies = device.upload(&vec![poison_of_copies; plan.copies_len()])?;
+            Ok((a, b, c, bias, device.upload(&data.poisoned)?, workspace, copies))
         };
-        let (a, b, c, bias, mut d, mut workspace) = upload().map_err(|error| error.to_string())?;
-        let mut operands =
-            Operands::new(device, a.borrow(), b.borrow(), d.borrow_mut()).workspace(workspace.borrow_mut());
+        let (a, b, c, bias, mut d, mut workspace, mut copies) = upload().map_err(|error| error.to_string())?;
+        let operands = Operands::new(device, a.borrow(), b.borrow(), d.borrow_mut());
+        let mut operands = operands.workspace(workspace.borrow_mut()).copies(copies.borrow_mut());
         if trial.beta != 0.0 || trial.nan_in_c {
             operands = operands.c(c.borrow());
         }
@@ -97,12 +101,12 @@ where
         plan.run(operands).map_err(in_words)?;
         device.download(d.borrow()).map_err(|error| format!("{of}: {error}"))
     };
-    let (first, second) = (run(O::Sum::POISON)?, run(O::Sum::of(1e9))?);
+    let (first, second) = (run(O::Sum::POISON, T::POISON)?, run(O::Sum::of(1e9), T::of(3.0))?);
     let bits = |d: &[O]| bytemuck::cast_slice::<O, u8>(d).to_vec();
     if bits(&first) != bits(&second) {
         return Err(format!("{of}: two runs differ"));
     }
-    reference::compare(trial, &data, &first).map_err(|reason| format!("{of}: {reason}"))
+    reference::compare(trial, by_wgmma, &data, &first).map_err(|reason| format!("{of}: {reason}"))
 }
 
 /// Where element (row, col) of a product's matrix is in its buffer.

@@ -16,18 +16,28 @@ use super::{Trial, Values, index};
 ///
 /// An activation that has an exponential function changes by at most 1.2 times as much as its argument. Its exponent y is off by a few u y, and
 /// with it what is left of x, x e^-y, by less than a few u: 16 u for this and for the function itself.
+///
+/// `by_wgmma`, floats of 8 bits are summed with 13 bits of fraction (docs/NUMERICS.md): there u is 2^-13 for each product and the additions of 128 of them at
+/// most, after which sums are added as others.
 pub(super) fn compare<T: TrialElement, O: Output + TrialElement>(
     trial: &Trial,
+    by_wgmma: bool,
     data: &Data<T, O>,
     d: &[O],
 ) -> Result<(), String> {
-    let Trial { m, n, batches, .. } = *trial;
+    let Trial { m, n, batches, k, .. } = *trial;
+    let last_bit = if size_of::<O::Sum>() == 8 { 2f64.powi(-52) } else { 2f64.powi(-23) };
+    let of_products = if by_wgmma && size_of::<T>() == 1 {
+        2f64.powi(-13) * (k.min(128) + 32) as f64 + last_bit * k as f64
+    } else {
+        last_bit * (k + 32) as f64
+    };
     let mut is_of_d = vec![false; d.len()];
     for batch in 0..batches {
         let (a, b) = factors(trial, data, batch);
         let wrong = (0..m).into_par_iter().find_map_first(|row| {
             (0..n).find_map(|col| {
-                let (expected, tolerance) = expect(trial, data, &a, &b, (batch, row, col));
+                let (expected, tolerance) = expect(trial, (last_bit, of_products), data, &a, &b, (batch, row, col));
                 let got = d[index(trial.d, batch, row, col)].number();
                 let right = if !expected.is_finite() {
                     got == expected || got.is_nan() && expected.is_nan()
@@ -69,9 +79,11 @@ fn factors<T: TrialElement, O>(trial: &Trial, data: &Data<T, O>, batch: usize) -
     ((0..m).map(row).collect(), (0..n).map(col).collect())
 }
 
-/// An element, and how far off it may be before it is rounded to D's type; nothing where it has to be exact.
+/// An element, and how far off it may be before it is rounded to D's type; nothing where it has to be exact. Of what is added, a part for each
+/// rounding is given, and that of all products.
 fn expect<T: TrialElement, O: Output + TrialElement>(
     trial: &Trial,
+    (last_bit, of_products): (f64, f64),
     data: &Data<T, O>,
     a: &[Vec<f64>],
     b: &[Vec<f64>],
@@ -103,8 +115,7 @@ fn expect<T: TrialElement, O: Output + TrialElement>(
         let wrapped = f64::from(value as i64 as i32);
         return (activate(trial.activation, wrapped), 0.0);
     }
-    let last_bit = if size_of::<O::Sum>() == 8 { 2f64.powi(-52) } else { 2f64.powi(-23) };
-    let tolerance = last_bit * ((trial.k + 32) as f64 * sizes + 4.0 * size);
+    let tolerance = of_products * sizes + last_bit * 4.0 * size;
     let activated = activate(trial.activation, value);
     match trial.activation {
         Activation::Identity | Activation::Relu if trial.values == Values::Integers => (activated, 0.0),

@@ -37,11 +37,13 @@ fn add_parts<D: Output>(block: &Block, of: &Parts<'_, D>) {
                 total[i] = total[i].plus(D::Sum::ONE, of_part[i]);
             }
         }
-        for (i, total) in total.into_iter().enumerate() {
-            if col(i) < n {
-                // Without parts, whatever alpha is: not a number times zero would be none.
-                let scaled = if of.parts == 0 { D::Sum::ZERO } else { total.times(of.epilogue.alpha) };
-                of.d.set(row, col(i), of.epilogue.finish_scaled(row, col(i), scaled));
+        // Without parts, whatever alpha is: not a number times zero would be none.
+        let scaled = total.map(|total| if of.parts == 0 { D::Sum::ZERO } else { total.times(of.epilogue.alpha) });
+        let (places, is_inside) = (core::array::from_fn(|i| (row, col(i))), core::array::from_fn(|i| col(i) < n));
+        let finished = of.epilogue.finish_scaled(places, is_inside, scaled);
+        for i in 0..COLS_EACH {
+            if is_inside[i] {
+                of.d.set(row, col(i), finished[i]);
             }
         }
     });

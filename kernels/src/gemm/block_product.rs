@@ -192,10 +192,9 @@ pub fn block_product<
         return;
     }
     let d = problem.d;
-    part.for_each(warp, |row, col, sum| {
-        let (row, col) = (at.0 + row, at.1 + col);
-        if row < rows && col < cols {
-            d.set(row, col, epilogue.finish(row, col, sum));
+    epilogue.finish::<2, _, _, _>(warp, part, at, (rows, cols), |_, to, element| {
+        if let Some((row, col)) = to {
+            d.set(row, col, element);
         }
     });
 }

@@ -279,22 +279,62 @@ impl<D: Output> Epilogue<'_, D> {
         self.c.is_none() && self.bias.is_empty() && self.activation == Activation::Identity
     }
 
-    /// The element of D, of the sum of its products.
+    /// Finishes a tile of sums, whose first is at (row, column) `at` of a D of so many rows and columns: calls `put(place, to, element)` with
+    /// each element's place in the tile, and that in D, if it is there. What is not, is zero. A thread finishes `TOGETHER` at a time.
     #[inline(always)]
-    pub fn finish(&self, row: usize, col: usize, sum: D::Sum) -> D {
-        self.finish_scaled(row, col, sum.times(self.alpha))
+    #[track_caller]
+    pub fn finish<const TOGETHER: usize, const ROWS: usize, const COLS: usize, S: Swizzle>(
+        &self,
+        threads: impl Threads,
+        sums: SharedTile<D::Sum, ROWS, COLS, S>,
+        at: (usize, usize),
+        (rows, cols): (usize, usize),
+        put: impl Fn((usize, usize), Option<(usize, usize)>, D) + LaneCapture,
+    ) {
+        sums.for_each_together::<TOGETHER>(threads, |places, sums| {
+            let to = places.map(|(row, col)| (at.0 + row, at.1 + col));
+            let is_inside = to.map(|(row, col)| row < rows && col < cols);
+            let finished = self.finish_scaled(to, is_inside, sums.map(|sum| sum.times(self.alpha)));
+            for i in 0..TOGETHER {
+                let (to, element) = if is_inside[i] { (Some(to[i]), finished[i]) } else { (None, Zeroable::zeroed()) };
+                put(places[i], to, element);
+            }
+        });
     }
 
-    /// The same, of what alpha has been multiplied with.
+    /// Elements of D at these places, of the sums of their products, which alpha has been multiplied with; what is not inside has no C and no
+    /// bias. What is asked for is found out once for all of them.
     #[inline(always)]
-    pub fn finish_scaled(&self, row: usize, col: usize, mut sum: D::Sum) -> D {
+    pub fn finish_scaled<const N: usize>(
+        &self,
+        places: [(usize, usize); N],
+        is_inside: [bool; N],
+        mut sums: [D::Sum; N],
+    ) -> [D; N] {
         if let Some(c) = self.c {
-            sum = sum.plus(self.beta, c.get(row, col).widen());
+            let c: [D::Sum; N] = core::array::from_fn(|i| {
+                let (row, col) = places[i];
+                if is_inside[i] { c.get(row, col).widen() } else { D::Sum::ZERO }
+            });
+            for i in 0..N {
+                sums[i] = sums[i].plus(self.beta, c[i]);
+            }
         }
         if !self.bias.is_empty() {
-            let index = if self.bias_of_rows { row } else { col };
-            sum = sum.plus(D::Sum::ONE, self.bias.get(index).widen());
+            let bias: [D::Sum; N] = core::array::from_fn(|i| {
+                let index = if self.bias_of_rows { places[i].0 } else { places[i].1 };
+                if is_inside[i] { self.bias.get(index).widen() } else { D::Sum::ZERO }
+            });
+            for i in 0..N {
+                sums[i] = sums[i].plus(D::Sum::ONE, bias[i]);
+            }
         }
-        D::narrow(sum.activate(self.activation))
+        match self.activation {
+            Activation::Identity => sums,
+            Activation::Relu => sums.map(|sum| sum.activate(Activation::Relu)),
+            Activation::Gelu => sums.map(|sum| sum.activate(Activation::Gelu)),
+            Activation::Silu => sums.map(|sum| sum.activate(Activation::Silu)),
+        }
+        .map(D::narrow)
     }
 }

@@ -1,5 +1,6 @@
 //! What a host knows of the kernels, and how it launches one.
 
+use super::LayOut;
 use super::epilogue::{Activation, Output};
 use ptx_matrix::launch::{Device, KernelInfo};
 use ptx_matrix::{BoxTile, Element, Tensor, TensorMapError};
@@ -15,8 +16,8 @@ pub struct Kernel {
     pub tile: [usize; 3],
     /// The lines of A and B start at multiples of so many bytes.
     pub alignment: usize,
-    /// Whether A, B and D come and go by tensor maps: then those of D do too, and are a multiple of so many bytes long, and the products of
-    /// a batch have each matrices of their own. Blocks compute tile after tile.
+    /// Whether A and B come by tensor maps, and D goes by one where that can be: the products of a batch have each an A and a B of their own.
+    /// Blocks compute tile after tile.
     pub by_tensor_maps: bool,
     /// How much of a multiprocessor's tensor throughput it reaches where nothing else is in the way.
     pub rate: f64,
@@ -99,6 +100,8 @@ pub struct Numbers<S> {
     pub bias_of_rows: bool,
     /// What is done last.
     pub activation: Activation,
+    /// Whether a tensor map of D can be: its lines start at multiples of 16 bytes, in each product, and are as long.
+    pub d_is_mapped: bool,
     /// Multiprocessors of the device.
     pub multiprocessors: u32,
 }
@@ -125,11 +128,13 @@ pub struct Buffers<'a, D: Device, I: Element, O: Output> {
     pub c: &'a D::Buffer<O>,
     pub bias: &'a D::Buffer<O>,
     pub d: &'a mut D::Buffer<O>,
+    /// Without elements: what is given for D where it goes another way.
+    pub no_d: &'a mut D::Buffer<O>,
     pub sums: &'a mut D::Buffer<O::Sum>,
 }
 
 /// An element of A and B that kernels multiply into elements `O` of D.
-pub trait Multiply<O: Output>: Element {
+pub trait Multiply<O: Output>: LayOut {
     /// Multiplications that a multiprocessor's `mma.sync` does in a cycle.
     const PRODUCTS: f64;
     /// The kernels that do.

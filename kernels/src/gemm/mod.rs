@@ -11,6 +11,7 @@ mod epilogue;
 mod groups;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
 pub mod hopper;
+mod lay_out;
 #[cfg(not(target_arch = "nvptx64"))]
 mod list;
 mod product;
@@ -25,6 +26,7 @@ pub use epilogue::{Activation, Number, Output};
 #[cfg(not(target_arch = "nvptx64"))]
 use groups::OfGroups;
 use groups::{Group, Groups, Place};
+pub use lay_out::*;
 #[cfg(not(target_arch = "nvptx64"))]
 pub use list::{Buffers, Kernel, LaunchError, Multiply, Numbers};
 use product::*;
@@ -150,12 +152,13 @@ macro_rules! products {
                 fn launch<D: Device>(
                     device: &D,
                     kernel: &Kernel,
-                    Buffers { a, b, c, bias, d, sums }: Buffers<'_, D, Self, $output>,
+                    buffers: Buffers<'_, D, Self, $output>,
                     numbers: &Numbers<<$output as Output>::Sum>,
                 ) -> Result<D::Report, LaunchError<D::Error>> {
                     $(if kernel.name == stringify!($mapped) {
-                        return by_maps::launch::<$mapped, _, _, _>(device, Buffers { a, b, c, bias, d, sums }, numbers);
+                        return by_maps::launch::<$mapped, _, _, _>(device, buffers, numbers);
                     })*
+                    let Buffers { a, b, c, bias, d, sums, .. } = buffers;
                     let Numbers { sides: [m, n, k], k_part, parts, batches, alpha, beta, activation, .. } = *numbers;
                     let [lda, ldb, ldd] = numbers.strides;
                     let ([skip_a, skip_b, skip_d], [batch_a, batch_b, batch_d]) = (numbers.starts, numbers.batch_strides);
@@ -329,7 +332,7 @@ macro_rules! source {
 }
 
 products! {
-    bf16 into bf16, 1024.0 a cycle, parts added by add_parts_bf16, by maps [gemm_bf16_nn_tma gemm_bf16_nt_tma hopper_bf16_nn hopper_bf16_nn_pairs hopper_bf16_nn_224_pairs hopper_bf16_nn_208_pairs hopper_bf16_nn_192_pairs hopper_bf16_nn_160_pairs hopper_bf16_nt hopper_bf16_nt_pairs hopper_bf16_nt_224_pairs hopper_bf16_nt_208_pairs hopper_bf16_nt_192_pairs hopper_bf16_nt_160_pairs hopper_bf16_tn hopper_bf16_tt hopper_bf16_nn_64x128_pairs hopper_bf16_nn_64x64 hopper_bf16_nt_64x128_pairs hopper_bf16_nt_64x64], in groups [gemm_bf16_groups hopper_bf16_nn_groups hopper_bf16_nt_groups] {
+    bf16 into bf16, 1024.0 a cycle, parts added by add_parts_bf16, by maps [gemm_bf16_nn_tma gemm_bf16_nt_tma hopper_bf16_nn hopper_bf16_nn_pairs hopper_bf16_nn_224_pairs hopper_bf16_nn_208_pairs hopper_bf16_nn_192_pairs hopper_bf16_nn_160_pairs hopper_bf16_nn_128_pairs hopper_bf16_nt hopper_bf16_nt_pairs hopper_bf16_nt_224_pairs hopper_bf16_nt_208_pairs hopper_bf16_nt_192_pairs hopper_bf16_nt_160_pairs hopper_bf16_nt_128_pairs hopper_bf16_tn hopper_bf16_tt hopper_bf16_nn_64x128_pairs hopper_bf16_nn_64x64 hopper_bf16_nt_64x128_pairs hopper_bf16_nt_64x64], in groups [gemm_bf16_groups hopper_bf16_nn_groups hopper_bf16_nt_groups] {
         gemm_bf16_nn Half<bf16>, RowMajor x RowMajor, 128 x 256 x 64, 4 stages, warps of 64 x 64, 256 threads, 1 a multiprocessor, by chunks, "sm_90", 0.9;
         gemm_bf16_nt Half<bf16>, RowMajor x ColMajor, 128 x 256 x 64, 4 stages, warps of 64 x 64, 256 threads, 1 a multiprocessor, by chunks, "sm_90", 0.9;
         gemm_bf16_tn Half<bf16>, ColMajor x RowMajor, 128 x 256 x 64, 4 stages, warps of 64 x 64, 256 threads, 1 a multiprocessor, by chunks, "sm_90", 0.9;
@@ -349,7 +352,7 @@ products! {
         gemm_bf16_tt_64x64 Half<bf16>, ColMajor x ColMajor, 64 x 64 x 64, 3 stages, warps of 32 x 32, 128 threads, 4 a multiprocessor, by chunks, "sm_80", 0.5;
         gemm_bf16_any Half<bf16>, RowMajor x ColMajor, 128 x 128 x 32, 4 stages, warps of 64 x 32, 256 threads, 1 a multiprocessor, by halves, "sm_80", 0.15;
     }
-    f16 into f16, 1024.0 a cycle, parts added by add_parts_f16, by maps [gemm_f16_nn_tma gemm_f16_nt_tma hopper_f16_nn hopper_f16_nn_pairs hopper_f16_nn_224_pairs hopper_f16_nn_208_pairs hopper_f16_nn_192_pairs hopper_f16_nn_160_pairs hopper_f16_nt hopper_f16_nt_pairs hopper_f16_nt_224_pairs hopper_f16_nt_208_pairs hopper_f16_nt_192_pairs hopper_f16_nt_160_pairs hopper_f16_tn hopper_f16_tt hopper_f16_nn_64x128_pairs hopper_f16_nn_64x64 hopper_f16_nt_64x128_pairs hopper_f16_nt_64x64], in groups [gemm_f16_groups hopper_f16_nn_groups hopper_f16_nt_groups] {
+    f16 into f16, 1024.0 a cycle, parts added by add_parts_f16, by maps [gemm_f16_nn_tma gemm_f16_nt_tma hopper_f16_nn hopper_f16_nn_pairs hopper_f16_nn_224_pairs hopper_f16_nn_208_pairs hopper_f16_nn_192_pairs hopper_f16_nn_160_pairs hopper_f16_nn_128_pairs hopper_f16_nt hopper_f16_nt_pairs hopper_f16_nt_224_pairs hopper_f16_nt_208_pairs hopper_f16_nt_192_pairs hopper_f16_nt_160_pairs hopper_f16_nt_128_pairs hopper_f16_tn hopper_f16_tt hopper_f16_nn_64x128_pairs hopper_f16_nn_64x64 hopper_f16_nt_64x128_pairs hopper_f16_nt_64x64], in groups [gemm_f16_groups hopper_f16_nn_groups hopper_f16_nt_groups] {
         gemm_f16_nn Half<f16>, RowMajor x RowMajor, 128 x 256 x 64, 4 stages, warps of 64 x 64, 256 threads, 1 a multiprocessor, by chunks, "sm_90", 0.9;
         gemm_f16_nt Half<f16>, RowMajor x ColMajor, 128 x 256 x 64, 4 stages, warps of 64 x 64, 256 threads, 1 a multiprocessor, by chunks, "sm_90", 0.9;
         gemm_f16_nn_16x64 Half<f16>, RowMajor x RowMajor, 16 x 64 x 64, 8 stages, warps of 16 x 16, 128 threads, 2 a multiprocessor, by chunks, "sm_80", 0.25;

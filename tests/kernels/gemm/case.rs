@@ -59,6 +59,8 @@ pub struct Case {
     pub batches: usize,
     /// Where groups of rows end, each with a B, and a bias of columns, of its own.
     pub groups: Option<&'static [u32]>,
+    /// Whether D is not where a tensor map of it can be.
+    pub d_anyhow: bool,
     pub schedules: u64,
 }
 
@@ -73,6 +75,7 @@ pub const PLAIN: Case = Case {
     activation: Activation::Identity,
     batches: 1,
     groups: None,
+    d_anyhow: false,
     schedules: 1,
 };
 
@@ -162,7 +165,7 @@ fn check_orders<T: Multiply<O> + Integral, O: Output + Integral>(
     // The group of a row: the first that ends behind it, wherever it should begin.
     let group = |row: usize| groups.map_or(Some(0), |ends| ends.iter().position(|&end| row < end as usize));
     let align = kernel.alignment / size_of::<T>();
-    let align_d = if kernel.by_tensor_maps { kernel.alignment / size_of::<O>() } else { 1 };
+    let align_d = if kernel.by_tensor_maps && !case.d_anyhow { kernel.alignment / size_of::<O>() } else { 1 };
     let n = n.next_multiple_of(align_d);
     let a = Matrix::<T>::new((m, k), row_a, align, &case, batches, 1);
     let b = Matrix::<T>::new((k, n), row_b, align, &case, factors, 5);
@@ -186,6 +189,7 @@ fn check_orders<T: Multiply<O> + Integral, O: Output + Integral>(
         row_major: [row_a, row_b],
         bias_of_rows: case.bias_of_rows,
         activation: case.activation,
+        d_is_mapped: !case.d_anyhow,
         // So that a block computes all that there is, one behind the other, where it can.
         multiprocessors: 1,
     };
@@ -193,7 +197,7 @@ fn check_orders<T: Multiply<O> + Integral, O: Output + Integral>(
     let mut run = |add: bool| {
         let c = if beta == 0 { &[] } else { &c.elements[..] };
         let (a, b) = (&a.elements[..], &b.elements[..]);
-        let buffers = Buffers { a, b, c, bias: &bias[..], d: &mut d[..], sums: &mut sums[..] };
+        let buffers = Buffers { a, b, c, bias: &bias[..], d: &mut d[..], no_d: &mut [][..], sums: &mut sums[..] };
         let done = if add {
             T::add_parts(&device, buffers, &numbers).map_err(LaunchError::Device)
         } else if let Some(ends) = groups {

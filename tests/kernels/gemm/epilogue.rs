@@ -68,9 +68,18 @@ fn a_kernel_activates() {
             row_major: [true; 2],
             bias_of_rows: false,
             activation,
+            d_is_mapped: true,
             multiprocessors: 1,
         };
-        let buffers = Buffers { a: &a[..], b: &b[..], c: &[][..], bias: &[][..], d: &mut d[..], sums: &mut [][..] };
+        let buffers = Buffers {
+            a: &a[..],
+            b: &b[..],
+            c: &[][..],
+            bias: &[][..],
+            d: &mut d[..],
+            no_d: &mut [][..],
+            sums: &mut [][..],
+        };
         <f32 as Multiply<f32>>::launch(&Simulator::new(0).strict(), kernel, buffers, &numbers).unwrap();
         assert_eq!((d[0], d[7]), (1.5f32.activate(activation), (-0.75f32).activate(activation)));
     }

@@ -32,6 +32,16 @@ fn batches_and_parts() {
     check_kernels!(bf16 bf16, one, case, 2);
 }
 
+/// Threads store D where no tensor map of it can be: with all that becomes of sums, and strips of each width.
+#[test]
+fn d_that_lies_anyhow() {
+    let case = Case { size: (70, 37, 72), d_anyhow: true, batches: 2, padding: 8, start: 8, ..PLAIN };
+    check_kernels!(bf16 bf16, one, Case { start: 16, schedules: 3, ..case });
+    check_kernels!(bf16 bf16, one, Case { beta: 2, bias: true, ..case });
+    check_kernels!(bf16 bf16, |kernel| kernel.by_tensor_maps, Case { size: (130, 261, 70), batches: 1, ..case });
+    check_kernels!(i8 i32, |kernel| kernel.by_tensor_maps, Case { padding: 16, start: 16, ..case });
+}
+
 #[test]
 fn three_schedules() {
     check_kernels!(bf16 bf16, one, Case { size: (20, 24, 330), schedules: 3, ..PLAIN });
@@ -45,15 +55,17 @@ fn sums_taken_out() {
 }
 
 /// Blocks of a cluster bring parts of B to each other where they lie below each other, and of A where they lie beside each other: where that
-/// takes fewer tiles, which it does here for low tiles where it does not for others. There are three tiles in that direction, so that the
-/// last block of a cluster has nothing of D.
+/// takes fewer tiles. Of 270 x 160 it does for tiles of 128 columns, of 120 x 520 for tiles of 128 rows. There are three tiles in that direction,
+/// or five, so that the last block of a cluster has nothing of D.
 #[test]
 fn shares() {
-    for ((m, n), across) in [((270, 160), false), ((120, 520), true)] {
-        let in_clusters = |kernel: &&Kernel| kernel.info.cluster.blocks() > 1;
+    let in_clusters = |kernel: &&Kernel| kernel.info.cluster.blocks() > 1;
+    let check_across = |m: u32, n: u32, side: usize| {
         for kernel in <bf16 as Multiply<bf16>>::KERNELS.iter().filter(in_clusters) {
-            assert_eq!(kernel.across(m, n), across == (kernel.tile[0] == 128), "{}", kernel.name);
+            assert_eq!(kernel.across(m, n), kernel.tile[side] == 128, "{}", kernel.name);
         }
         check_kernels!(bf16 bf16, in_clusters, Case { size: (m as usize, n as usize, 140), ..PLAIN });
-    }
+    };
+    check_across(270, 160, 1);
+    check_across(120, 520, 0);
 }

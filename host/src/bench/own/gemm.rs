@@ -2,6 +2,7 @@
 
 use std::any::Any;
 use std::cell::RefCell;
+use std::rc::Rc;
 
 use anyhow::{Context, Result};
 use clap::ValueEnum;
@@ -9,7 +10,7 @@ use half::{bf16, f16};
 use ptx_matrix::{F8E4M3, F8E5M2};
 
 use crate::bench::{Contestant, Operands, Problem, Shape, Type};
-use crate::gemm::{self, Choice, Gemm, Kernel, Layout, Multiply, Order, Output, Plan};
+use crate::gemm::{self, COPIES, Choice, Gemm, Kernel, Layout, Multiply, Order, Output, Plan};
 use crate::{DeviceBuffer, GpuDevice, Stream};
 
 /// In how many parts K is cut, among what can be asked for by name.
@@ -26,10 +27,29 @@ pub(super) struct Product<'a> {
     choice: Option<Choice>,
     config: String,
     planned: RefCell<Option<Planned>>,
+    scratch: Rc<Scratch>,
 }
 
-/// The problem that ran last, its plan, a `Plan` of the problem's elements, the workspace, of as many bytes, and where groups of rows end.
-type Planned = (Problem, Box<dyn Any>, DeviceBuffer<u8>, DeviceBuffer<u32>);
+/// The problem that ran last, its plan, a `Plan` of the problem's elements, and where groups of rows end.
+type Planned = (Problem, Box<dyn Any>, DeviceBuffer<u32>);
+
+/// A workspace, and room for copies, of bytes: for all contestants, which run one behind the other in one stream.
+#[derive(Default)]
+struct Scratch([RefCell<Option<DeviceBuffer<u8>>>; 2]);
+
+/// So many bytes of a stream's, of a buffer that is at least as long.
+fn room<'b>(
+    buffer: &'b mut Option<DeviceBuffer<u8>>,
+    stream: &Stream,
+    bytes: usize,
+) -> Result<&'b mut DeviceBuffer<u8>> {
+    if buffer.as_ref().is_none_or(|buffer| buffer.len() < bytes || !buffer.stream().is(stream)) {
+        // What there was is given back first.
+        *buffer = None;
+        *buffer = Some(stream.uninitialized(bytes.next_multiple_of(8))?);
+    }
+    Ok(buffer.as_mut().expect("it was made above"))
+}
 
 /// Calls `$call::<T, O>` with the elements of a type.
 macro_rules! by_type {
@@ -68,14 +88,17 @@ pub(super) fn name(ty: Type) -> String {
 impl<'a> Product<'a> {
     /// By what the rule chooses, and by each kernel.
     pub(super) fn all(device: &'a GpuDevice) -> Vec<Self> {
+        let scratch = Rc::<Scratch>::default();
         let with = |choice: Option<Choice>| {
             let config = choice.as_ref().map_or_else(|| BY_RULE.to_owned(), Choice::to_string);
-            Self { device, choice, config, planned: RefCell::default() }
+            Self { device, choice, config, planned: RefCell::default(), scratch: scratch.clone() }
         };
         let kernels = Type::value_variants().iter().flat_map(|&ty| by_type!(ty, kernels()));
-        let choices =
-            kernels.flat_map(|kernel| PARTS.map(|parts| Some(Choice { kernel: kernel.name.to_owned(), parts })));
-        [None].into_iter().chain(choices).map(with).collect()
+        let choices = kernels.flat_map(|kernel| {
+            let with_copies = |parts| COPIES.map(|copied| Choice { kernel: kernel.name.to_owned(), parts, copied });
+            PARTS.into_iter().flat_map(with_copies)
+        });
+        [None].into_iter().chain(choices.map(Some)).map(with).collect()
     }
 
     fn gemm<T: Multiply<O>, O: Output>(&self, problem: &Problem) -> Gemm<T, O> {
@@ -85,7 +108,8 @@ impl<'a> Product<'a> {
             Order::ColMajor => Layout::col_major(rows),
         };
         let (a, b) = (layout(problem.layout.a(), m, k), layout(problem.layout.b(), k, n));
-        let gemm = Gemm::new(m, n, k).a(a).b(b.batch_stride(k * n)).workspace_up_to(usize::MAX);
+        let gemm = Gemm::new(m, n, k).a(a).b(b.batch_stride(k * n));
+        let gemm = gemm.workspace_up_to(usize::MAX).copies_up_to(usize::MAX);
         let gemm = if problem.groups > 1 { gemm.groups(problem.groups) } else { gemm };
         match &self.choice {
             Some(choice) => gemm.choose(choice.clone()),
@@ -107,13 +131,15 @@ impl<'a> Product<'a> {
         let mut planned = self.planned.borrow_mut();
         if planned.as_ref().is_none_or(|(of, ..)| of != problem) {
             let plan = self.gemm::<T, O>(problem).plan(&queue)?;
-            let workspace = stream.uninitialized(plan.workspace_len() * size_of::<O::Sum>())?;
-            *planned = Some((*problem, Box::new(plan), workspace, stream.upload(&problem.ends())?));
+            *planned = Some((*problem, Box::new(plan), stream.upload(&problem.ends())?));
         }
-        let (_, plan, workspace, ends) = planned.as_mut().expect("it was planned above");
+        let (_, plan, ends) = planned.as_mut().expect("it was planned above");
         let plan: &Plan<T, O> = plan.downcast_ref().context("a plan of another type")?;
         let (a, b, d) = (operands.a.cast_ref(), operands.b.cast_ref(), operands.d.cast_mut());
-        let operands = gemm::Operands::new(&queue, a, b, d).workspace(workspace.cast_mut());
+        let [mut workspace, mut copies] = self.scratch.0.each_ref().map(RefCell::borrow_mut);
+        let workspace = room(&mut workspace, stream, plan.workspace_len() * size_of::<O::Sum>())?;
+        let copies = room(&mut copies, stream, plan.copies_len() * size_of::<T>())?;
+        let operands = gemm::Operands::new(&queue, a, b, d).workspace(workspace.cast_mut()).copies(copies.cast_mut());
         plan.run(if problem.groups > 1 { operands.group_ends(ends) } else { operands })?;
         Ok(())
     }

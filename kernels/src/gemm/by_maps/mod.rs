@@ -51,8 +51,8 @@ macro_rules! kernel {
     ) => {
         /// D = f(alpha A x B + beta C + bias); or, if there is room for `sums`, the sums of each `k_part` of K: see `product` and `Results`.
         ///
-        /// A, B and D are tensors of a dimension along lines, one across, and one of the products of a batch; what of A, B and D is in
-        /// no product is not read or written. C of the first product starts `skip_c` elements into its slice.
+        /// A, B and D are tensors of a dimension along lines, one across, and one of the products of a batch; or D is in `elements`. What of A,
+        /// B and D is in no product is not read or written. C of the first product, and D in `elements`, start `skip_d` elements into their slices.
         #[kernel(threads = $threads, min_blocks = 1, cluster = $blocks, early = true, target = $target)]
         pub fn $kernel(
             block: &ClusterBlock<$blocks>,
@@ -65,7 +65,8 @@ macro_rules! kernel {
             #[shared] empty: SharedRing<BarrierMemory, $stages>,
     a: Early<TensorMap<<tiles!(a $order_a $input $m $k $blocks) as Left>::Box, 3>>,
     b: Early<TensorMap<<tiles!(b $order_b $input $n $k $blocks) as Right>::Box, 3>>,
-            d: Early<TensorMapMut<$strip, 3>>,
+            d: Early<Option<TensorMapMut<$strip, 3>>>,
+            elements: Early<GlobalMut<$output>>,
             c: Early<Global<$output>>,
             bias: Early<Global<$output>>,
             sums: Early<GlobalMut<<$output as Output>::Sum>>,
@@ -75,9 +76,9 @@ macro_rules! kernel {
             k_part: u32,
             batches: u32,
             across: u32,
-            ldc: u32,
-            skip_c: usize,
-            batch_c: usize,
+            ldd: u32,
+            skip_d: usize,
+            batch_d: usize,
             alpha: <$output as Output>::Sum,
             beta: <$output as Output>::Sum,
             bias_of_rows: u32,
@@ -86,11 +87,13 @@ macro_rules! kernel {
             let memory = Memory { stages, strips, full, empty };
             let results = |ended: AheadEnded<'_>| Results {
                 d: d.get(ended),
+                elements: elements.get(ended),
                 sums: sums.get(ended),
                 size: (m, n),
                 alpha,
                 beta,
-                c: (c.get(ended), skip_c, batch_c, ldc),
+                c: c.get(ended),
+                lies: (skip_d, batch_d, ldd),
                 bias: bias.get(ended),
                 bias_of_rows: bias_of_rows != 0,
                 activation: Activation::of(activation),
@@ -116,14 +119,17 @@ macro_rules! kernel {
 
             fn launch<D: Device>(
                 device: &D,
-                Buffers { a, b, c, bias, d, sums }: Buffers<'_, D, $input, $output>,
+                Buffers { a, b, c, bias, d, no_d, sums }: Buffers<'_, D, $input, $output>,
                 numbers: &Numbers<<$output as Output>::Sum>,
             ) -> Result<Result<D::Report, D::Error>, TensorMapError> {
                 let Numbers { sides: [m, n, k], k_part, batches, alpha, beta, activation, bias_of_rows, .. } = *numbers;
                 let [row_major_a, row_major_b] = Self::KERNEL.row_major.unwrap_or_default();
                 let a = numbers.tensor(0, row_major_a).map(device, a)?;
                 let b = numbers.tensor(1, row_major_b).map(device, b)?;
-                let mut d = numbers.tensor(2, true).map_mut(device, d)?;
+                let (mut map, elements) = match numbers.d_is_mapped {
+                    true => (Some(numbers.tensor(2, true).map_mut(device, d)?), no_d),
+                    false => (None, d),
+                };
                 let blocks = Self::KERNEL.blocks(m, n) * batches * numbers.parts;
                 // Whole clusters, at least one.
                 let grid = blocks.min((numbers.multiprocessors / $blocks).max(1) * $blocks);
@@ -132,7 +138,8 @@ macro_rules! kernel {
                     grid,
                     &a,
                     &b,
-                    d.by_ref(),
+                    map.as_mut().map(|map| map.by_ref()),
+                    elements,
                     c,
                     bias,
                     sums,

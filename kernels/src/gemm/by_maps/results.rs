@@ -7,8 +7,10 @@ use ptx_matrix::*;
 
 /// Where sums go, by way of strips of `ROWS` x `COLS`, and what is done with them on the way.
 pub struct Results<'k, O: Output, S: TensorSwizzle, const ROWS: usize, const COLS: usize> {
-    /// M x N, of each product.
-    pub d: TensorMapMut<'k, SharedTile<O, ROWS, COLS, S>, 3>,
+    /// M x N, of each product, if there is a map of it; else it is in `elements`.
+    pub d: Option<TensorMapMut<'k, SharedTile<O, ROWS, COLS, S>, 3>>,
+    /// Where D is without a map.
+    pub elements: GlobalMut<'k, O>,
     /// M x N, of each part of K, and in that of each product: where sums go as they are, instead of elements to D. Else it is empty.
     pub sums: GlobalMut<'k, O::Sum>,
     /// M and N.
@@ -17,8 +19,10 @@ pub struct Results<'k, O: Output, S: TensorSwizzle, const ROWS: usize, const COL
     pub alpha: O::Sum,
     /// The factor of C.
     pub beta: O::Sum,
-    /// C, row-major: where the first product's starts, and how far apart products and rows are.
-    pub c: (Global<'k, O>, usize, usize, u32),
+    /// C, row-major.
+    pub c: Global<'k, O>,
+    /// How C lies, and D in `elements`: where the first product's starts, and how far apart products and rows are.
+    pub lies: (usize, usize, u32),
     /// One for each column, or row; without elements, none is added.
     pub bias: Global<'k, O>,
     /// Whether the bias has one for each row.
@@ -35,8 +39,17 @@ impl<O: Output, S: TensorSwizzle, const ROWS: usize, const COLS: usize> Results<
         self.sums.is_empty() && is_a_factor
     }
 
+    /// D in `elements`, of a product of the batch.
+    #[inline(always)]
+    pub fn elements(&self, batch: u32) -> GlobalMatrixMut<'_, O> {
+        let ((start, distance, stride), (rows, cols)) = (self.lies, self.size);
+        let elements = self.elements.skip(start + batch as usize * distance);
+        GlobalMatrixMut::new(elements, rows as usize, cols as usize, stride as usize)
+    }
+
     /// Brings a part of a consumer's sums on their way, which a tile in shared memory has, and whose first is at (row, column) `at` of the
-    /// product: as they are to the sums of parts; or, what they become in D, with their place in the part, to `set`. Says whether to D.
+    /// product: as they are to the sums of parts; or as what they become in D to there; or, if there is a map of D, with their place in the part,
+    /// to `set`. Says whether to `set`.
     ///
     /// Nothing is computed before it.
     #[inline(always)]
@@ -50,25 +63,34 @@ impl<O: Output, S: TensorSwizzle, const ROWS: usize, const COLS: usize> Results<
         set: impl Fn(usize, usize, O) + LaneCapture,
     ) -> bool {
         let late = |number| block.late(number);
-        let (rows, cols) = self.size;
-        let (top, left, matrix) = (late(at.0), late(at.1), late(unit.matrix) as usize);
-        let to_sums = (!self.sums.is_empty()).then(|| {
-            let (rows, cols) = (rows as usize, cols as usize);
-            GlobalMatrixMut::<_, RowMajor>::new(self.sums.skip(matrix * rows * cols), rows, cols, cols)
-        });
-        let epilogue = self.epilogue(late(unit.batch) as usize);
-        part.for_each(threads, |row, col, sum| {
-            let (to_row, to_col) = (top + row as u32, left + col as u32);
-            let is_inside = to_row < rows && to_col < cols;
-            let (to_row, to_col) = (to_row as usize, to_col as usize);
-            match to_sums {
-                Some(to) if is_inside => to.set(to_row, to_col, sum),
-                Some(_) => {}
-                None if is_inside => set(row, col, epilogue.finish(to_row, to_col, sum)),
-                None => set(row, col, Zeroable::zeroed()),
+        let (rows, cols) = (late(self.size.0) as usize, late(self.size.1) as usize);
+        let (top, left) = (late(at.0) as usize, late(at.1) as usize);
+        if !self.sums.is_empty() {
+            let matrix = late(unit.matrix) as usize;
+            let to = GlobalMatrixMut::<_, RowMajor>::new(self.sums.skip(matrix * rows * cols), rows, cols, cols);
+            part.for_each(threads, |row, col, sum| {
+                if top + row < rows && left + col < cols {
+                    to.set(top + row, left + col, sum);
+                }
+            });
+            return false;
+        }
+        let batch = late(unit.batch);
+        let epilogue = Epilogue {
+            bias_of_rows: late(self.bias_of_rows.into()) != 0,
+            activation: Activation::of(late(self.activation as u32)),
+            ..self.epilogue(batch as usize)
+        };
+        let has_map = self.d.is_some();
+        let elements = (!has_map).then(|| self.elements(batch));
+        epilogue.finish::<4, _, _, _>(threads, part, (top, left), (rows, cols), |place, to, element| {
+            match (elements, to) {
+                (Some(elements), Some((row, col))) => elements.set(row, col, element),
+                (Some(_), None) => {}
+                (None, _) => set(place.0, place.1, element),
             }
         });
-        to_sums.is_none()
+        has_map
     }
 
     /// Has strips copied to D, the first to (row, column) of the product, the others beside it. What a consumer's threads wrote to them is
@@ -82,7 +104,7 @@ impl<O: Output, S: TensorSwizzle, const ROWS: usize, const COLS: usize> Results<
         (row, col): (u32, u32),
         batch: u32,
     ) {
-        let d = self.d;
+        let Some(d) = self.d else { return };
         warp.elect(|lane| {
             for strip in which.clone() {
                 let col = col + ((strip - which.start) * COLS) as u32;
@@ -95,8 +117,9 @@ impl<O: Output, S: TensorSwizzle, const ROWS: usize, const COLS: usize> Results<
     /// That of a product of the batch.
     #[inline(always)]
     fn epilogue(&self, batch: usize) -> Epilogue<'_, O> {
-        let ((c, start, distance, stride), (rows, cols)) = (self.c, self.size);
-        let c = || GlobalMatrix::new(c.skip(start + batch * distance), rows as usize, cols as usize, stride as usize);
+        let ((start, distance, stride), (rows, cols)) = (self.lies, self.size);
+        let c =
+            || GlobalMatrix::new(self.c.skip(start + batch * distance), rows as usize, cols as usize, stride as usize);
         Epilogue {
             c: (self.beta != Number::ZERO).then(c),
             bias: self.bias,

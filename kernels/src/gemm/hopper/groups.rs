@@ -84,10 +84,9 @@ where
             let has_bias_of_cols = !epilogue.bias.is_empty() && !epilogue.bias_of_rows;
             let bias = if has_bias_of_cols { epilogue.bias.skip(index * cols) } else { epilogue.bias };
             let epilogue = Epilogue { bias, ..*epilogue };
-            part.for_each(group, |row, col, sum| {
-                let (row, col) = (top + row, left + col);
-                if row < d.rows() && col < d.cols() {
-                    d.set(row, col, epilogue.finish(row, col, sum));
+            epilogue.finish::<4, _, _, _>(group, part, (top, left), (d.rows(), d.cols()), |_, to, element| {
+                if let Some((row, col)) = to {
+                    d.set(row, col, element);
                 }
             });
             group.sync();

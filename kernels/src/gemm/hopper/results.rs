@@ -52,7 +52,7 @@ impl<O: Output<Sum: Element<Width = Bits32>>, S: TensorSwizzle, const COLS: usiz
                 self.store(group.warp(), strips, which, to, unit.batch);
             }
         };
-        if self.is_a_factor() {
+        if self.is_a_factor() && self.d.is_some() {
             let sums = sums.map(group, |_, _, sum| sum.times(self.alpha));
             let elements = O::narrow_group(group, &sums);
             for first in (0..N).step_by(STRIPS * COLS) {
@@ -68,6 +68,24 @@ impl<O: Output<Sum: Element<Width = Bits32>>, S: TensorSwizzle, const COLS: usiz
         // What is rarely asked for is kept out of the way: asked for each element in its register, it would take longer than the rest, and
         // registers. A loop that is not unrolled has all sums pass through half of the strips, to the other half.
         let late = |number| group.block().late(number);
+        if self.is_a_factor() {
+            let sums = sums.map(group, |_, _, sum| sum.times(self.alpha));
+            let elements = O::narrow_group(group, &sums);
+            let mut first = late(0);
+            while first < N as u32 {
+                for strip in (0..N).step_by(COLS) {
+                    if late(strip as u32) == first {
+                        elements.store(group, &strips.part(0), strip);
+                    }
+                }
+                group.sync();
+                let to = (late(at.0) as usize, late(at.1 + first) as usize);
+                strips.part(0).copy_to(group, self.elements(late(unit.batch)), to);
+                group.sync();
+                first += COLS as u32;
+            }
+            return;
+        }
         let part = strips.reuse::<SharedRing<SharedTile<O::Sum, ROWS, SUMS, S>, 2>>().part(0);
         let (half, line) = (STRIPS / 2, STRIPS / 2 * COLS);
         let mut first = late(0);

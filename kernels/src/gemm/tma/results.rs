@@ -41,7 +41,7 @@ pub fn put<
         warp.sync();
         results.store(warp, strips, strip..strip + 1, to, unit.batch);
     };
-    if results.is_a_factor() {
+    if results.is_a_factor() && results.d.is_some() {
         for (i, sums) in sums.iter().enumerate() {
             let sums = sums.as_flattened();
             for first in (0..cols).step_by(COLS) {
