@@ -319,7 +319,15 @@ fn groups_have_kernels_of_their_own() {
     assert_eq!(kernel(4096, Layout::row_major(4096)), "hopper_bf16_nn_groups");
     assert_eq!(kernel(4095, Layout::row_major(4095)), "gemm_bf16_groups");
     assert_eq!(kernel(4095, Layout::col_major(4096)), "hopper_bf16_nt_groups");
-    let refused = Gemm::<f32>::new(64, 64, 64).groups(2).plan(&Idle).unwrap_err().to_string();
+    // Where lines start elsewhere, or lie across K, by copies.
+    let copied = |gemm: Gemm<i8, i32>| {
+        gemm.groups(8).copies_up_to(usize::MAX).plan(&Simulator::default()).unwrap().choice().unwrap().to_string()
+    };
+    let b = Layout::row_major(4096).batch_stride(4096 * 4096);
+    assert_eq!(copied(Gemm::new(16384, 4096, 4096).b(b)), "hopper_s8_nt_groups+b");
+    let b = Layout::col_major(4095).batch_stride(4095 * 4096);
+    assert_eq!(copied(Gemm::new(16384, 4096, 4095).b(b)), "hopper_s8_nt_groups+a+b");
+    let refused = Gemm::<f64>::new(64, 64, 64).groups(2).plan(&Idle).unwrap_err().to_string();
     assert!(refused.starts_with("rows in groups: no kernel multiplies these elements so"), "{refused}");
 }
 

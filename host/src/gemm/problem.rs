@@ -113,10 +113,10 @@ impl<T: Multiply<O>, O: Output> Gemm<T, O> {
     /// which is read when the product is computed, so that what finds it out may be in the same stream, and no host waits for it. A group has any
     /// number of rows, also none.
     ///
-    /// Such products are of bf16 into bf16, or of f16 into f16. A and D are row-major, K is not cut, and it is no batch. The
-    /// [bias](super::Operands::bias) of columns is each group's own. On sm_90a they go by `wgmma` where the lines of A, B and D start at multiples
-    /// of 16 bytes, and those of D are as long; else, and on other GPUs from sm_80 on, by `mma.sync` in a kernel for whatever lines, which is
-    /// slow.
+    /// Such products are of bf16 and f16 into themselves, of f32 multiplied as tf32, of s8 into s32, and of e4m3 and e5m2 into bf16. A and D are row-major, K is not cut, and it is no batch. The
+    /// [bias](super::Operands::bias) of columns is each group's own. On sm_90a they go by `wgmma` where the lines of A and B start at multiples
+    /// of 16 bytes (B column-major, but of bf16 and f16), or with [copies](Self::copies_up_to); else, and on other GPUs from sm_80 on (e4m3 and e5m2:
+    /// sm_89), by `mma.sync` in a kernel for whatever lines, which is slow.
     ///
     /// ```
     /// use ptx_matrix::{bf16, launch::Device, sim::Simulator};
@@ -415,7 +415,7 @@ impl<T: Multiply<O>, O: Output> Gemm<T, O> {
         let wrong = [
             (
                 T::OF_GROUPS.is_empty(),
-                "no kernel multiplies these elements so: there are such of bf16 into bf16, and of f16 into f16",
+                "no kernel multiplies these elements so: there are such of bf16 and f16 into themselves, of f32 as tf32, of s8 into s32, and of e4m3 and e5m2 into bf16",
             ),
             (self.batches != 1, "they are of one product, not of a batch: leave `batches` 1"),
             (!self.a.is_row_major(), "rows of A are not lines: make A row-major"),

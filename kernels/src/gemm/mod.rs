@@ -206,29 +206,29 @@ macro_rules! products {
     };
 }
 
-/// The kernels that multiply rows in groups on `mma.sync`, on whatever lines: a row each. The name; the elements of all matrices; the kind of
-/// the product; what a block computes, and how deep its steps are; the stages of its ring; what a warp computes; its threads; and its rate, as
-/// in `products!`.
+/// The kernels that multiply rows in groups on `mma.sync`, on whatever lines: a row each. The name; the elements of A and B, and of C, D
+/// and the bias; the kind of the product; what a block computes, and how deep its steps are; the stages of its ring; what a warp computes; its
+/// threads; how its tiles come; the oldest GPU that has the instruction; and its rate, as in `products!`.
 macro_rules! in_groups {
     ($(
-        $kernel:ident $element:ident, $product:ty, $m:literal x $n:literal x $k:literal, $stages:literal stages,
-        warps of $warp_m:literal x $warp_n:literal, $threads:literal threads, $rate:literal;
+        $kernel:ident $input:ident into $output:ident, $product:ty, $m:literal x $n:literal x $k:literal, $stages:literal stages,
+        warps of $warp_m:literal x $warp_n:literal, $threads:literal threads, by $source:ident, $target:literal, $rate:literal;
     )*) => {$(
         /// D = f(alpha A x B + beta C + bias), of rows in groups, each with a matrix B, `batch_b` elements behind the one before it, and a
         /// bias of columns, of its own.
         ///
         /// A is row-major, B if so is said. The matrices start `skip_a`, `skip_b` and `skip_d` (C's too) elements into the slices. There are at
         /// least as many blocks as tiles. What of D is of no group is not written.
-        #[kernel(threads = $threads, min_blocks = 1, early = true, target = "sm_80")]
+        #[kernel(threads = $threads, min_blocks = 1, early = true, target = $target)]
         pub fn $kernel(
             block: &Block,
             #[shared] stages: SharedRing<Stage<$product, RowMajor, ColMajor, $m, $n, $k>, $stages>,
-            a: Global<$element>,
-            b: Global<$element>,
-            c: Global<$element>,
-            bias: Global<$element>,
+            a: Global<$input>,
+            b: Global<$input>,
+            c: Global<$output>,
+            bias: Global<$output>,
             ends: Global<u32>,
-            d: GlobalMut<$element>,
+            d: GlobalMut<$output>,
             m: u32,
             n: u32,
             k: u32,
@@ -245,7 +245,7 @@ macro_rules! in_groups {
             bias_of_rows: u32,
             activation: u32,
         ) {
-            sources!(halves, $element, $product, RowMajor x ColMajor, $m x $n x $k, $threads);
+            sources!($source, $input, $product, RowMajor x ColMajor, $m x $n x $k, $threads);
             let groups = Groups { ends, rows: m };
             let tiles = |rows: u32| rows.div_ceil($m) * n.div_ceil($n);
             let Some(place) = groups.find(block.warp(), Place::FIRST, block.index().x, tiles) else { return };
@@ -278,12 +278,12 @@ macro_rules! in_groups {
         }
 
         #[cfg(not(target_arch = "nvptx64"))]
-        impl OfGroups<$element, $element> for $kernel {
+        impl OfGroups<$input, $output> for $kernel {
             const KERNEL: Kernel = Kernel {
                 name: stringify!($kernel),
                 row_major: None,
                 tile: [$m, $n, $k],
-                alignment: size_of::<$element>(),
+                alignment: size_of::<$input>(),
                 by_tensor_maps: false,
                 rate: $rate,
                 info: &$kernel::INFO,
@@ -291,9 +291,9 @@ macro_rules! in_groups {
 
             fn launch<D: ptx_matrix::launch::Device>(
                 device: &D,
-                Buffers { a, b, c, bias, d, .. }: Buffers<'_, D, $element, $element>,
+                Buffers { a, b, c, bias, d, .. }: Buffers<'_, D, $input, $output>,
                 (ends, count): (&D::Buffer<u32>, u32),
-                numbers: &Numbers<<$element as Output>::Sum>,
+                numbers: &Numbers<<$output as Output>::Sum>,
             ) -> Result<D::Report, LaunchError<D::Error>> {
                 let Numbers { sides: [m, n, k], strides: [lda, ldb, ldd], alpha, beta, activation, .. } = *numbers;
                 let [skip_a, skip_b, skip_d] = numbers.starts;
@@ -395,7 +395,7 @@ products! {
         gemm_f16_f32_tt_64x64 Half<f16, f32>, ColMajor x ColMajor, 64 x 64 x 64, 3 stages, warps of 32 x 32, 128 threads, 4 a multiprocessor, by chunks, "sm_80", 0.5;
         gemm_f16_f32_any Half<f16, f32>, RowMajor x ColMajor, 128 x 128 x 32, 4 stages, warps of 64 x 32, 256 threads, 1 a multiprocessor, by halves, "sm_80", 0.15;
     }
-    f32 into f32, 512.0 a cycle, parts added by add_parts_f32, by maps [gemm_tf32_nt_tma hopper_tf32_nt hopper_tf32_nt_128x128], in groups [] {
+    f32 into f32, 512.0 a cycle, parts added by add_parts_f32, by maps [gemm_tf32_nt_tma hopper_tf32_nt hopper_tf32_nt_128x128], in groups [gemm_tf32_groups hopper_tf32_nt_groups] {
         gemm_tf32_nt Tf32, RowMajor x ColMajor, 128 x 256 x 32, 4 stages, warps of 64 x 64, 256 threads, 1 a multiprocessor, by chunks, "sm_90", 0.9;
         gemm_tf32_nn Tf32, RowMajor x RowMajor, 128 x 128 x 32, 4 stages, warps of 64 x 32, 256 threads, 1 a multiprocessor, by chunks, "sm_90", 0.7;
         gemm_tf32_nn_64x64 Tf32, RowMajor x RowMajor, 64 x 64 x 32, 3 stages, warps of 32 x 32, 128 threads, 3 a multiprocessor, by chunks, "sm_80", 0.5;
@@ -415,12 +415,12 @@ products! {
         gemm_f64_tt_64x64 DoubleOnAmpere, ColMajor x ColMajor, 64 x 64 x 16, 3 stages, warps of 32 x 32, 128 threads, 3 a multiprocessor, by chunks, "sm_80", 0.5;
         gemm_f64_any DoubleOnAmpere, RowMajor x ColMajor, 64 x 64 x 16, 3 stages, warps of 32 x 32, 128 threads, 2 a multiprocessor, by doubles, "sm_80", 0.3;
     }
-    i8 into i32, 2048.0 a cycle, parts added by add_parts_s32, by maps [gemm_s8_nt_tma hopper_s8_nt hopper_s8_nt_128x128], in groups [] {
+    i8 into i32, 2048.0 a cycle, parts added by add_parts_s32, by maps [gemm_s8_nt_tma hopper_s8_nt hopper_s8_nt_128x128], in groups [gemm_s8_groups hopper_s8_nt_groups] {
         gemm_s8_nt Byte, RowMajor x ColMajor, 128 x 256 x 128, 4 stages, warps of 64 x 64, 256 threads, 1 a multiprocessor, by chunks, "sm_90", 0.9;
         gemm_s8_nt_64x64 Byte, RowMajor x ColMajor, 64 x 64 x 128, 3 stages, warps of 32 x 32, 128 threads, 3 a multiprocessor, by chunks, "sm_80", 0.5;
         gemm_s8_any Byte, RowMajor x ColMajor, 128 x 128 x 64, 4 stages, warps of 64 x 32, 256 threads, 1 a multiprocessor, by bytes, "sm_80", 0.3;
     }
-    F8E4M3 into bf16, 1024.0 a cycle, parts added by add_parts_bf16, by maps [hopper_e4m3_bf16_nt], in groups [] {
+    F8E4M3 into bf16, 1024.0 a cycle, parts added by add_parts_bf16, by maps [hopper_e4m3_bf16_nt], in groups [gemm_e4m3_bf16_groups hopper_e4m3_bf16_nt_groups] {
         gemm_e4m3_bf16_nt Eighth<F8E4M3, bf16>, RowMajor x ColMajor, 128 x 64 x 128, 4 stages, warps of 32 x 32, 256 threads, 1 a multiprocessor, by chunks, "sm_90", 0.55;
         gemm_e4m3_bf16_nt_64x64 Eighth<F8E4M3, bf16>, RowMajor x ColMajor, 64 x 64 x 128, 3 stages, warps of 32 x 32, 128 threads, 2 a multiprocessor, by chunks, "sm_89", 0.5;
         gemm_e4m3_bf16_any Eighth<F8E4M3, bf16>, RowMajor x ColMajor, 64 x 64 x 128, 3 stages, warps of 32 x 32, 128 threads, 2 a multiprocessor, by bytes, "sm_89", 0.3;
@@ -433,7 +433,7 @@ products! {
         gemm_e4m3_f32_nt_64x64 Eighth<F8E4M3, f32>, RowMajor x ColMajor, 64 x 64 x 128, 3 stages, warps of 32 x 32, 128 threads, 2 a multiprocessor, by chunks, "sm_89", 0.5;
         gemm_e4m3_f32_any Eighth<F8E4M3, f32>, RowMajor x ColMajor, 64 x 64 x 128, 3 stages, warps of 32 x 32, 128 threads, 2 a multiprocessor, by bytes, "sm_89", 0.3;
     }
-    F8E5M2 into bf16, 1024.0 a cycle, parts added by add_parts_bf16, by maps [hopper_e5m2_bf16_nt], in groups [] {
+    F8E5M2 into bf16, 1024.0 a cycle, parts added by add_parts_bf16, by maps [hopper_e5m2_bf16_nt], in groups [gemm_e5m2_bf16_groups hopper_e5m2_bf16_nt_groups] {
         gemm_e5m2_bf16_any Eighth<F8E5M2, bf16>, RowMajor x ColMajor, 64 x 64 x 128, 3 stages, warps of 32 x 32, 128 threads, 2 a multiprocessor, by bytes, "sm_89", 0.3;
     }
     F8E5M2 into f16, 1024.0 a cycle, parts added by add_parts_f16, by maps [hopper_e5m2_f16_nt], in groups [] {
@@ -445,6 +445,10 @@ products! {
 }
 
 in_groups! {
-    gemm_bf16_groups bf16, Half<bf16>, 128 x 128 x 32, 4 stages, warps of 64 x 32, 256 threads, 0.15;
-    gemm_f16_groups f16, Half<f16>, 128 x 128 x 32, 4 stages, warps of 64 x 32, 256 threads, 0.15;
+    gemm_bf16_groups bf16 into bf16, Half<bf16>, 128 x 128 x 32, 4 stages, warps of 64 x 32, 256 threads, by halves, "sm_80", 0.15;
+    gemm_f16_groups f16 into f16, Half<f16>, 128 x 128 x 32, 4 stages, warps of 64 x 32, 256 threads, by halves, "sm_80", 0.15;
+    gemm_tf32_groups f32 into f32, Tf32, 64 x 64 x 32, 3 stages, warps of 32 x 32, 128 threads, by words, "sm_80", 0.3;
+    gemm_s8_groups i8 into i32, Byte, 128 x 128 x 64, 4 stages, warps of 64 x 32, 256 threads, by bytes, "sm_80", 0.3;
+    gemm_e4m3_bf16_groups F8E4M3 into bf16, Eighth<F8E4M3, bf16>, 64 x 64 x 64, 3 stages, warps of 32 x 32, 128 threads, by bytes, "sm_89", 0.3;
+    gemm_e5m2_bf16_groups F8E5M2 into bf16, Eighth<F8E5M2, bf16>, 64 x 64 x 64, 3 stages, warps of 32 x 32, 128 threads, by bytes, "sm_89", 0.3;
 }

@@ -1,8 +1,8 @@
 //! Rows in groups, each with a B of its own: groups without rows, of one, and such as end within tiles.
 
-use super::case::{Case, PLAIN, check};
-use ptx_matrix::{bf16, f16};
-use ptx_matrix_kernels::gemm::{Activation, Kernel, Multiply};
+use super::case::{Case, Integral, PLAIN, check};
+use ptx_matrix::{F8E4M3, F8E5M2, bf16, f16};
+use ptx_matrix_kernels::gemm::{Activation, Kernel, Multiply, Output};
 
 /// Three rows are of no group.
 const ENDS: &[u32] = &[0, 67, 67, 68, 197, 204];
@@ -25,6 +25,23 @@ fn a_group_is_multiplied_by_its_own() {
     for kernel in <f16 as Multiply<f16>>::OF_GROUPS.iter().filter(|kernel| kernel.name.ends_with("nt_groups")) {
         check::<f16, f16>(kernel, Case { size: (20, 24, 330), groups: Some(&[3, 20]), schedules: 2, ..PLAIN }, 1);
     }
+}
+
+/// The other elements, whose kernels are one on `wgmma` and one on `mma.sync`: more steps than stages, and D that ends within tiles.
+#[test]
+fn groups_of_every_element() {
+    fn check_all<T: Multiply<O> + Integral, O: Output<Sum: Integral> + Integral>() {
+        assert_eq!(T::OF_GROUPS.len(), 2);
+        for kernel in T::OF_GROUPS {
+            let case = Case { size: (80, 72, 9 * kernel.tile[2] / 2 + 8), groups: Some(&[3, 3, 70]), beta: 2, ..PLAIN };
+            check::<T, O>(kernel, case, 1);
+            check::<T, O>(kernel, Case { size: (20, 24, 40), groups: Some(&[3, 20]), beta: 0, padding: 16, ..case }, 1);
+        }
+    }
+    check_all::<f32, f32>();
+    check_all::<i8, i32>();
+    check_all::<F8E4M3, bf16>();
+    check_all::<F8E5M2, bf16>();
 }
 
 #[test]

@@ -4,7 +4,7 @@
 //! a tensor copy would write on, so threads store D.
 
 use super::product;
-use super::results::{ROWS, Sink, Strip};
+use super::results::{ROWS, Sink, Strip, put_by_threads};
 use super::schedule::InGroups;
 use crate::gemm::by_maps::{Left, Memory, Right, Unit, tiles};
 use crate::gemm::epilogue::{Activation, Epilogue, Number, Output};
@@ -47,10 +47,16 @@ where
         M16N8K16: FragmentShape<RoleC, O::Width>,
     {
         const { assert!(N.is_multiple_of(STRIPS * COLS) && N.is_multiple_of(SUMS), "strips do not go beyond the tile") };
-        let rows = unit.group.expect("a group's").end as usize;
+        let late = |number| group.block().late(number);
+        let rows = unit.group.expect("a group's").end;
         let (all, cols) = self.size;
-        let matrix = || GlobalMatrixMut::<_, RowMajor>::new(self.d, rows.min(all), cols, self.stride);
+        let matrix = || GlobalMatrixMut::<_, RowMajor>::new(self.d, (rows as usize).min(all), cols, self.stride);
         if self.epilogue.is_a_factor() {
+            if N > 2 * STRIPS * COLS {
+                let to = || (matrix(), (late(at.0) as usize, late(at.1) as usize));
+                return put_by_threads::<_, _, COLS, N, STRIPS>(group, strips, sums, self.epilogue.alpha, to);
+            }
+            // All strips twice, one behind the other in the program, take less time, and no more registers.
             let sums = sums.map(group, |_, _, sum| sum.times(self.epilogue.alpha));
             let elements = O::narrow_group(group, &sums);
             for first in (0..N).step_by(STRIPS * COLS) {
@@ -67,7 +73,6 @@ where
             return;
         }
         // As for other products.
-        let late = |number| group.block().late(number);
         let part = strips.reuse::<SharedRing<SharedTile<O::Sum, ROWS, SUMS, S>, 2>>().part(0);
         let mut first = late(0);
         while first < N as u32 {
@@ -95,10 +100,10 @@ where
     }
 }
 
-/// The kernels: a row each. The name; the elements of all matrices; the order of B; and the rate, as in `products!`. What is the same of all is
-/// that of `hopper_bf16_nt`.
+/// The kernels: a row each. The name; the elements of A and B, and of C, D and the bias; the order of B; how deep steps are; how many columns are
+/// multiplied at once (see `Consumer::sum`); and the rate, as in `products!`. What is the same of all is that of `hopper_bf16_nt`.
 macro_rules! kernels {
-    ($($kernel:ident $element:ident, $order_b:ident, $rate:literal;)*) => {$(
+    ($($kernel:ident $input:ident into $output:ident, $order_b:ident, steps of $k:literal, $part:literal at once, $rate:literal;)*) => {$(
         /// D = f(alpha A x B + beta C + bias), of rows in groups, each with a matrix B, and a bias of columns, of its own: see `product`,
         /// `InGroups` and `Results`.
         ///
@@ -108,25 +113,25 @@ macro_rules! kernels {
         pub fn $kernel(
             block: &ClusterBlock<1>,
             #[shared] stages: SharedRing<
-        (tiles!(a RowMajor $element 128 64 1), tiles!(b $order_b $element 256 64 1)),
+        (tiles!(a RowMajor $input 128 $k 1), tiles!(b $order_b $input 256 $k 1)),
                 4,
             >,
-            #[shared] strips: SharedRing<SharedRing<Strip<$element, Swizzle128, 64>, 2>, 2>,
+            #[shared] strips: SharedRing<SharedRing<Strip<$output, Swizzle128, { 128 / size_of::<$output>() }>, 2>, 2>,
             #[shared] full: SharedRing<BarrierMemory, 4>,
             #[shared] empty: SharedRing<BarrierMemory, 4>,
-    a: Early<TensorMap<<tiles!(a RowMajor $element 128 64 1) as Left>::Box, 3>>,
-    b: Early<TensorMap<<tiles!(b $order_b $element 256 64 1) as Right>::Box, 3>>,
-            d: Early<GlobalMut<$element>>,
-            c: Early<Global<$element>>,
-            bias: Early<Global<$element>>,
+    a: Early<TensorMap<<tiles!(a RowMajor $input 128 $k 1) as Left>::Box, 3>>,
+    b: Early<TensorMap<<tiles!(b $order_b $input 256 $k 1) as Right>::Box, 3>>,
+            d: Early<GlobalMut<$output>>,
+            c: Early<Global<$output>>,
+            bias: Early<Global<$output>>,
             ends: Early<Global<u32>>,
             m: u32,
             n: u32,
             k: u32,
             ldd: u32,
             skip_d: usize,
-            alpha: <$element as Output>::Sum,
-            beta: <$element as Output>::Sum,
+            alpha: <$output as Output>::Sum,
+            beta: <$output as Output>::Sum,
             bias_of_rows: u32,
             activation: u32,
         ) {
@@ -146,15 +151,15 @@ macro_rules! kernels {
                     activation: Activation::of(activation),
                 },
             };
-            product::<_, _, _, _, _, 128, 256, 64, 64, 2, 32, 4, 2, 256, 1>(block, memory, a, b, work, results);
+            product::<_, _, _, _, _, 128, 256, $k, { 128 / size_of::<$output>() }, 2, 32, 4, 2, $part, 1>(block, memory, a, b, work, results);
         }
 
         #[cfg(not(target_arch = "nvptx64"))]
-        impl OfGroups<$element, $element> for $kernel {
+        impl OfGroups<$input, $output> for $kernel {
             const KERNEL: Kernel = Kernel {
                 name: stringify!($kernel),
-                row_major: Some([true, <tiles!(b $order_b $element 256 64 1) as Right>::ROW_MAJOR]),
-                tile: [128, 256, 64],
+                row_major: Some([true, <tiles!(b $order_b $input 256 $k 1) as Right>::ROW_MAJOR]),
+                tile: [128, 256, $k],
                 alignment: 16,
                 by_tensor_maps: true,
                 rate: $rate,
@@ -163,9 +168,9 @@ macro_rules! kernels {
 
             fn launch<D: Device>(
                 device: &D,
-                Buffers { a, b, c, bias, d, .. }: Buffers<'_, D, $element, $element>,
+                Buffers { a, b, c, bias, d, .. }: Buffers<'_, D, $input, $output>,
                 (ends, count): (&D::Buffer<u32>, u32),
-                numbers: &Numbers<<$element as Output>::Sum>,
+                numbers: &Numbers<<$output as Output>::Sum>,
             ) -> Result<D::Report, LaunchError<D::Error>> {
                 let Numbers { sides: [m, n, k], alpha, beta, activation, .. } = *numbers;
                 let of_b = Numbers { batches: count, ..*numbers };
@@ -183,8 +188,12 @@ macro_rules! kernels {
 }
 
 kernels! {
-    hopper_bf16_nn_groups bf16, RowMajor, 1.7;
-    hopper_bf16_nt_groups bf16, ColMajor, 1.7;
-    hopper_f16_nn_groups f16, RowMajor, 1.7;
-    hopper_f16_nt_groups f16, ColMajor, 1.7;
+    hopper_bf16_nn_groups bf16 into bf16, RowMajor, steps of 64, 256 at once, 1.7;
+    hopper_bf16_nt_groups bf16 into bf16, ColMajor, steps of 64, 256 at once, 1.7;
+    hopper_f16_nn_groups f16 into f16, RowMajor, steps of 64, 256 at once, 1.7;
+    hopper_f16_nt_groups f16 into f16, ColMajor, steps of 64, 256 at once, 1.7;
+    hopper_tf32_nt_groups f32 into f32, ColMajor, steps of 32, 256 at once, 1.7;
+    hopper_s8_nt_groups i8 into i32, ColMajor, steps of 128, 256 at once, 1.65;
+    hopper_e4m3_bf16_nt_groups F8E4M3 into bf16, ColMajor, steps of 128, 128 at once, 2.8;
+    hopper_e5m2_bf16_nt_groups F8E5M2 into bf16, ColMajor, steps of 128, 128 at once, 2.8;
 }

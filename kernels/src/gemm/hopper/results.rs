@@ -69,22 +69,8 @@ impl<O: Output<Sum: Element<Width = Bits32>>, S: TensorSwizzle, const COLS: usiz
         // registers. A loop that is not unrolled has all sums pass through half of the strips, to the other half.
         let late = |number| group.block().late(number);
         if self.is_a_factor() {
-            let sums = sums.map(group, |_, _, sum| sum.times(self.alpha));
-            let elements = O::narrow_group(group, &sums);
-            let mut first = late(0);
-            while first < N as u32 {
-                for strip in (0..N).step_by(COLS) {
-                    if late(strip as u32) == first {
-                        elements.store(group, &strips.part(0), strip);
-                    }
-                }
-                group.sync();
-                let to = (late(at.0) as usize, late(at.1 + first) as usize);
-                strips.part(0).copy_to(group, self.elements(late(unit.batch)), to);
-                group.sync();
-                first += COLS as u32;
-            }
-            return;
+            let to = || (self.elements(late(unit.batch)), (late(at.0) as usize, late(at.1) as usize));
+            return put_by_threads::<_, _, COLS, N, STRIPS>(group, strips, sums, self.alpha, to);
         }
         let part = strips.reuse::<SharedRing<SharedTile<O::Sum, ROWS, SUMS, S>, 2>>().part(0);
         let (half, line) = (STRIPS / 2, STRIPS / 2 * COLS);
@@ -113,6 +99,45 @@ impl<O: Output<Sum: Element<Width = Bits32>>, S: TensorSwizzle, const COLS: usiz
             }
             first += SUMS as u32;
         }
+    }
+}
+
+/// Brings alpha times a consumer's sums to a matrix, whose element `to` says is the first: by way of a strip, which threads copy.
+#[inline(always)]
+pub fn put_by_threads<
+    'k,
+    O: Output<Sum: Element<Width = Bits32>>,
+    S: TensorSwizzle,
+    const COLS: usize,
+    const N: usize,
+    const STRIPS: usize,
+>(
+    group: WarpGroup<'_>,
+    strips: SharedRing<Strip<O, S, COLS>, STRIPS>,
+    sums: &GroupAccumulator<N, O::Sum>,
+    alpha: O::Sum,
+    to: impl Fn() -> (GlobalMatrixMut<'k, O>, (usize, usize)),
+) where
+    M64<N>: WgmmaColumns<Bits32> + WgmmaColumns<O::Width>,
+    M16N8K16: FragmentShape<RoleC, O::Width>,
+{
+    let late = |number| group.block().late(number);
+    let sums = sums.map(group, |_, _, sum| sum.times(alpha));
+    let elements = O::narrow_group(group, &sums);
+    let strip = strips.part(0);
+    let mut first = late(0);
+    while first < N as u32 {
+        for col in (0..N).step_by(COLS) {
+            // So that the compiler does not take the one for the other, which is no constant.
+            if late(col as u32) == first {
+                elements.store(group, &strip, col);
+            }
+        }
+        group.sync();
+        let (matrix, (row, col)) = to();
+        strip.copy_to(group, matrix, (row, col + first as usize));
+        group.sync();
+        first += COLS as u32;
     }
 }
 
