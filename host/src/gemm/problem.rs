@@ -32,10 +32,10 @@ const LARGEST_BATCH: usize = 65_535;
 /// | `F8E4M3` | `bf16`, `f16`, `f32` | e4m3 | `f32` | sm_89 |
 /// | `F8E5M2` | `bf16`, `f16`, `f32` | e5m2 | `f32` | sm_89 |
 ///
-/// On sm_90a products go by `wgmma` where the lines of A, B and D start at multiples of 16 bytes (the matrices of a batch too): of bf16 and
-/// f16 with A and B in any order; of tf32, s8, and, into 16 bits, of e4m3 and e5m2 with a row-major A and a column-major B. Large products of
-/// such matrices that `wgmma` does not take, as on other GPUs from sm_90 on, go by `mma.sync` with tiles by tensor copies if the shared memory
-/// is enough; what is left by `mma.sync` with tiles by `cp.async`.
+/// On sm_90a products go by `wgmma` where the lines of A and B start at multiples of 16 bytes (the matrices of a batch too): of bf16 and f16
+/// with A and B in any order; of tf32, s8, and, into 16 bits, of e4m3 and e5m2 with a row-major A and a column-major B. Where A or B lies
+/// otherwise, they do with [copies](Self::copies_up_to). Large products of such matrices that `wgmma` does not take, as on other GPUs from sm_90 on,
+/// go by `mma.sync` with tiles by tensor copies if the shared memory is enough; what is left by `mma.sync` with tiles by `cp.async`.
 ///
 /// Without a word, the matrices are row-major and dense, alpha is 1, beta is 0, and f changes nothing. As in BLAS,
 /// - C is not read if beta is 0, and neither A nor B if alpha is 0: what is not a number there goes nowhere;
@@ -113,10 +113,10 @@ impl<T: Multiply<O>, O: Output> Gemm<T, O> {
     /// which is read when the product is computed, so that what finds it out may be in the same stream, and no host waits for it. A group has any
     /// number of rows, also none.
     ///
-    /// Such products are of bf16 and f16 into themselves, of f32 multiplied as tf32, of s8 into s32, and of e4m3 and e5m2 into bf16. A and D are row-major, K is not cut, and it is no batch. The
-    /// [bias](super::Operands::bias) of columns is each group's own. On sm_90a they go by `wgmma` where the lines of A and B start at multiples
-    /// of 16 bytes (B column-major, but of bf16 and f16), or with [copies](Self::copies_up_to); else, and on other GPUs from sm_80 on (e4m3 and e5m2:
-    /// sm_89), by `mma.sync` in a kernel for whatever lines, which is slow.
+    /// Such products are of bf16 and f16 into themselves, of f32 multiplied as tf32, of s8 into s32, and of e4m3 and e5m2 into bf16. A and D are
+    /// row-major, K is not cut, and it is no batch. The [bias](super::Operands::bias) of columns is each group's own. On sm_90a they go by `wgmma`
+    /// where the lines of A and B start at multiples of 16 bytes (B column-major, but of bf16 and f16), or with [copies](Self::copies_up_to); else,
+    /// and on other GPUs from sm_80 on (e4m3 and e5m2: sm_89), by `mma.sync` in a kernel for whatever lines, which is slow.
     ///
     /// ```
     /// use ptx_matrix::{bf16, launch::Device, sim::Simulator};
