@@ -231,6 +231,11 @@ fn copies_are_of_what_needs_them_and_have_room() {
     assert!(with_a.contains(&"hopper_bf16_nt+a".to_owned()) && !with_a.contains(&"hopper_bf16_nt+a+b".to_owned()));
     assert!(choices(&odd.clone().copies_up_to(192 * 192)).contains(&"hopper_bf16_nt+a+b".to_owned()));
 
+    // Lines of a transposed copy would be too far apart.
+    let long = Gemm::<i8, i32>::new(16, 16, 10_000_000).a(Layout::col_major(16)).copies_up_to(usize::MAX);
+    let choices = long.choices(&device);
+    assert!(!choices.is_empty() && choices.iter().all(|choice| choice.copied == [false; 2]), "{choices:?}");
+
     let plan = odd.choose("hopper_bf16_nt+a".parse().unwrap()).plan(&device).unwrap();
     assert_eq!(plan.copies_len(), 64 * 192);
     let (a, b, mut d) = (elements(64 * 129), elements(128 * 136), elements(64 * 128));

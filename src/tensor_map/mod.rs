@@ -273,6 +273,7 @@ unsafe impl<P: KernelParam<Head = *const TensorMapWords, Tail = ()>> KernelParam
     type Head = *const TensorMapWords;
     type Tail = ();
     const BY_VALUE: bool = true;
+    const IS_EARLY: bool = P::IS_EARLY;
 
     #[inline(always)]
     unsafe fn enter<'k>(head: Self::Head, _: (), name: &'static str) -> Self::In<'k> {

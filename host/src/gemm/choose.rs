@@ -165,6 +165,11 @@ impl Task {
         (1..=most).filter(move |&parts| self.k.div_ceil(self.k_part(kernel, parts)) == parts)
     }
 
+    /// Some ways, each in every number of parts that makes sense.
+    pub(super) fn in_parts(&self, ways: impl Iterator<Item = Way>) -> impl Iterator<Item = Way> {
+        ways.flat_map(|way| self.parts(way.kernel).map(move |parts| Way { parts, ..way }))
+    }
+
     /// Elements that the parts' sums take.
     pub(super) fn workspace(&self, parts: usize) -> usize {
         if parts > 1 { parts.saturating_mul(self.batches).saturating_mul(self.m * self.n) } else { 0 }
@@ -226,8 +231,7 @@ impl Task {
 
     /// The best of some ways, each in parts whose sums take no more than `workspace` elements.
     pub(super) fn best(&self, ways: impl Iterator<Item = Way>, workspace: usize) -> Option<Way> {
-        let all = ways.flat_map(|way| self.parts(way.kernel).map(move |parts| Way { parts, ..way }));
-        let fitting = all.filter(|way| self.workspace(way.parts) <= workspace);
+        let fitting = self.in_parts(ways).filter(|way| self.workspace(way.parts) <= workspace);
         fitting.min_by(|&one, &other| self.cycles(one).total_cmp(&self.cycles(other)))
     }
 }

@@ -225,8 +225,7 @@ impl<T: Multiply<O>, O: Output> Gemm<T, O> {
     /// has room.
     pub fn choices<D: GemmDevice>(&self, device: &D) -> Vec<Choice> {
         let task = self.task(device.multiprocessors());
-        let ways = self.ways(device, self.copies);
-        ways.flat_map(|way| task.parts(way.kernel).map(move |parts| Way { parts, ..way }.choice())).collect()
+        task.in_parts(self.ways(device, self.copies)).map(Way::choice).collect()
     }
 
     /// Whether A and B are multiplied at all.
@@ -299,9 +298,12 @@ impl<T: Multiply<O>, O: Output> Gemm<T, O> {
             let matrices = row_major.factors(kernel, copied);
             let as_they_are = row_major.factors(kernel, [false; 2]);
             let fits = |side: usize, matrix: Matrices| {
-                let order = kernel.row_major.is_none_or(|row_major| row_major[side] == matrix.layout.is_row_major());
                 let mapped = !kernel.by_tensor_maps || matrix.are_different();
-                order && mapped && matrix.are_aligned(kernel.alignment / size_of::<T>())
+                // Copied to another order, lines are as far apart as there were lines.
+                kernel.takes_factor(side, matrix.layout.is_row_major())
+                    && mapped
+                    && matrix.are_aligned(kernel.alignment / size_of::<T>())
+                    && matrix.layout.stride <= LARGEST_STRIDE
             };
             let makes_sense = |side: usize| {
                 let matrix = as_they_are[side];

@@ -17,8 +17,8 @@ use super::{Trial, Values, index};
 /// An activation that has an exponential function changes by at most 1.2 times as much as its argument. Its exponent y is off by a few u y, and
 /// with it what is left of x, x e^-y, by less than a few u: 16 u for this and for the function itself.
 ///
-/// `by_wgmma`, floats of 8 bits are summed with 13 bits of fraction (docs/NUMERICS.md): there u is 2^-13 for each product and the additions of 128 of them at
-/// most, after which sums are added as others.
+/// `by_wgmma`, floats of 8 bits are summed with 13 bits of fraction (docs/NUMERICS.md): each of 32 products, and the sum so far, is off by at most
+/// 2^-13 of the largest of them. After 128 products, or four such steps, sums are taken out and added as others.
 pub(super) fn compare<T: TrialElement, O: Output + TrialElement>(
     trial: &Trial,
     by_wgmma: bool,
@@ -28,7 +28,7 @@ pub(super) fn compare<T: TrialElement, O: Output + TrialElement>(
     let Trial { m, n, batches, k, .. } = *trial;
     let last_bit = if size_of::<O::Sum>() == 8 { 2f64.powi(-52) } else { 2f64.powi(-23) };
     let of_products = if by_wgmma && size_of::<T>() == 1 {
-        2f64.powi(-13) * (k.min(128) + 32) as f64 + last_bit * k as f64
+        2f64.powi(-13) * (k.min(128) + 4) as f64 + last_bit * (k + 32) as f64
     } else {
         last_bit * (k + 32) as f64
     };

@@ -34,8 +34,13 @@ impl PartialEq for Kernel {
 impl Kernel {
     /// Whether it takes A and B of these orders.
     pub const fn takes(&self, row_major_a: bool, row_major_b: bool) -> bool {
+        self.takes_factor(0, row_major_a) && self.takes_factor(1, row_major_b)
+    }
+
+    /// Whether it takes an A, factor 0, or a B, factor 1, of this order.
+    pub const fn takes_factor(&self, factor: usize, row_major: bool) -> bool {
         match self.row_major {
-            Some([a, b]) => a == row_major_a && b == row_major_b,
+            Some(orders) => orders[factor] == row_major,
             None => true,
         }
     }
