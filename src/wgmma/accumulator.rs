@@ -4,11 +4,12 @@ use crate::element::{Bits16, Bits32, Rounded, Width};
 use crate::fragment::{FragmentShape, Registers, RoleC, put, take};
 use crate::lane::{LANES, fixed};
 use crate::sealed::Sealed;
-use crate::shared::{SharedTile, Swizzle};
+use crate::shared::{Order, SharedTile, Swizzle};
 use crate::site::Site;
 use crate::target::{AtLeast, BuiltFor};
 use crate::{
-    Accumulator, B16, Element, Fragment, LaneCapture, M16N8K16, NoTrans, PerLane, StMatrix, Threads, WarpGroup, X4,
+    Accumulator, B16, Element, Fragment, LaneCapture, M16N8K16, NoTrans, PerLane, StMatrix, Threads, Trans, WarpGroup,
+    X4,
 };
 
 /// The shape of the accumulator of a `wgmma`: 64 rows and `N` columns.
@@ -199,7 +200,8 @@ where
     }
 
     /// Stores columns `first` on to a tile, as many as it has: each warp its 16 rows. Elements of 16 bits go by `stmatrix.x4`, of 16 columns
-    /// each; others by ordinary stores. `first` is a multiple of 16, and the columns are in the matrix. Needs sm_90.
+    /// each, with `.trans` to a column-major tile; others by ordinary stores. `first` is a multiple of 16, and the columns are in the matrix.
+    /// Needs sm_90.
     ///
     /// ```
     /// use ptx_matrix::*;
@@ -222,10 +224,10 @@ where
     /// If the columns are not in the matrix, or `first` is no multiple of 16.
     #[inline(always)]
     #[track_caller]
-    pub fn store<const COLS: usize, S: Swizzle>(
+    pub fn store<const COLS: usize, S: Swizzle, O: Order>(
         &self,
         group: WarpGroup<'_>,
-        tile: &SharedTile<T, 64, COLS, S>,
+        tile: &SharedTile<T, 64, COLS, S, O>,
         first: usize,
     ) where
         Self: BuiltFor<AtLeast<90>>,
@@ -235,7 +237,7 @@ where
         let (warp, top, site) = (group.warp(), 16 * group.warp_rank(), Site::here());
         // In a loop, addresses of stores are not to take registers while the next sums are computed.
         // SAFETY: the tile's own address.
-        let tile = &unsafe { SharedTile::<T, 64, COLS, S>::from_address(fixed(tile.address())) };
+        let tile = &unsafe { SharedTile::<T, 64, COLS, S, O>::from_address(fixed(tile.address())) };
         if size_of::<T>() != 2 {
             let registers = &self.registers;
             warp.each(|lane| {
@@ -255,15 +257,21 @@ where
         for right in (0..COLS).step_by(16) {
             let rows = warp.each(|lane| {
                 let id = fixed(lane.id() as u32) as usize;
-                // SAFETY: 16 rows of the tile, and of each the chunks at `right` and behind it.
-                unsafe { tile.row_unchecked(top + id % 16, right + id / 16 * 8) }
+                let (row, col) =
+                    if O::ROW_MAJOR { (id % 16, id / 16 * 8) } else { (id / 8 % 2 * 8, id / 16 * 8 + id % 8) };
+                // SAFETY: 16 rows and columns of the tile, and of each line the chunk at its start and the one behind it.
+                unsafe { tile.row_unchecked(top + row, right + col) }
             });
             // Of 16 columns a lane has four registers: of the rows 0 to 7 and 8 to 15 of the first eight columns, then of the others.
             let four = self.registers.map(|registers| {
                 let at = (first + right) / 4;
                 core::array::from_fn(|index| registers.as_ref()[at + index])
             });
-            StMatrix::<X4, NoTrans, B16>::store_at(warp, rows, four, site);
+            if O::ROW_MAJOR {
+                StMatrix::<X4, NoTrans, B16>::store_at(warp, rows, four, site);
+            } else {
+                StMatrix::<X4, Trans, B16>::store_at(warp, rows, four, site);
+            }
         }
     }
 

@@ -288,3 +288,37 @@ fn a_warpgroup_waits_for_itself() {
     assert!(findings(0).findings().iter().any(|finding| matches!(finding.misuse, Misuse::Race { .. })));
     assert!(findings(2).findings().iter().any(|finding| matches!(finding.misuse, Misuse::Deadlock { .. })));
 }
+
+/// Columns of sums to tiles of either order, of 16 bits and of 32.
+#[kernel(threads = 128, target = "sm_90")]
+fn store(
+    block: &Block,
+    #[shared] rows: SharedTile<bf16, 64, 32, Swizzle64>,
+    #[shared] cols: SharedTile<bf16, 64, 32, Swizzle128, ColMajor>,
+    #[shared] sums: SharedTile<f32, 64, 16, Swizzle128, ColMajor>,
+    d: GlobalMut<f32>,
+) {
+    let group = block.warp_group();
+    let numbers = GroupAccumulator::<64, f32>::from_fn(group, |row, col| (row * 2 + col) as f32);
+    let rounded = numbers.round::<bf16>(group);
+    rounded.store(group, &rows, 16);
+    rounded.store(group, &cols, 32);
+    numbers.store(group, &sums, 48);
+    group.sync();
+    rows.for_each(group, |row, col, number| d.set(row * 80 + col, number.to_f32()));
+    cols.for_each(group, |row, col, number| d.set(row * 80 + 32 + col, number.to_f32()));
+    sums.for_each(group, |row, col, number| d.set(row * 80 + 64 + col, number));
+}
+
+#[test]
+fn columns_are_stored_to_tiles_of_either_order() {
+    let mut d = vec![0.0; 64 * 80];
+    store::simulate(1, &mut d).check();
+    // What the tiles have of the matrix, beside each other: columns 16 to 47, 32 to 63, and 48 to 63.
+    let cols = (16..48).chain(32..64).chain(48..64);
+    for (place, col) in cols.enumerate() {
+        for row in 0..64 {
+            assert_eq!(d[row * 80 + place], (row * 2 + col) as f32, "{row}, {col}");
+        }
+    }
+}

@@ -257,9 +257,9 @@ rounded! {
 }
 
 /// What becomes of the sums of a product.
-pub struct Epilogue<'k, D: Output> {
+pub struct Epilogue<'k, D: Output, L = RowMajor> {
     /// M x N; none for `beta` = 0.
-    pub c: Option<GlobalMatrix<'k, D>>,
+    pub c: Option<GlobalMatrix<'k, D, L>>,
     /// One for each column, or row; without elements, none is added.
     pub bias: Global<'k, D>,
     /// Whether the bias has one for each row.
@@ -272,7 +272,7 @@ pub struct Epilogue<'k, D: Output> {
     pub activation: Activation,
 }
 
-impl<D: Output> Epilogue<'_, D> {
+impl<D: Output, L: Order> Epilogue<'_, D, L> {
     /// Whether D is alpha times the sums.
     #[inline(always)]
     pub fn is_a_factor(&self) -> bool {
@@ -286,7 +286,7 @@ impl<D: Output> Epilogue<'_, D> {
     pub fn finish<const TOGETHER: usize, const ROWS: usize, const COLS: usize, S: Swizzle>(
         &self,
         threads: impl Threads,
-        sums: SharedTile<D::Sum, ROWS, COLS, S>,
+        sums: SharedTile<D::Sum, ROWS, COLS, S, L>,
         at: (usize, usize),
         (rows, cols): (usize, usize),
         put: impl Fn((usize, usize), Option<(usize, usize)>, D) + LaneCapture,

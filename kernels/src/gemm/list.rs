@@ -3,7 +3,7 @@
 use super::LayOut;
 use super::epilogue::{Activation, Output};
 use ptx_matrix::launch::{Device, KernelInfo};
-use ptx_matrix::{BoxTile, Element, Tensor, TensorMapError};
+use ptx_matrix::{BoxTile, Element, Order, Tensor, TensorMapError};
 
 /// A kernel that multiplies matrices into a row-major D.
 #[derive(Clone, Copy, Debug)]
@@ -19,6 +19,8 @@ pub struct Kernel {
     /// Whether A and B come by tensor maps, and D goes by one where that can be: the products of a batch have each an A and a B of their own.
     /// Blocks compute tile after tile.
     pub by_tensor_maps: bool,
+    /// Whether it computes the transpose of D, as the product of B's with A's: what is said here is of D, A and B.
+    pub is_of_transposes: bool,
     /// How much of a multiprocessor's tensor throughput it reaches where nothing else is in the way.
     pub rate: f64,
     /// Its threads and its shared memory.
@@ -32,6 +34,19 @@ impl PartialEq for Kernel {
 }
 
 impl Kernel {
+    /// Of a kernel that computes a D of this order: what it is to those whose D is row-major.
+    pub(super) const fn of_order<L: Order>(self) -> Self {
+        if L::ROW_MAJOR {
+            return self;
+        }
+        let [m, n, k] = self.tile;
+        let row_major = match self.row_major {
+            Some([a, b]) => Some([!b, !a]),
+            None => None,
+        };
+        Self { row_major, tile: [n, m, k], is_of_transposes: true, ..self }
+    }
+
     /// Whether it takes A and B of these orders.
     pub const fn takes(&self, row_major_a: bool, row_major_b: bool) -> bool {
         self.takes_factor(0, row_major_a) && self.takes_factor(1, row_major_b)
@@ -57,9 +72,11 @@ impl Kernel {
         ((rows + ending * (height - 1)) / height * u64::from(n).div_ceil(width)) as u32
     }
 
-    /// Whether the tiles of a cluster lie beside each other, and not below: if it takes fewer of them.
+    /// Whether the tiles of a cluster lie beside each other, and not below: if it takes fewer of them; of as many, if that shares the longer
+    /// sides.
     pub fn across(&self, m: u32, n: u32) -> bool {
-        self.tiles(m, n, true) < self.tiles(m, n, false)
+        let (across, below) = (self.tiles(m, n, true), self.tiles(m, n, false));
+        across < below || across == below && self.tile[0] > self.tile[1]
     }
 
     fn tiles(&self, m: u32, n: u32, across: bool) -> u32 {
@@ -111,7 +128,22 @@ pub struct Numbers<S> {
     pub multiprocessors: u32,
 }
 
-impl<S> Numbers<S> {
+impl<S: Copy> Numbers<S> {
+    /// Those of D's transpose, which is the product of B's with A's.
+    pub fn of_transposes(&self) -> Self {
+        let swapped = |[a, b, d]: [usize; 3]| [b, a, d];
+        let ([m, n, k], [lda, ldb, ldd], [a, b]) = (self.sides, self.strides, self.row_major);
+        Self {
+            sides: [n, m, k],
+            strides: [ldb, lda, ldd],
+            starts: swapped(self.starts),
+            batch_strides: swapped(self.batch_strides),
+            row_major: [!b, !a],
+            bias_of_rows: !self.bias_of_rows,
+            ..*self
+        }
+    }
+
     /// Matrix 0, 1 or 2, that is A, B or D, as a tensor: along its lines, across, and through the batch.
     pub fn tensor<Tile: BoxTile>(&self, matrix: usize, row_major: bool) -> Tensor<Tile, 3> {
         let [m, n, k] = self.sides.map(|side| side as usize);
@@ -136,6 +168,13 @@ pub struct Buffers<'a, D: Device, I: Element, O: Output> {
     /// Without elements: what is given for D where it goes another way.
     pub no_d: &'a mut D::Buffer<O>,
     pub sums: &'a mut D::Buffer<O::Sum>,
+}
+
+impl<D: Device, I: Element, O: Output> Buffers<'_, D, I, O> {
+    /// Those of D's transpose, which is the product of B's with A's.
+    pub(super) fn of_transposes(self) -> Self {
+        Self { a: self.b, b: self.a, ..self }
+    }
 }
 
 /// An element of A and B that kernels multiply into elements `O` of D.

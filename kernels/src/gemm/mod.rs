@@ -143,6 +143,7 @@ macro_rules! products {
                         tile: [$m, $n, $k],
                         alignment: SourceA::ALIGNMENT,
                         by_tensor_maps: false,
+                        is_of_transposes: false,
                         rate: $rate,
                         info: &$kernel::INFO,
                     }
@@ -285,6 +286,7 @@ macro_rules! in_groups {
                 tile: [$m, $n, $k],
                 alignment: size_of::<$input>(),
                 by_tensor_maps: false,
+                is_of_transposes: false,
                 rate: $rate,
                 info: &$kernel::INFO,
             };
@@ -332,7 +334,7 @@ macro_rules! source {
 }
 
 products! {
-    bf16 into bf16, 1024.0 a cycle, parts added by add_parts_bf16, by maps [gemm_bf16_nn_tma gemm_bf16_nt_tma hopper_bf16_nn hopper_bf16_nn_pairs hopper_bf16_nn_224_pairs hopper_bf16_nn_208_pairs hopper_bf16_nn_192_pairs hopper_bf16_nn_160_pairs hopper_bf16_nn_128_pairs hopper_bf16_nt hopper_bf16_nt_pairs hopper_bf16_nt_224_pairs hopper_bf16_nt_208_pairs hopper_bf16_nt_192_pairs hopper_bf16_nt_160_pairs hopper_bf16_nt_128_pairs hopper_bf16_tn hopper_bf16_tt hopper_bf16_nn_64x128_pairs hopper_bf16_nn_64x64 hopper_bf16_nt_64x128_pairs hopper_bf16_nt_64x64], in groups [gemm_bf16_groups hopper_bf16_nn_groups hopper_bf16_nt_groups] {
+    bf16 into bf16, 1024.0 a cycle, parts added by add_parts_bf16, by maps [gemm_bf16_nn_tma gemm_bf16_nt_tma hopper_bf16_nn hopper_bf16_nn_pairs hopper_bf16_nn_224_pairs hopper_bf16_nn_192_pairs hopper_bf16_nn_128_pairs hopper_bf16_nt hopper_bf16_nt_pairs hopper_bf16_nt_224_pairs hopper_bf16_nt_192_pairs hopper_bf16_nt_128_pairs hopper_bf16_tn hopper_bf16_tt hopper_bf16_nn_64x128_pairs hopper_bf16_nn_64x64 hopper_bf16_nt_64x128_pairs hopper_bf16_nt_64x64 hopper_bf16_nn_240x128_pairs hopper_bf16_nn_208x128_pairs hopper_bf16_nn_176x128_pairs hopper_bf16_nn_160x128_pairs hopper_bf16_nn_144x128_pairs hopper_bf16_nn_112x128_pairs hopper_bf16_nn_80x128_pairs hopper_bf16_nn_144x64_pairs hopper_bf16_nn_80x64_pairs hopper_bf16_nt_240x128_pairs hopper_bf16_nt_208x128_pairs hopper_bf16_nt_176x128_pairs hopper_bf16_nt_160x128_pairs hopper_bf16_nt_144x128_pairs hopper_bf16_nt_112x128_pairs hopper_bf16_nt_80x128_pairs hopper_bf16_nt_144x64_pairs hopper_bf16_nt_80x64_pairs], in groups [gemm_bf16_groups hopper_bf16_nn_groups hopper_bf16_nt_groups] {
         gemm_bf16_nn Half<bf16>, RowMajor x RowMajor, 128 x 256 x 64, 4 stages, warps of 64 x 64, 256 threads, 1 a multiprocessor, by chunks, "sm_90", 0.9;
         gemm_bf16_nt Half<bf16>, RowMajor x ColMajor, 128 x 256 x 64, 4 stages, warps of 64 x 64, 256 threads, 1 a multiprocessor, by chunks, "sm_90", 0.9;
         gemm_bf16_tn Half<bf16>, ColMajor x RowMajor, 128 x 256 x 64, 4 stages, warps of 64 x 64, 256 threads, 1 a multiprocessor, by chunks, "sm_90", 0.9;
@@ -352,7 +354,7 @@ products! {
         gemm_bf16_tt_64x64 Half<bf16>, ColMajor x ColMajor, 64 x 64 x 64, 3 stages, warps of 32 x 32, 128 threads, 4 a multiprocessor, by chunks, "sm_80", 0.5;
         gemm_bf16_any Half<bf16>, RowMajor x ColMajor, 128 x 128 x 32, 4 stages, warps of 64 x 32, 256 threads, 1 a multiprocessor, by halves, "sm_80", 0.15;
     }
-    f16 into f16, 1024.0 a cycle, parts added by add_parts_f16, by maps [gemm_f16_nn_tma gemm_f16_nt_tma hopper_f16_nn hopper_f16_nn_pairs hopper_f16_nn_224_pairs hopper_f16_nn_208_pairs hopper_f16_nn_192_pairs hopper_f16_nn_160_pairs hopper_f16_nn_128_pairs hopper_f16_nt hopper_f16_nt_pairs hopper_f16_nt_224_pairs hopper_f16_nt_208_pairs hopper_f16_nt_192_pairs hopper_f16_nt_160_pairs hopper_f16_nt_128_pairs hopper_f16_tn hopper_f16_tt hopper_f16_nn_64x128_pairs hopper_f16_nn_64x64 hopper_f16_nt_64x128_pairs hopper_f16_nt_64x64], in groups [gemm_f16_groups hopper_f16_nn_groups hopper_f16_nt_groups] {
+    f16 into f16, 1024.0 a cycle, parts added by add_parts_f16, by maps [gemm_f16_nn_tma gemm_f16_nt_tma hopper_f16_nn hopper_f16_nn_pairs hopper_f16_nn_224_pairs hopper_f16_nn_192_pairs hopper_f16_nn_128_pairs hopper_f16_nt hopper_f16_nt_pairs hopper_f16_nt_224_pairs hopper_f16_nt_192_pairs hopper_f16_nt_128_pairs hopper_f16_tn hopper_f16_tt hopper_f16_nn_64x128_pairs hopper_f16_nn_64x64 hopper_f16_nt_64x128_pairs hopper_f16_nt_64x64 hopper_f16_nn_240x128_pairs hopper_f16_nn_208x128_pairs hopper_f16_nn_176x128_pairs hopper_f16_nn_160x128_pairs hopper_f16_nn_144x128_pairs hopper_f16_nn_112x128_pairs hopper_f16_nn_80x128_pairs hopper_f16_nn_144x64_pairs hopper_f16_nn_80x64_pairs hopper_f16_nt_240x128_pairs hopper_f16_nt_208x128_pairs hopper_f16_nt_176x128_pairs hopper_f16_nt_160x128_pairs hopper_f16_nt_144x128_pairs hopper_f16_nt_112x128_pairs hopper_f16_nt_80x128_pairs hopper_f16_nt_144x64_pairs hopper_f16_nt_80x64_pairs], in groups [gemm_f16_groups hopper_f16_nn_groups hopper_f16_nt_groups] {
         gemm_f16_nn Half<f16>, RowMajor x RowMajor, 128 x 256 x 64, 4 stages, warps of 64 x 64, 256 threads, 1 a multiprocessor, by chunks, "sm_90", 0.9;
         gemm_f16_nt Half<f16>, RowMajor x ColMajor, 128 x 256 x 64, 4 stages, warps of 64 x 64, 256 threads, 1 a multiprocessor, by chunks, "sm_90", 0.9;
         gemm_f16_nn_16x64 Half<f16>, RowMajor x RowMajor, 16 x 64 x 64, 8 stages, warps of 16 x 16, 128 threads, 2 a multiprocessor, by chunks, "sm_80", 0.25;

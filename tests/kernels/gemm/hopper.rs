@@ -55,17 +55,26 @@ fn sums_taken_out() {
 }
 
 /// Blocks of a cluster bring parts of B to each other where they lie below each other, and of A where they lie beside each other: where that
-/// takes fewer tiles. Of 270 x 160 it does for tiles of 128 columns, of 120 x 520 for tiles of 128 rows. There are three tiles in that direction,
-/// or five, so that the last block of a cluster has nothing of D.
+/// takes fewer tiles. There are three tiles in one direction, so that the last block of a cluster has nothing of D, and two in the other.
 #[test]
 fn shares() {
-    let in_clusters = |kernel: &&Kernel| kernel.info.cluster.blocks() > 1;
-    let check_across = |m: u32, n: u32, side: usize| {
-        for kernel in <bf16 as Multiply<bf16>>::KERNELS.iter().filter(in_clusters) {
-            assert_eq!(kernel.across(m, n), kernel.tile[side] == 128, "{}", kernel.name);
+    for kernel in <bf16 as Multiply<bf16>>::KERNELS.iter().filter(|kernel| kernel.info.cluster.blocks() > 1) {
+        let [height, width, _] = kernel.tile;
+        for (m, n) in [(2 * height + 14, width + 8), (height + 14, 2 * width + 8)] {
+            assert_eq!(kernel.across(m as u32, n as u32), m > 2 * height, "{}", kernel.name);
+            check::<bf16, bf16>(kernel, Case { size: (m, n, 140), ..PLAIN }, 1);
         }
-        check_kernels!(bf16 bf16, in_clusters, Case { size: (m as usize, n as usize, 140), ..PLAIN });
-    };
-    check_across(270, 160, 1);
-    check_across(120, 520, 0);
+    }
+}
+
+/// Kernels of transposes: all that becomes of sums, where D's rows, and columns, end within tiles.
+#[test]
+fn transposes() {
+    let these = |kernel: &&Kernel| kernel.is_of_transposes;
+    let case = Case { size: (70, 140, 72), padding: 8, start: 8, ..PLAIN };
+    check_kernels!(bf16 bf16, these, Case { alpha: 2, ..case });
+    check_kernels!(bf16 bf16, these, Case { beta: -3, bias: true, activation: Activation::Relu, ..case });
+    check_kernels!(bf16 bf16, these, Case { bias: true, bias_of_rows: true, batches: 2, ..case });
+    check_kernels!(bf16 bf16, these, Case { size: (65, 24, 200), batches: 2, beta: 1, ..case }, 2);
+    check_kernels!(bf16 bf16, these, Case { size: (70, 37, 72), d_anyhow: true, batches: 2, ..case });
 }

@@ -35,6 +35,8 @@ pub struct Fill<'k, Box, const N: usize> {
     pub at: (u32, u32),
     /// Which of the matrices.
     pub batch: u32,
+    /// How many rows of A, or columns of B, are wanted: boxes that have none of them are left out, as `copied` says.
+    pub wanted: u32,
     /// What is told when they have come.
     pub barrier: Barrier,
     /// Which of them this block brings, to all blocks of its cluster; or all of them, to itself.
@@ -51,8 +53,8 @@ pub trait Left: SharedLayout + Copy + LaneCapture {
     type Trans: Transposition;
     /// Whether rows of the matrix are lines.
     const ROW_MAJOR: bool;
-    /// Bytes of the tiles.
-    const COPIED: u32;
+    /// Bytes that are copied where so many rows are wanted.
+    fn copied(wanted: u32) -> u32;
 
     /// Starts to fill the tiles, from (row, k) on.
     fn load<const N: usize>(self, fill: Fill<'_, Self::Box, N>);
@@ -77,11 +79,15 @@ impl<T: Multiplicand, const ROWS: usize, const K: usize, const TILES: usize> Lef
     type Box = SharedTile<T, ROWS, K, Swizzle128>;
     type Trans = NoTrans;
     const ROW_MAJOR: bool = true;
-    const COPIED: u32 = TILES as u32 * Self::Box::BOX_BYTES;
+
+    #[inline(always)]
+    fn copied(wanted: u32) -> u32 {
+        boxes(wanted, ROWS, TILES) * Self::Box::BOX_BYTES
+    }
 
     #[inline(always)]
     fn load<const N: usize>(self, fill: Fill<'_, Self::Box, N>) {
-        load(self, fill, |(row, k), tile| (row + tile * ROWS as u32, k));
+        load(self, fill, ROWS, |(row, k), tile| (row + tile * ROWS as u32, k));
     }
 
     #[inline(always)]
@@ -102,11 +108,15 @@ impl<T: Multiplicand<Width = Bits16>, const K: usize, const TILES: usize> Left
     type Box = SharedTile<T, LINE, K, Swizzle128, ColMajor>;
     type Trans = Trans;
     const ROW_MAJOR: bool = false;
-    const COPIED: u32 = TILES as u32 * Self::Box::BOX_BYTES;
+
+    #[inline(always)]
+    fn copied(wanted: u32) -> u32 {
+        boxes(wanted, LINE, TILES) * Self::Box::BOX_BYTES
+    }
 
     #[inline(always)]
     fn load<const N: usize>(self, fill: Fill<'_, Self::Box, N>) {
-        load(self, fill, |(row, k), tile| (row + tile * LINE as u32, k));
+        load(self, fill, LINE, |(row, k), tile| (row + tile * LINE as u32, k));
     }
 
     #[inline(always)]
@@ -130,8 +140,8 @@ pub trait Right: SharedLayout + Copy + LaneCapture {
     type Trans: Transposition;
     /// Whether rows of the matrix are lines.
     const ROW_MAJOR: bool;
-    /// Bytes of the tiles.
-    const COPIED: u32;
+    /// Bytes that are copied where so many columns are wanted.
+    fn copied(wanted: u32) -> u32;
 
     /// Starts to fill the tiles, from (k, column) on.
     fn load<const N: usize>(self, fill: Fill<'_, Self::Box, N>);
@@ -159,11 +169,15 @@ impl<T: Multiplicand, const K: usize, const COLS: usize, const TILES: usize> Rig
     type Box = SharedTile<T, K, COLS, Swizzle128, ColMajor>;
     type Trans = NoTrans;
     const ROW_MAJOR: bool = false;
-    const COPIED: u32 = TILES as u32 * Self::Box::BOX_BYTES;
+
+    #[inline(always)]
+    fn copied(wanted: u32) -> u32 {
+        boxes(wanted, COLS, TILES) * Self::Box::BOX_BYTES
+    }
 
     #[inline(always)]
     fn load<const N: usize>(self, fill: Fill<'_, Self::Box, N>) {
-        load(self, fill, |(k, col), tile| (k, col + tile * COLS as u32));
+        load(self, fill, COLS, |(k, col), tile| (k, col + tile * COLS as u32));
     }
 
     #[inline(always)]
@@ -188,11 +202,15 @@ impl<T: Multiplicand<Width = Bits16>, const K: usize, const TILES: usize> Right
     type Box = SharedTile<T, K, LINE, Swizzle128>;
     type Trans = Trans;
     const ROW_MAJOR: bool = true;
-    const COPIED: u32 = TILES as u32 * Self::Box::BOX_BYTES;
+
+    #[inline(always)]
+    fn copied(wanted: u32) -> u32 {
+        boxes(wanted, LINE, TILES) * Self::Box::BOX_BYTES
+    }
 
     #[inline(always)]
     fn load<const N: usize>(self, fill: Fill<'_, Self::Box, N>) {
-        load(self, fill, |(k, col), tile| (k, col + tile * LINE as u32));
+        load(self, fill, LINE, |(k, col), tile| (k, col + tile * LINE as u32));
     }
 
     #[inline(always)]
@@ -211,14 +229,22 @@ impl<T: Multiplicand<Width = Bits16>, const N: usize, const K: usize, const TILE
     }
 }
 
-/// Starts to fill tiles, each from the place that `at` makes of the first one's.
+/// How many of `tiles` have some of the wanted lines across K, of which each has so many.
+#[inline(always)]
+fn boxes(wanted: u32, lines: usize, tiles: usize) -> u32 {
+    wanted.div_ceil(lines as u32).min(tiles as u32)
+}
+
+/// Starts to fill tiles with some of the wanted lines, of which each has so many, each from the place that `at` makes of the first one's.
 #[inline(always)]
 fn load<T: Element, O: Order, const ROWS: usize, const COLS: usize, const TILES: usize, const N: usize>(
     tiles: SharedRing<SharedTile<T, ROWS, COLS, Swizzle128, O>, TILES>,
     fill: Fill<'_, SharedTile<T, ROWS, COLS, Swizzle128, O>, N>,
+    lines: usize,
     at: impl Fn((u32, u32), u32) -> (u32, u32),
 ) {
-    let Fill { lane, map, barrier, share, .. } = fill;
+    let Fill { lane, map, barrier, share, wanted, .. } = fill;
+    let count = boxes(wanted, lines, TILES) as usize;
     let at = |tile: usize| {
         let (row, col) = at(fill.at, tile as u32);
         let (along, across) = if O::ROW_MAJOR { (col, row) } else { (row, col) };
@@ -228,14 +254,16 @@ fn load<T: Element, O: Order, const ROWS: usize, const COLS: usize, const TILES:
         Some(share) if N > 1 => {
             for first in (0..TILES).step_by(N) {
                 let tile = first + share.rank;
-                if tile < TILES {
+                if tile < count {
                     tiles.part(tile).load_box_to(lane, share.blocks, map, at(tile), barrier);
                 }
             }
         }
         _ => {
             for tile in 0..TILES {
-                tiles.part(tile).load_box(lane, map, at(tile), barrier);
+                if tile < count {
+                    tiles.part(tile).load_box(lane, map, at(tile), barrier);
+                }
             }
         }
     }

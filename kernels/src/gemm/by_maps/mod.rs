@@ -22,31 +22,31 @@ use ptx_matrix::launch::Device;
 #[cfg(not(target_arch = "nvptx64"))]
 use ptx_matrix::{Element, TensorMapError};
 
-/// The tiles of A, or B, of so many rows, or columns, in a stage, by the order of the matrix: as many as the cluster has blocks, or
-/// more.
+/// The tiles of A, or B, of so many rows, or columns, in a stage, by the order of the matrix. Where lines go along K, a tile has as many as is
+/// said last: of those of a cluster, each block brings some.
 macro_rules! tiles {
-    (a RowMajor $input:ident $lines:literal $k:literal $blocks:literal) => {
-        SharedRing<SharedTile<$input, { $lines / $blocks }, $k, Swizzle128>, $blocks>
+    (a RowMajor $input:ident $lines:literal $k:literal $box:tt) => {
+        SharedRing<SharedTile<$input, $box, $k, Swizzle128>, { $lines / $box }>
     };
-    (a ColMajor $input:ident $lines:literal $k:literal $blocks:literal) => {
+    (a ColMajor $input:ident $lines:literal $k:literal $box:tt) => {
         SharedRing<SharedTile<$input, 64, $k, Swizzle128, ColMajor>, { $lines / 64 }>
     };
-    (b ColMajor $input:ident $lines:literal $k:literal $blocks:literal) => {
-        SharedRing<SharedTile<$input, $k, { $lines / $blocks }, Swizzle128, ColMajor>, $blocks>
+    (b ColMajor $input:ident $lines:literal $k:literal $box:tt) => {
+        SharedRing<SharedTile<$input, $k, $box, Swizzle128, ColMajor>, { $lines / $box }>
     };
-    (b RowMajor $input:ident $lines:literal $k:literal $blocks:literal) => {
+    (b RowMajor $input:ident $lines:literal $k:literal $box:tt) => {
         SharedRing<SharedTile<$input, $k, 64, Swizzle128>, { usize::div_ceil($lines, 64) }>
     };
 }
 pub(super) use tiles;
 
-/// A kernel: its name; the elements of A and B, and of C, D and the bias; the orders of A and B; what a block computes, and how deep its
-/// steps are; its stages; the strips that each consumer's results go through, and how many consumers there are; the block's threads; the
+/// A kernel: its name; the elements of A and B, and of C, D and the bias; the orders of A and B, and of C and D; what a block computes, and how deep its
+/// steps are; the boxes that A and B come in where their lines go along K; its stages; the strips that each consumer's results go through, and how many consumers there are; the block's threads; the
 /// blocks of a cluster; the oldest GPU that has the instructions and the shared memory; its rate, as in `products!`; and what a block does.
 macro_rules! kernel {
     (
-        $kernel:ident $input:ident into $output:ident, $order_a:ident x $order_b:ident, $m:literal x $n:literal x $k:literal,
-        $stages:literal stages, $strips:block strips of $strip:ty, $consumers:literal consumers, $threads:literal threads,
+        $kernel:ident $input:ident into $output:ident, $order_a:ident x $order_b:ident into $order_d:ident,
+        $m:literal x $n:literal x $k:literal, boxes of $box_a:tt x $box_b:tt, $stages:literal stages, $strips:block strips of $strip:ty, $consumers:literal consumers, $threads:literal threads,
         clusters of $blocks:literal, $target:literal, $rate:literal, by $product:expr
     ) => {
         /// D = f(alpha A x B + beta C + bias); or, if there is room for `sums`, the sums of each `k_part` of K: see `product` and `Results`.
@@ -57,14 +57,14 @@ macro_rules! kernel {
         pub fn $kernel(
             block: &ClusterBlock<$blocks>,
             #[shared] stages: SharedRing<
-        (tiles!(a $order_a $input $m $k $blocks), tiles!(b $order_b $input $n $k $blocks)),
+        (tiles!(a $order_a $input $m $k $box_a), tiles!(b $order_b $input $n $k $box_b)),
                 $stages,
             >,
             #[shared] strips: SharedRing<SharedRing<$strip, $strips>, $consumers>,
             #[shared] full: SharedRing<BarrierMemory, $stages>,
             #[shared] empty: SharedRing<BarrierMemory, $stages>,
-    a: Early<TensorMap<<tiles!(a $order_a $input $m $k $blocks) as Left>::Box, 3>>,
-    b: Early<TensorMap<<tiles!(b $order_b $input $n $k $blocks) as Right>::Box, 3>>,
+    a: Early<TensorMap<<tiles!(a $order_a $input $m $k $box_a) as Left>::Box, 3>>,
+    b: Early<TensorMap<<tiles!(b $order_b $input $n $k $box_b) as Right>::Box, 3>>,
             d: Early<Option<TensorMapMut<$strip, 3>>>,
             elements: Early<GlobalMut<$output>>,
             c: Early<Global<$output>>,
@@ -107,30 +107,38 @@ macro_rules! kernel {
             const KERNEL: Kernel = Kernel {
                 name: stringify!($kernel),
                 row_major: Some([
-                    <tiles!(a $order_a $input $m $k $blocks) as Left>::ROW_MAJOR,
-                    <tiles!(b $order_b $input $n $k $blocks) as Right>::ROW_MAJOR,
+                    <tiles!(a $order_a $input $m $k $box_a) as Left>::ROW_MAJOR,
+                    <tiles!(b $order_b $input $n $k $box_b) as Right>::ROW_MAJOR,
                 ]),
                 tile: [$m, $n, $k],
                 alignment: 16,
                 by_tensor_maps: true,
+                is_of_transposes: false,
                 rate: $rate,
                 info: &$kernel::INFO,
-            };
+            }
+            .of_order::<$order_d>();
 
             fn launch<D: Device>(
                 device: &D,
-                Buffers { a, b, c, bias, d, no_d, sums }: Buffers<'_, D, $input, $output>,
+                buffers: Buffers<'_, D, $input, $output>,
                 numbers: &Numbers<<$output as Output>::Sum>,
             ) -> Result<Result<D::Report, D::Error>, TensorMapError> {
+                let across = Self::KERNEL.across(numbers.sides[0], numbers.sides[1]);
+                let blocks = Self::KERNEL.blocks(numbers.sides[0], numbers.sides[1]) * numbers.batches * numbers.parts;
+                let (Buffers { a, b, c, bias, d, no_d, sums }, numbers, across) = match Self::KERNEL.is_of_transposes {
+                    true => (buffers.of_transposes(), &numbers.of_transposes(), !across),
+                    false => (buffers, numbers, across),
+                };
                 let Numbers { sides: [m, n, k], k_part, batches, alpha, beta, activation, bias_of_rows, .. } = *numbers;
-                let [row_major_a, row_major_b] = Self::KERNEL.row_major.unwrap_or_default();
+                let row_major_a = <tiles!(a $order_a $input $m $k $box_a) as Left>::ROW_MAJOR;
+                let row_major_b = <tiles!(b $order_b $input $n $k $box_b) as Right>::ROW_MAJOR;
                 let a = numbers.tensor(0, row_major_a).map(device, a)?;
                 let b = numbers.tensor(1, row_major_b).map(device, b)?;
                 let (mut map, elements) = match numbers.d_is_mapped {
-                    true => (Some(numbers.tensor(2, true).map_mut(device, d)?), no_d),
+                    true => (Some(numbers.tensor(2, <$order_d as Order>::ROW_MAJOR).map_mut(device, d)?), no_d),
                     false => (None, d),
                 };
-                let blocks = Self::KERNEL.blocks(m, n) * batches * numbers.parts;
                 // Whole clusters, at least one.
                 let grid = blocks.min((numbers.multiprocessors / $blocks).max(1) * $blocks);
                 Ok($kernel::launch(
@@ -148,7 +156,7 @@ macro_rules! kernel {
                     k,
                     k_part,
                     batches,
-                    Self::KERNEL.across(m, n).into(),
+                    across.into(),
                     numbers.strides[2],
                     numbers.starts[2],
                     numbers.batch_strides[2],

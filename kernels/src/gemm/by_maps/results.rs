@@ -5,10 +5,10 @@ use crate::gemm::epilogue::{Activation, Epilogue, Number, Output};
 use core::ops::Range;
 use ptx_matrix::*;
 
-/// Where sums go, by way of strips of `ROWS` x `COLS`, and what is done with them on the way.
-pub struct Results<'k, O: Output, S: TensorSwizzle, const ROWS: usize, const COLS: usize> {
+/// Where sums go, by way of strips of `ROWS` x `COLS`, and what is done with them on the way. C, D and the sums of parts are in the order `L`.
+pub struct Results<'k, O: Output, S: TensorSwizzle, L: Order, const ROWS: usize, const COLS: usize> {
     /// M x N, of each product, if there is a map of it; else it is in `elements`.
-    pub d: Option<TensorMapMut<'k, SharedTile<O, ROWS, COLS, S>, 3>>,
+    pub d: Option<TensorMapMut<'k, SharedTile<O, ROWS, COLS, S, L>, 3>>,
     /// Where D is without a map.
     pub elements: GlobalMut<'k, O>,
     /// M x N, of each part of K, and in that of each product: where sums go as they are, instead of elements to D. Else it is empty.
@@ -19,9 +19,9 @@ pub struct Results<'k, O: Output, S: TensorSwizzle, const ROWS: usize, const COL
     pub alpha: O::Sum,
     /// The factor of C.
     pub beta: O::Sum,
-    /// C, row-major.
+    /// C.
     pub c: Global<'k, O>,
-    /// How C lies, and D in `elements`: where the first product's starts, and how far apart products and rows are.
+    /// How C lies, and D in `elements`: where the first product's starts, and how far apart products and lines are.
     pub lies: (usize, usize, u32),
     /// One for each column, or row; without elements, none is added.
     pub bias: Global<'k, O>,
@@ -31,7 +31,7 @@ pub struct Results<'k, O: Output, S: TensorSwizzle, const ROWS: usize, const COL
     pub activation: Activation,
 }
 
-impl<O: Output, S: TensorSwizzle, const ROWS: usize, const COLS: usize> Results<'_, O, S, ROWS, COLS> {
+impl<O: Output, S: TensorSwizzle, L: Order, const ROWS: usize, const COLS: usize> Results<'_, O, S, L, ROWS, COLS> {
     /// Whether D is alpha times the sums.
     #[inline(always)]
     pub fn is_a_factor(&self) -> bool {
@@ -41,7 +41,7 @@ impl<O: Output, S: TensorSwizzle, const ROWS: usize, const COLS: usize> Results<
 
     /// D in `elements`, of a product of the batch.
     #[inline(always)]
-    pub fn elements(&self, batch: u32) -> GlobalMatrixMut<'_, O> {
+    pub fn elements(&self, batch: u32) -> GlobalMatrixMut<'_, O, L> {
         let ((start, distance, stride), (rows, cols)) = (self.lies, self.size);
         let elements = self.elements.skip(start + batch as usize * distance);
         GlobalMatrixMut::new(elements, rows as usize, cols as usize, stride as usize)
@@ -57,7 +57,7 @@ impl<O: Output, S: TensorSwizzle, const ROWS: usize, const COLS: usize> Results<
         &self,
         block: &Block<'_>,
         threads: impl Threads,
-        part: SharedTile<O::Sum, HEIGHT, WIDTH, S>,
+        part: SharedTile<O::Sum, HEIGHT, WIDTH, S, L>,
         unit: &Unit,
         at: (u32, u32),
         set: impl Fn(usize, usize, O) + LaneCapture,
@@ -67,7 +67,8 @@ impl<O: Output, S: TensorSwizzle, const ROWS: usize, const COLS: usize> Results<
         let (top, left) = (late(at.0) as usize, late(at.1) as usize);
         if !self.sums.is_empty() {
             let matrix = late(unit.matrix) as usize;
-            let to = GlobalMatrixMut::<_, RowMajor>::new(self.sums.skip(matrix * rows * cols), rows, cols, cols);
+            let line = if L::ROW_MAJOR { cols } else { rows };
+            let to = GlobalMatrixMut::<_, L>::new(self.sums.skip(matrix * rows * cols), rows, cols, line);
             part.for_each(threads, |row, col, sum| {
                 if top + row < rows && left + col < cols {
                     to.set(top + row, left + col, sum);
@@ -99,7 +100,7 @@ impl<O: Output, S: TensorSwizzle, const ROWS: usize, const COLS: usize> Results<
     pub fn store<const STRIPS: usize>(
         &self,
         warp: Warp<'_>,
-        strips: SharedRing<SharedTile<O, ROWS, COLS, S>, STRIPS>,
+        strips: SharedRing<SharedTile<O, ROWS, COLS, S, L>, STRIPS>,
         which: Range<usize>,
         (row, col): (u32, u32),
         batch: u32,
@@ -108,7 +109,8 @@ impl<O: Output, S: TensorSwizzle, const ROWS: usize, const COLS: usize> Results<
         warp.elect(|lane| {
             for strip in which.clone() {
                 let col = col + ((strip - which.start) * COLS) as u32;
-                strips.part(strip).store_box(lane, d, [col as i32, row as i32, batch as i32]);
+                let (along, across) = if L::ROW_MAJOR { (col, row) } else { (row, col) };
+                strips.part(strip).store_box(lane, d, [along as i32, across as i32, batch as i32]);
             }
             BulkGroup::commit(lane);
         });
@@ -116,7 +118,7 @@ impl<O: Output, S: TensorSwizzle, const ROWS: usize, const COLS: usize> Results<
 
     /// That of a product of the batch.
     #[inline(always)]
-    fn epilogue(&self, batch: usize) -> Epilogue<'_, O> {
+    fn epilogue(&self, batch: usize) -> Epilogue<'_, O, L> {
         let ((start, distance, stride), (rows, cols)) = (self.lies, self.size);
         let c =
             || GlobalMatrix::new(self.c.skip(start + batch * distance), rows as usize, cols as usize, stride as usize);

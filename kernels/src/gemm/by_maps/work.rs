@@ -25,6 +25,8 @@ pub struct Unit {
     pub matrix: u32,
     /// Its first row, column, and element of K.
     pub start: (u32, u32, u32),
+    /// How many rows, and columns, there are from its first on.
+    pub inside: (u32, u32),
     /// The elements of K.
     pub inner: u32,
     /// The group of rows that it is of; none, if it is of a product of a batch.
@@ -61,8 +63,10 @@ impl Work {
             if self.across { (row, col * BLOCKS as u32 + rank) } else { (row * BLOCKS as u32 + rank, col) };
         let (part, batch) = (matrix / self.batches, matrix % self.batches);
         let first = part * self.k_part;
-        let start = (row * M as u32, col * N as u32, first);
-        Unit { batch, matrix, start, inner: (self.sides.2 - first).min(self.k_part), group: None }
+        let (row, col) = (row * M as u32, col * N as u32);
+        let inside = (self.sides.0.saturating_sub(row), self.sides.1.saturating_sub(col));
+        let inner = (self.sides.2 - first).min(self.k_part);
+        Unit { batch, matrix, start: (row, col, first), inside, inner, group: None }
     }
 
     /// How many units there are.

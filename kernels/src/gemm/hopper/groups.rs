@@ -29,7 +29,7 @@ struct Results<'k, O: Output> {
     epilogue: Epilogue<'k, O>,
 }
 
-impl<O, S, const COLS: usize> Sink<O, S, COLS> for Results<'_, O>
+impl<O, S, const COLS: usize> Sink<O, S, RowMajor, COLS> for Results<'_, O>
 where
     O: Output<Sum: Element<Width = Bits32>>,
     S: TensorSwizzle,
@@ -38,7 +38,7 @@ where
     fn put<const N: usize, const STRIPS: usize, const SUMS: usize>(
         &self,
         group: WarpGroup<'_>,
-        strips: SharedRing<Strip<O, S, COLS>, STRIPS>,
+        strips: SharedRing<Strip<O, S, RowMajor, COLS>, STRIPS>,
         unit: &Unit,
         at: (u32, u32),
         sums: &GroupAccumulator<N, O::Sum>,
@@ -54,7 +54,7 @@ where
         if self.epilogue.is_a_factor() {
             if N > 2 * STRIPS * COLS {
                 let to = || (matrix(), (late(at.0) as usize, late(at.1) as usize));
-                return put_by_threads::<_, _, COLS, N, STRIPS>(group, strips, sums, self.epilogue.alpha, to);
+                return put_by_threads::<_, _, _, COLS, N, STRIPS>(group, strips, sums, self.epilogue.alpha, to);
             }
             // All strips twice, one behind the other in the program, take less time, and no more registers.
             let sums = sums.map(group, |_, _, sum| sum.times(self.epilogue.alpha));
@@ -113,14 +113,14 @@ macro_rules! kernels {
         pub fn $kernel(
             block: &ClusterBlock<1>,
             #[shared] stages: SharedRing<
-        (tiles!(a RowMajor $input 128 $k 1), tiles!(b $order_b $input 256 $k 1)),
+        (tiles!(a RowMajor $input 128 $k 64), tiles!(b $order_b $input 256 $k 256)),
                 4,
             >,
-            #[shared] strips: SharedRing<SharedRing<Strip<$output, Swizzle128, { 128 / size_of::<$output>() }>, 2>, 2>,
+            #[shared] strips: SharedRing<SharedRing<Strip<$output, Swizzle128, RowMajor, { 128 / size_of::<$output>() }>, 2>, 2>,
             #[shared] full: SharedRing<BarrierMemory, 4>,
             #[shared] empty: SharedRing<BarrierMemory, 4>,
-    a: Early<TensorMap<<tiles!(a RowMajor $input 128 $k 1) as Left>::Box, 3>>,
-    b: Early<TensorMap<<tiles!(b $order_b $input 256 $k 1) as Right>::Box, 3>>,
+    a: Early<TensorMap<<tiles!(a RowMajor $input 128 $k 64) as Left>::Box, 3>>,
+    b: Early<TensorMap<<tiles!(b $order_b $input 256 $k 256) as Right>::Box, 3>>,
             d: Early<GlobalMut<$output>>,
             c: Early<Global<$output>>,
             bias: Early<Global<$output>>,
@@ -151,17 +151,18 @@ macro_rules! kernels {
                     activation: Activation::of(activation),
                 },
             };
-            product::<_, _, _, _, _, 128, 256, $k, { 128 / size_of::<$output>() }, 2, 32, 4, 2, $part, 1>(block, memory, a, b, work, results);
+            product::<_, _, _, _, _, _, 128, 256, $k, { 128 / size_of::<$output>() }, 2, 32, 4, 2, $part, 1>(block, memory, a, b, work, results);
         }
 
         #[cfg(not(target_arch = "nvptx64"))]
         impl OfGroups<$input, $output> for $kernel {
             const KERNEL: Kernel = Kernel {
                 name: stringify!($kernel),
-                row_major: Some([true, <tiles!(b $order_b $input 256 $k 1) as Right>::ROW_MAJOR]),
+                row_major: Some([true, <tiles!(b $order_b $input 256 $k 256) as Right>::ROW_MAJOR]),
                 tile: [128, 256, $k],
                 alignment: 16,
                 by_tensor_maps: true,
+                is_of_transposes: false,
                 rate: $rate,
                 info: &$kernel::INFO,
             };

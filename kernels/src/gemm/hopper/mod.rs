@@ -7,10 +7,12 @@ mod groups;
 mod product;
 mod results;
 mod schedule;
+mod transposes;
 
 pub use groups::*;
 pub use product::product;
 pub use results::Strip;
+pub use transposes::*;
 
 use crate::gemm::by_maps::{Left, Memory, Results, Right, Work, kernel, tiles};
 use crate::gemm::epilogue::{Activation, Output};
@@ -29,9 +31,9 @@ const fn sums_of(strip: usize, bytes: usize) -> usize {
 
 /// What results go through: strips of so many bytes a row, as the swizzle has, which are 256 bytes together.
 macro_rules! strip {
-    ($output:ident 128) => { Strip<$output, Swizzle128, { 128 / size_of::<$output>() }> };
-    ($output:ident 64) => { Strip<$output, Swizzle64, { 64 / size_of::<$output>() }> };
-    ($output:ident 32) => { Strip<$output, Swizzle32, { 32 / size_of::<$output>() }> };
+    ($output:ident 128) => { Strip<$output, Swizzle128, RowMajor, { 128 / size_of::<$output>() }> };
+    ($output:ident 64) => { Strip<$output, Swizzle64, RowMajor, { 64 / size_of::<$output>() }> };
+    ($output:ident 32) => { Strip<$output, Swizzle32, RowMajor, { 32 / size_of::<$output>() }> };
 }
 
 /// The kernels: a row each. The name; the elements of A and B, and of C, D and the bias; the orders of A and B; what a block computes,
@@ -45,10 +47,10 @@ macro_rules! kernels {
         $rate:literal;
     )*) => {$(
         kernel! {
-            $kernel $input into $output, $order_a x $order_b, $m x $n x $k, $stages stages,
+            $kernel $input into $output, $order_a x $order_b into RowMajor, $m x $n x $k, boxes of { $m / $blocks } x { $n / $blocks }, $stages stages,
             { 256 / $strip } strips of strip!($output $strip), $consumers consumers, $threads threads, clusters of $blocks, "sm_90a", $rate,
             by product::<
-                _, _, _, _, _, $m, $n, $k, { $strip / size_of::<$output>() }, { 256 / $strip }, { sums_of($strip, size_of::<$output>()) }, $stages, $consumers,
+                _, _, _, _, _, _, $m, $n, $k, { $strip / size_of::<$output>() }, { 256 / $strip }, { sums_of($strip, size_of::<$output>()) }, $stages, $consumers,
                 $part, $blocks,
             >
         }
@@ -63,19 +65,15 @@ kernels! {
     hopper_bf16_tn bf16 into bf16, ColMajor x RowMajor, 128 x 256 x 64, 4 stages, 2 consumers, 384 threads, 256 at once, strips of 128, clusters of 1, 1.7;
     hopper_bf16_tt bf16 into bf16, ColMajor x ColMajor, 128 x 256 x 64, 4 stages, 2 consumers, 384 threads, 256 at once, strips of 128, clusters of 1, 1.7;
     hopper_bf16_nn_224_pairs bf16 into bf16, RowMajor x RowMajor, 128 x 224 x 64, 4 stages, 2 consumers, 384 threads, 224 at once, strips of 64, clusters of 2, 1.66;
-    hopper_bf16_nn_208_pairs bf16 into bf16, RowMajor x RowMajor, 128 x 208 x 64, 4 stages, 2 consumers, 384 threads, 208 at once, strips of 32, clusters of 2, 1.655;
     hopper_bf16_nn_192_pairs bf16 into bf16, RowMajor x RowMajor, 128 x 192 x 64, 4 stages, 2 consumers, 384 threads, 192 at once, strips of 128, clusters of 2, 1.65;
-    hopper_bf16_nn_160_pairs bf16 into bf16, RowMajor x RowMajor, 128 x 160 x 64, 4 stages, 2 consumers, 384 threads, 160 at once, strips of 64, clusters of 2, 1.62;
     hopper_bf16_nn_128_pairs bf16 into bf16, RowMajor x RowMajor, 128 x 128 x 64, 6 stages, 2 consumers, 384 threads, 128 at once, strips of 128, clusters of 2, 1.6;
-    hopper_bf16_nn_64x128_pairs bf16 into bf16, RowMajor x RowMajor, 64 x 128 x 64, 8 stages, 1 consumers, 256 threads, 128 at once, strips of 128, clusters of 2, 1.3;
-    hopper_bf16_nn_64x64 bf16 into bf16, RowMajor x RowMajor, 64 x 64 x 64, 12 stages, 1 consumers, 256 threads, 64 at once, strips of 128, clusters of 1, 0.75;
+    hopper_bf16_nn_64x128_pairs bf16 into bf16, RowMajor x RowMajor, 64 x 128 x 64, 8 stages, 1 consumers, 256 threads, 128 at once, strips of 128, clusters of 2, 1.15;
+    hopper_bf16_nn_64x64 bf16 into bf16, RowMajor x RowMajor, 64 x 64 x 64, 12 stages, 1 consumers, 256 threads, 64 at once, strips of 128, clusters of 1, 0.6;
     hopper_bf16_nt_224_pairs bf16 into bf16, RowMajor x ColMajor, 128 x 224 x 64, 4 stages, 2 consumers, 384 threads, 224 at once, strips of 64, clusters of 2, 1.66;
-    hopper_bf16_nt_208_pairs bf16 into bf16, RowMajor x ColMajor, 128 x 208 x 64, 4 stages, 2 consumers, 384 threads, 208 at once, strips of 32, clusters of 2, 1.655;
     hopper_bf16_nt_192_pairs bf16 into bf16, RowMajor x ColMajor, 128 x 192 x 64, 4 stages, 2 consumers, 384 threads, 192 at once, strips of 128, clusters of 2, 1.65;
-    hopper_bf16_nt_160_pairs bf16 into bf16, RowMajor x ColMajor, 128 x 160 x 64, 5 stages, 2 consumers, 384 threads, 160 at once, strips of 64, clusters of 2, 1.62;
     hopper_bf16_nt_128_pairs bf16 into bf16, RowMajor x ColMajor, 128 x 128 x 64, 6 stages, 2 consumers, 384 threads, 128 at once, strips of 128, clusters of 2, 1.6;
-    hopper_bf16_nt_64x128_pairs bf16 into bf16, RowMajor x ColMajor, 64 x 128 x 64, 8 stages, 1 consumers, 256 threads, 128 at once, strips of 128, clusters of 2, 1.3;
-    hopper_bf16_nt_64x64 bf16 into bf16, RowMajor x ColMajor, 64 x 64 x 64, 12 stages, 1 consumers, 256 threads, 64 at once, strips of 128, clusters of 1, 0.75;
+    hopper_bf16_nt_64x128_pairs bf16 into bf16, RowMajor x ColMajor, 64 x 128 x 64, 8 stages, 1 consumers, 256 threads, 128 at once, strips of 128, clusters of 2, 1.15;
+    hopper_bf16_nt_64x64 bf16 into bf16, RowMajor x ColMajor, 64 x 64 x 64, 12 stages, 1 consumers, 256 threads, 64 at once, strips of 128, clusters of 1, 0.6;
     hopper_bf16_f32_nn bf16 into f32, RowMajor x RowMajor, 128 x 256 x 64, 4 stages, 2 consumers, 384 threads, 256 at once, strips of 128, clusters of 1, 1.7;
     hopper_bf16_f32_nt bf16 into f32, RowMajor x ColMajor, 128 x 256 x 64, 4 stages, 2 consumers, 384 threads, 256 at once, strips of 128, clusters of 1, 1.7;
     hopper_f16_nn f16 into f16, RowMajor x RowMajor, 128 x 256 x 64, 4 stages, 2 consumers, 384 threads, 256 at once, strips of 128, clusters of 1, 1.7;
@@ -85,19 +83,15 @@ kernels! {
     hopper_f16_tn f16 into f16, ColMajor x RowMajor, 128 x 256 x 64, 4 stages, 2 consumers, 384 threads, 256 at once, strips of 128, clusters of 1, 1.7;
     hopper_f16_tt f16 into f16, ColMajor x ColMajor, 128 x 256 x 64, 4 stages, 2 consumers, 384 threads, 256 at once, strips of 128, clusters of 1, 1.7;
     hopper_f16_nn_224_pairs f16 into f16, RowMajor x RowMajor, 128 x 224 x 64, 4 stages, 2 consumers, 384 threads, 224 at once, strips of 64, clusters of 2, 1.66;
-    hopper_f16_nn_208_pairs f16 into f16, RowMajor x RowMajor, 128 x 208 x 64, 4 stages, 2 consumers, 384 threads, 208 at once, strips of 32, clusters of 2, 1.655;
     hopper_f16_nn_192_pairs f16 into f16, RowMajor x RowMajor, 128 x 192 x 64, 4 stages, 2 consumers, 384 threads, 192 at once, strips of 128, clusters of 2, 1.65;
-    hopper_f16_nn_160_pairs f16 into f16, RowMajor x RowMajor, 128 x 160 x 64, 4 stages, 2 consumers, 384 threads, 160 at once, strips of 64, clusters of 2, 1.62;
     hopper_f16_nn_128_pairs f16 into f16, RowMajor x RowMajor, 128 x 128 x 64, 6 stages, 2 consumers, 384 threads, 128 at once, strips of 128, clusters of 2, 1.6;
-    hopper_f16_nn_64x128_pairs f16 into f16, RowMajor x RowMajor, 64 x 128 x 64, 8 stages, 1 consumers, 256 threads, 128 at once, strips of 128, clusters of 2, 1.3;
-    hopper_f16_nn_64x64 f16 into f16, RowMajor x RowMajor, 64 x 64 x 64, 12 stages, 1 consumers, 256 threads, 64 at once, strips of 128, clusters of 1, 0.75;
+    hopper_f16_nn_64x128_pairs f16 into f16, RowMajor x RowMajor, 64 x 128 x 64, 8 stages, 1 consumers, 256 threads, 128 at once, strips of 128, clusters of 2, 1.15;
+    hopper_f16_nn_64x64 f16 into f16, RowMajor x RowMajor, 64 x 64 x 64, 12 stages, 1 consumers, 256 threads, 64 at once, strips of 128, clusters of 1, 0.6;
     hopper_f16_nt_224_pairs f16 into f16, RowMajor x ColMajor, 128 x 224 x 64, 4 stages, 2 consumers, 384 threads, 224 at once, strips of 64, clusters of 2, 1.66;
-    hopper_f16_nt_208_pairs f16 into f16, RowMajor x ColMajor, 128 x 208 x 64, 4 stages, 2 consumers, 384 threads, 208 at once, strips of 32, clusters of 2, 1.655;
     hopper_f16_nt_192_pairs f16 into f16, RowMajor x ColMajor, 128 x 192 x 64, 4 stages, 2 consumers, 384 threads, 192 at once, strips of 128, clusters of 2, 1.65;
-    hopper_f16_nt_160_pairs f16 into f16, RowMajor x ColMajor, 128 x 160 x 64, 5 stages, 2 consumers, 384 threads, 160 at once, strips of 64, clusters of 2, 1.62;
     hopper_f16_nt_128_pairs f16 into f16, RowMajor x ColMajor, 128 x 128 x 64, 6 stages, 2 consumers, 384 threads, 128 at once, strips of 128, clusters of 2, 1.6;
-    hopper_f16_nt_64x128_pairs f16 into f16, RowMajor x ColMajor, 64 x 128 x 64, 8 stages, 1 consumers, 256 threads, 128 at once, strips of 128, clusters of 2, 1.3;
-    hopper_f16_nt_64x64 f16 into f16, RowMajor x ColMajor, 64 x 64 x 64, 12 stages, 1 consumers, 256 threads, 64 at once, strips of 128, clusters of 1, 0.75;
+    hopper_f16_nt_64x128_pairs f16 into f16, RowMajor x ColMajor, 64 x 128 x 64, 8 stages, 1 consumers, 256 threads, 128 at once, strips of 128, clusters of 2, 1.15;
+    hopper_f16_nt_64x64 f16 into f16, RowMajor x ColMajor, 64 x 64 x 64, 12 stages, 1 consumers, 256 threads, 64 at once, strips of 128, clusters of 1, 0.6;
     hopper_f16_f32_nn f16 into f32, RowMajor x RowMajor, 128 x 256 x 64, 4 stages, 2 consumers, 384 threads, 256 at once, strips of 128, clusters of 1, 1.7;
     hopper_f16_f32_nt f16 into f32, RowMajor x ColMajor, 128 x 256 x 64, 4 stages, 2 consumers, 384 threads, 256 at once, strips of 128, clusters of 1, 1.7;
     hopper_tf32_nt f32 into f32, RowMajor x ColMajor, 128 x 256 x 32, 4 stages, 2 consumers, 384 threads, 256 at once, strips of 128, clusters of 2, 1.7;

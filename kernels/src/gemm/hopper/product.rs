@@ -28,7 +28,8 @@ pub fn product<
     B: Columns<N> + Columns<PART>,
     O: Output<Sum: Element<Width = Bits32>>,
     S: TensorSwizzle,
-    R: Sink<O, S, COLS>,
+    L: Order,
+    R: Sink<O, S, L, COLS>,
     const M: usize,
     const N: usize,
     const K: usize,
@@ -41,7 +42,7 @@ pub fn product<
     const BLOCKS: usize,
 >(
     block: &ClusterBlock<'_, BLOCKS>,
-    memory: Memory<A, B, Strip<O, S, COLS>, STRIPS, STAGES, CONSUMERS>,
+    memory: Memory<A, B, Strip<O, S, L, COLS>, STRIPS, STAGES, CONSUMERS>,
     a: Early<TensorMap<'k, A::Box, 3>>,
     b: Early<TensorMap<'k, B::Box, 3>>,
     work: impl Schedule,
@@ -98,12 +99,16 @@ pub fn product<
                 for step in 0..unit.inner.div_ceil(K as u32) {
                     let ((tiles_a, tiles_b), full) = (stages.stage(turn.index()), full.stage(turn.index()));
                     let inner = start + step * K as u32;
+                    // What is beyond the product comes once to each stage, as zeros, and then no more: zeros take longer than elements.
+                    let (rows, cols) = if step < STAGES as u32 { (u32::MAX, u32::MAX) } else { unit.inside };
                     empty.stage(turn.index()).wait(warp, turn.phase_before());
                     warp.elect(|lane| {
-                        full.arrive_expecting(lane, A::COPIED + B::COPIED);
-                        let (barrier, batch) = (full, unit.batch);
-                        tiles_a.load(Fill { lane, map: a, at: (row, inner), batch, barrier, share: of_a });
-                        tiles_b.load(Fill { lane, map: b, at: (inner, col), batch: unit.of_b(), barrier, share: of_b });
+                        full.arrive_expecting(lane, A::copied(rows) + B::copied(cols));
+                        let barrier = full;
+                        let (batch, share, wanted) = (unit.batch, of_a, rows);
+                        tiles_a.load(Fill { lane, map: a, at: (row, inner), batch, wanted, barrier, share });
+                        let (batch, share, wanted) = (unit.of_b(), of_b, cols);
+                        tiles_b.load(Fill { lane, map: b, at: (inner, col), batch, wanted, barrier, share });
                     });
                     turn = turn.next();
                 }

@@ -7,17 +7,17 @@ use ptx_matrix::*;
 /// Rows of a strip: a consumer's.
 pub const ROWS: usize = 64;
 
-/// A strip of a consumer's tile of D: as wide as the swizzle.
-pub type Strip<O, S, const COLS: usize> = SharedTile<O, ROWS, COLS, S>;
+/// A strip of a consumer's tile of D, whose lines are as long as the swizzle.
+pub type Strip<O, S, L, const COLS: usize> = SharedTile<O, ROWS, COLS, S, L>;
 
-/// Where a consumer's sums go, by strips of `COLS` columns.
-pub trait Sink<O: Output<Sum: Element<Width = Bits32>>, S: TensorSwizzle, const COLS: usize> {
-    /// Brings a consumer's sums away, whose first element is at (row, column) `at` of the product, through strips that together have lines of
-    /// 256 bytes; where more is done with them, `SUMS` columns at a time.
+/// Where a consumer's sums go, by strips of `COLS` columns, in the order `L`.
+pub trait Sink<O: Output<Sum: Element<Width = Bits32>>, S: TensorSwizzle, L: Order, const COLS: usize> {
+    /// Brings a consumer's sums away, whose first element is at (row, column) `at` of the product, through strips of 16 KiB together; where
+    /// more is done with them, `SUMS` columns at a time.
     fn put<const N: usize, const STRIPS: usize, const SUMS: usize>(
         &self,
         group: WarpGroup<'_>,
-        strips: SharedRing<Strip<O, S, COLS>, STRIPS>,
+        strips: SharedRing<Strip<O, S, L, COLS>, STRIPS>,
         unit: &Unit,
         at: (u32, u32),
         sums: &GroupAccumulator<N, O::Sum>,
@@ -26,14 +26,14 @@ pub trait Sink<O: Output<Sum: Element<Width = Bits32>>, S: TensorSwizzle, const 
         M16N8K16: FragmentShape<RoleC, O::Width>;
 }
 
-impl<O: Output<Sum: Element<Width = Bits32>>, S: TensorSwizzle, const COLS: usize> Sink<O, S, COLS>
-    for Results<'_, O, S, ROWS, COLS>
+impl<O: Output<Sum: Element<Width = Bits32>>, S: TensorSwizzle, L: Order, const COLS: usize> Sink<O, S, L, COLS>
+    for Results<'_, O, S, L, ROWS, COLS>
 {
     #[inline(always)]
     fn put<const N: usize, const STRIPS: usize, const SUMS: usize>(
         &self,
         group: WarpGroup<'_>,
-        strips: SharedRing<Strip<O, S, COLS>, STRIPS>,
+        strips: SharedRing<Strip<O, S, L, COLS>, STRIPS>,
         unit: &Unit,
         at: (u32, u32),
         sums: &GroupAccumulator<N, O::Sum>,
@@ -70,9 +70,9 @@ impl<O: Output<Sum: Element<Width = Bits32>>, S: TensorSwizzle, const COLS: usiz
         let late = |number| group.block().late(number);
         if self.is_a_factor() {
             let to = || (self.elements(late(unit.batch)), (late(at.0) as usize, late(at.1) as usize));
-            return put_by_threads::<_, _, COLS, N, STRIPS>(group, strips, sums, self.alpha, to);
+            return put_by_threads::<_, _, _, COLS, N, STRIPS>(group, strips, sums, self.alpha, to);
         }
-        let part = strips.reuse::<SharedRing<SharedTile<O::Sum, ROWS, SUMS, S>, 2>>().part(0);
+        let part = strips.reuse::<SharedRing<SharedTile<O::Sum, ROWS, SUMS, S, L>, 2>>().part(0);
         let (half, line) = (STRIPS / 2, STRIPS / 2 * COLS);
         let mut first = late(0);
         while first < N as u32 {
@@ -108,15 +108,16 @@ pub fn put_by_threads<
     'k,
     O: Output<Sum: Element<Width = Bits32>>,
     S: TensorSwizzle,
+    L: Order,
     const COLS: usize,
     const N: usize,
     const STRIPS: usize,
 >(
     group: WarpGroup<'_>,
-    strips: SharedRing<Strip<O, S, COLS>, STRIPS>,
+    strips: SharedRing<Strip<O, S, L, COLS>, STRIPS>,
     sums: &GroupAccumulator<N, O::Sum>,
     alpha: O::Sum,
-    to: impl Fn() -> (GlobalMatrixMut<'k, O>, (usize, usize)),
+    to: impl Fn() -> (GlobalMatrixMut<'k, O, L>, (usize, usize)),
 ) where
     M64<N>: WgmmaColumns<Bits32> + WgmmaColumns<O::Width>,
     M16N8K16: FragmentShape<RoleC, O::Width>,

@@ -117,7 +117,8 @@ impl<const M: usize, const N: usize> Walk for OfGroups<'_, M, N> {
         let height = (down - top).min(high).max(1);
         let index = index % (high * right).max(1);
         let (row, col) = (top + index % height, index / height);
-        let start = (group.first + row * M as u32, col * N as u32, 0);
-        Unit { batch: 0, matrix: 0, start, inner: self.inner, group: Some(group) }
+        let (row, col) = (group.first + row * M as u32, col * N as u32);
+        let inside = (group.end - row, self.cols - col);
+        Unit { batch: 0, matrix: 0, start: (row, col, 0), inside, inner: self.inner, group: Some(group) }
     }
 }

@@ -30,7 +30,7 @@ macro_rules! kernels {
         $rate:literal;
     )*) => {$(
         kernel! {
-            $kernel $input into $output, $order_a x $order_b, $m x $n x $k, $stages stages,
+            $kernel $input into $output, $order_a x $order_b into RowMajor, $m x $n x $k, boxes of $m x $n, $stages stages,
             { 2 } strips of Strip<$output, { 128 / size_of::<$output>() }>, $consumers consumers, $threads threads, clusters of 1,
             "sm_90", $rate,
             by product::<

@@ -93,10 +93,10 @@ impl<A: Left, B: Right, const M: usize, const N: usize, const STAGES: usize> Pro
         let (a, b) = (self.a, self.b);
         empty.stage(turn.index()).wait(warp, turn.phase_before());
         warp.elect(|lane| {
-            full.arrive_expecting(lane, A::COPIED + B::COPIED);
-            let (barrier, batch, share) = (full, unit.batch, None::<Share<1>>);
-            tiles_a.load(Fill { lane, map: a, at: (row, inner), batch, barrier, share });
-            tiles_b.load(Fill { lane, map: b, at: (inner, col), batch: unit.of_b(), barrier, share });
+            full.arrive_expecting(lane, A::copied(u32::MAX) + B::copied(u32::MAX));
+            let (barrier, batch, wanted, share) = (full, unit.batch, u32::MAX, None::<Share<1>>);
+            tiles_a.load(Fill { lane, map: a, at: (row, inner), batch, wanted, barrier, share });
+            tiles_b.load(Fill { lane, map: b, at: (inner, col), batch: unit.of_b(), wanted, barrier, share });
         });
         self.rest = unit.behind(K as u32);
         self.turn = turn.next();

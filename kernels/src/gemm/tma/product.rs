@@ -38,7 +38,7 @@ pub fn product<
     a: Early<TensorMap<'k, A::Box, 3>>,
     b: Early<TensorMap<'k, B::Box, 3>>,
     work: Work,
-    results: impl FnOnce(AheadEnded<'_>) -> Results<'k, P::Output, Swizzle128, ROWS, COLS>,
+    results: impl FnOnce(AheadEnded<'_>) -> Results<'k, P::Output, Swizzle128, RowMajor, ROWS, COLS>,
 ) {
     const {
         assert!(M * N == CONSUMERS * WARP_M * WARP_N && N.is_multiple_of(WARP_N), "the warps compute the block's tile");

@@ -26,7 +26,7 @@ pub fn put<
     const I: usize,
     const J: usize,
 >(
-    results: &Results<'_, P::Output, Swizzle128, ROWS, COLS>,
+    results: &Results<'_, P::Output, Swizzle128, RowMajor, ROWS, COLS>,
     warp: Warp<'_>,
     strips: Strips<P::Output, COLS>,
     unit: &Unit,

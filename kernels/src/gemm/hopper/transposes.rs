@@ -1,0 +1,83 @@
+//! Products whose transposes are computed, as the products of B's with A's: so that D's rows, of which a `wgmma` else takes 64 or none, are what
+//! it takes multiples of 8 of.
+//!
+//! They are `product` with a column-major D, to which strips go that `stmatrix.trans` has filled. What a kernel computes is said here of the
+//! transposes, but in its name.
+
+use super::product;
+use super::results::Strip;
+use crate::gemm::by_maps::{Left, Memory, Results, Right, Work, kernel, tiles};
+use crate::gemm::epilogue::{Activation, Output};
+#[cfg(not(target_arch = "nvptx64"))]
+use crate::gemm::{Buffers, Kernel, Numbers};
+#[cfg(not(target_arch = "nvptx64"))]
+use ptx_matrix::launch::Device;
+use ptx_matrix::launch::{AheadEnded, Early};
+use ptx_matrix::*;
+
+/// Strips of 16 columns: as many as a consumer's tile has, but no more than 16 KiB.
+const fn strips_of(columns: usize) -> usize {
+    if columns < 128 { columns / 16 } else { 8 }
+}
+
+/// Columns of sums that go through them at once.
+const fn sums_through(columns: usize) -> usize {
+    if columns >= 128 && columns.is_multiple_of(32) { 32 } else { 16 }
+}
+
+/// The kernels: a row each. The name, with rows and columns of D in a tile; the elements; the orders of A and B; what a block computes, and how
+/// deep its steps are; its stages; how many warpgroups multiply, of the block with its threads; and its rate, as in `products!`. All are in pairs of
+/// blocks.
+macro_rules! kernels {
+    ($(
+        $kernel:ident $element:ident, $order_a:ident x $order_b:ident, $m:literal x $n:literal x $k:literal, $stages:literal stages,
+        $consumers:literal consumers, $threads:literal threads, $rate:literal;
+    )*) => {$(
+        kernel! {
+            $kernel $element into $element, $order_a x $order_b into ColMajor, $m x $n x $k, boxes of { $m / 2 } x { $n / 2 }, $stages stages,
+            { strips_of($n) } strips of Strip<$element, Swizzle128, ColMajor, 16>, $consumers consumers, $threads threads, clusters of 2, "sm_90a", $rate,
+            by product::<
+                _, _, _, _, _, _, $m, $n, $k, 16, { strips_of($n) }, { sums_through($n) }, $stages, $consumers, $n, 2,
+            >
+        }
+    )*};
+}
+
+kernels! {
+    hopper_bf16_nn_240x128_pairs bf16, ColMajor x ColMajor, 128 x 240 x 64, 4 stages, 2 consumers, 384 threads, 1.68;
+    hopper_bf16_nn_208x128_pairs bf16, ColMajor x ColMajor, 128 x 208 x 64, 4 stages, 2 consumers, 384 threads, 1.655;
+    hopper_bf16_nn_176x128_pairs bf16, ColMajor x ColMajor, 128 x 176 x 64, 5 stages, 2 consumers, 384 threads, 1.64;
+    hopper_bf16_nn_160x128_pairs bf16, ColMajor x ColMajor, 128 x 160 x 64, 5 stages, 2 consumers, 384 threads, 1.62;
+    hopper_bf16_nn_144x128_pairs bf16, ColMajor x ColMajor, 128 x 144 x 64, 5 stages, 2 consumers, 384 threads, 1.61;
+    hopper_bf16_nn_112x128_pairs bf16, ColMajor x ColMajor, 128 x 112 x 64, 6 stages, 2 consumers, 384 threads, 1.5;
+    hopper_bf16_nn_80x128_pairs bf16, ColMajor x ColMajor, 128 x 80 x 64, 7 stages, 2 consumers, 384 threads, 1.3;
+    hopper_bf16_nn_144x64_pairs bf16, ColMajor x ColMajor, 64 x 144 x 64, 8 stages, 1 consumers, 256 threads, 0.9;
+    hopper_bf16_nn_80x64_pairs bf16, ColMajor x ColMajor, 64 x 80 x 64, 12 stages, 1 consumers, 256 threads, 0.95;
+    hopper_bf16_nt_240x128_pairs bf16, RowMajor x ColMajor, 128 x 240 x 64, 4 stages, 2 consumers, 384 threads, 1.68;
+    hopper_bf16_nt_208x128_pairs bf16, RowMajor x ColMajor, 128 x 208 x 64, 4 stages, 2 consumers, 384 threads, 1.655;
+    hopper_bf16_nt_176x128_pairs bf16, RowMajor x ColMajor, 128 x 176 x 64, 5 stages, 2 consumers, 384 threads, 1.64;
+    hopper_bf16_nt_160x128_pairs bf16, RowMajor x ColMajor, 128 x 160 x 64, 5 stages, 2 consumers, 384 threads, 1.62;
+    hopper_bf16_nt_144x128_pairs bf16, RowMajor x ColMajor, 128 x 144 x 64, 5 stages, 2 consumers, 384 threads, 1.61;
+    hopper_bf16_nt_112x128_pairs bf16, RowMajor x ColMajor, 128 x 112 x 64, 6 stages, 2 consumers, 384 threads, 1.5;
+    hopper_bf16_nt_80x128_pairs bf16, RowMajor x ColMajor, 128 x 80 x 64, 7 stages, 2 consumers, 384 threads, 1.3;
+    hopper_bf16_nt_144x64_pairs bf16, RowMajor x ColMajor, 64 x 144 x 64, 8 stages, 1 consumers, 256 threads, 0.9;
+    hopper_bf16_nt_80x64_pairs bf16, RowMajor x ColMajor, 64 x 80 x 64, 12 stages, 1 consumers, 256 threads, 0.95;
+    hopper_f16_nn_240x128_pairs f16, ColMajor x ColMajor, 128 x 240 x 64, 4 stages, 2 consumers, 384 threads, 1.68;
+    hopper_f16_nn_208x128_pairs f16, ColMajor x ColMajor, 128 x 208 x 64, 4 stages, 2 consumers, 384 threads, 1.655;
+    hopper_f16_nn_176x128_pairs f16, ColMajor x ColMajor, 128 x 176 x 64, 5 stages, 2 consumers, 384 threads, 1.64;
+    hopper_f16_nn_160x128_pairs f16, ColMajor x ColMajor, 128 x 160 x 64, 5 stages, 2 consumers, 384 threads, 1.62;
+    hopper_f16_nn_144x128_pairs f16, ColMajor x ColMajor, 128 x 144 x 64, 5 stages, 2 consumers, 384 threads, 1.61;
+    hopper_f16_nn_112x128_pairs f16, ColMajor x ColMajor, 128 x 112 x 64, 6 stages, 2 consumers, 384 threads, 1.5;
+    hopper_f16_nn_80x128_pairs f16, ColMajor x ColMajor, 128 x 80 x 64, 7 stages, 2 consumers, 384 threads, 1.3;
+    hopper_f16_nn_144x64_pairs f16, ColMajor x ColMajor, 64 x 144 x 64, 8 stages, 1 consumers, 256 threads, 0.9;
+    hopper_f16_nn_80x64_pairs f16, ColMajor x ColMajor, 64 x 80 x 64, 12 stages, 1 consumers, 256 threads, 0.95;
+    hopper_f16_nt_240x128_pairs f16, RowMajor x ColMajor, 128 x 240 x 64, 4 stages, 2 consumers, 384 threads, 1.68;
+    hopper_f16_nt_208x128_pairs f16, RowMajor x ColMajor, 128 x 208 x 64, 4 stages, 2 consumers, 384 threads, 1.655;
+    hopper_f16_nt_176x128_pairs f16, RowMajor x ColMajor, 128 x 176 x 64, 5 stages, 2 consumers, 384 threads, 1.64;
+    hopper_f16_nt_160x128_pairs f16, RowMajor x ColMajor, 128 x 160 x 64, 5 stages, 2 consumers, 384 threads, 1.62;
+    hopper_f16_nt_144x128_pairs f16, RowMajor x ColMajor, 128 x 144 x 64, 5 stages, 2 consumers, 384 threads, 1.61;
+    hopper_f16_nt_112x128_pairs f16, RowMajor x ColMajor, 128 x 112 x 64, 6 stages, 2 consumers, 384 threads, 1.5;
+    hopper_f16_nt_80x128_pairs f16, RowMajor x ColMajor, 128 x 80 x 64, 7 stages, 2 consumers, 384 threads, 1.3;
+    hopper_f16_nt_144x64_pairs f16, RowMajor x ColMajor, 64 x 144 x 64, 8 stages, 1 consumers, 256 threads, 0.9;
+    hopper_f16_nt_80x64_pairs f16, RowMajor x ColMajor, 64 x 80 x 64, 12 stages, 1 consumers, 256 threads, 0.95;
+}
