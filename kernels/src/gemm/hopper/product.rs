@@ -100,15 +100,19 @@ pub fn product<
                     let ((tiles_a, tiles_b), full) = (stages.stage(turn.index()), full.stage(turn.index()));
                     let inner = start + step * K as u32;
                     // What is beyond the product comes once to each stage, as zeros, and then no more: zeros take longer than elements.
-                    let (rows, cols) = if step < STAGES as u32 { (u32::MAX, u32::MAX) } else { unit.inside };
+                    let all = step < STAGES as u32 || unit.inside.0 >= M as u32 && unit.inside.1 >= N as u32;
                     empty.stage(turn.index()).wait(warp, turn.phase_before());
                     warp.elect(|lane| {
-                        full.arrive_expecting(lane, A::copied(rows) + B::copied(cols));
                         let barrier = full;
-                        let (batch, share, wanted) = (unit.batch, of_a, rows);
-                        tiles_a.load(Fill { lane, map: a, at: (row, inner), batch, wanted, barrier, share });
-                        let (batch, share, wanted) = (unit.of_b(), of_b, cols);
-                        tiles_b.load(Fill { lane, map: b, at: (inner, col), batch, wanted, barrier, share });
+                        let fill = |rows, cols| {
+                            full.arrive_expecting(lane, A::copied(rows) + B::copied(cols));
+                            let (batch, share, wanted) = (unit.batch, of_a, rows);
+                            tiles_a.load(Fill { lane, map: a, at: (row, inner), batch, wanted, barrier, share });
+                            let (batch, share, wanted) = (unit.of_b(), of_b, cols);
+                            tiles_b.load(Fill { lane, map: b, at: (inner, col), batch, wanted, barrier, share });
+                        };
+                        // One after the other in the program, so that whole tiles take no more than they need.
+                        if all { fill(u32::MAX, u32::MAX) } else { fill(unit.inside.0, unit.inside.1) }
                     });
                     turn = turn.next();
                 }
