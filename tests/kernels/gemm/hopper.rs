@@ -67,6 +67,19 @@ fn shares() {
     }
 }
 
+/// Of tiles that are beyond the product in part, only what is inside comes again, once all stages have been filled: to one block, or to both.
+#[test]
+fn tiles_that_are_filled_in_part() {
+    let names =
+        ["hopper_bf16_nt_208x128_pairs", "hopper_bf16_nn_208x128_pairs", "hopper_bf16_nt_224_pairs", "hopper_bf16_nt"];
+    for kernel in <bf16 as Multiply<bf16>>::KERNELS.iter().filter(|kernel| names.contains(&kernel.name)) {
+        let [height, width, _] = kernel.tile;
+        for (m, n) in [(2 * height + 20, width + 9), (height + 9, 2 * width + 20), (9, 7)] {
+            check::<bf16, bf16>(kernel, Case { size: (m, n, 530), padding: 8, ..PLAIN }, 1);
+        }
+    }
+}
+
 /// Kernels of transposes: all that becomes of sums, where D's rows, and columns, end within tiles.
 #[test]
 fn transposes() {
