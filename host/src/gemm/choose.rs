@@ -51,6 +51,8 @@ const COPY_BYTES: f64 = 11.0;
 const COPY_LATENCY: f64 = 4000.0;
 /// Bytes of D that a multiprocessor's threads bring away in a cycle, where no copies of tensors do.
 const THREAD_BYTES: f64 = 12.0;
+/// The same of kernels that compute transposes, whose strips are narrower.
+const THREAD_BYTES_OF_TRANSPOSES: f64 = 4.0;
 /// Steps of K that a part has at least: fewer do not fill a pipeline.
 const LEAST_STEPS: usize = 4;
 /// The most parts that are thought of.
@@ -219,7 +221,8 @@ impl Task {
         let launches = if parts > 1 { 3.0 } else { 1.0 };
         let turns = if kernel.by_tensor_maps { (rounds - 1.0) * TURN } else { 0.0 };
         let by_threads = if kernel.by_tensor_maps && !self.d_is_mapped && parts == 1 {
-            rounds * (tile_m * tile_n * output) as f64 / THREAD_BYTES
+            let rate = if kernel.is_of_transposes { THREAD_BYTES_OF_TRANSPOSES } else { THREAD_BYTES };
+            rounds * (tile_m * tile_n * output) as f64 / rate
         } else {
             0.0
         };
