@@ -25,7 +25,7 @@ pub struct Unit {
     pub matrix: u32,
     /// Its first row, column, and element of K.
     pub start: (u32, u32, u32),
-    /// How many rows, and columns, there are from its first on.
+    /// How many rows, and columns, there are from its first on: those to bring, that is, whatever becomes of them.
     pub inside: (u32, u32),
     /// The elements of K.
     pub inner: u32,

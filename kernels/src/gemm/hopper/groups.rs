@@ -113,13 +113,13 @@ macro_rules! kernels {
         pub fn $kernel(
             block: &ClusterBlock<1>,
             #[shared] stages: SharedRing<
-        (tiles!(a RowMajor $input 128 $k 64), tiles!(b $order_b $input 256 $k 256)),
+        (tiles!(a RowMajor $input 128 $k 128), tiles!(b $order_b $input 256 $k 256)),
                 4,
             >,
             #[shared] strips: SharedRing<SharedRing<Strip<$output, Swizzle128, RowMajor, { 128 / size_of::<$output>() }>, 2>, 2>,
             #[shared] full: SharedRing<BarrierMemory, 4>,
             #[shared] empty: SharedRing<BarrierMemory, 4>,
-    a: Early<TensorMap<<tiles!(a RowMajor $input 128 $k 64) as Left>::Box, 3>>,
+    a: Early<TensorMap<<tiles!(a RowMajor $input 128 $k 128) as Left>::Box, 3>>,
     b: Early<TensorMap<<tiles!(b $order_b $input 256 $k 256) as Right>::Box, 3>>,
             d: Early<GlobalMut<$output>>,
             c: Early<Global<$output>>,

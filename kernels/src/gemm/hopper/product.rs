@@ -111,7 +111,7 @@ pub fn product<
                             let (batch, share, wanted) = (unit.of_b(), of_b, cols);
                             tiles_b.load(Fill { lane, map: b, at: (inner, col), batch, wanted, barrier, share });
                         };
-                        // One after the other in the program, so that whole tiles take no more than they need.
+                        // One beside the other in the program, so that whole tiles take no more instructions than they need.
                         if all { fill(u32::MAX, u32::MAX) } else { fill(unit.inside.0, unit.inside.1) }
                     });
                     turn = turn.next();

@@ -118,7 +118,8 @@ impl<const M: usize, const N: usize> Walk for OfGroups<'_, M, N> {
         let index = index % (high * right).max(1);
         let (row, col) = (top + index % height, index / height);
         let (row, col) = (group.first + row * M as u32, col * N as u32);
-        let inside = (group.end - row, self.cols - col);
+        // Rows behind a group's are another's, which take no longer than its own.
+        let inside = (u32::MAX, u32::MAX);
         Unit { batch: 0, matrix: 0, start: (row, col, 0), inside, inner: self.inner, group: Some(group) }
     }
 }
