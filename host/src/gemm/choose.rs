@@ -51,7 +51,7 @@ const COPY_BYTES: f64 = 11.0;
 const COPY_LATENCY: f64 = 4000.0;
 /// Bytes of D that a multiprocessor's threads bring away in a cycle, where no copies of tensors do.
 const THREAD_BYTES: f64 = 12.0;
-/// The same of kernels that compute transposes, whose strips are narrower.
+/// The same of kernels that compute transposes, whose strips are narrower: a guess, which was not timed.
 const THREAD_BYTES_OF_TRANSPOSES: f64 = 4.0;
 /// Steps of K that a part has at least: fewer do not fill a pipeline.
 const LEAST_STEPS: usize = 4;
