@@ -8,8 +8,8 @@ use crate::shared::{Order, SharedTile, Swizzle};
 use crate::site::Site;
 use crate::target::{AtLeast, BuiltFor};
 use crate::{
-    Accumulator, B16, Element, Fragment, LaneCapture, M16N8K16, NoTrans, PerLane, StMatrix, Threads, Trans, WarpGroup,
-    X4,
+    Accumulator, B16, Count, Element, Fragment, LaneCapture, M16N8K16, NoTrans, PerLane, RowAddr, StMatrix, Threads,
+    Trans, Warp, WarpGroup, X2, X4,
 };
 
 /// The shape of the accumulator of a `wgmma`: 64 rows and `N` columns.
@@ -200,8 +200,8 @@ where
     }
 
     /// Stores columns `first` on to a tile, as many as it has: each warp its 16 rows. Elements of 16 bits go by `stmatrix.x4`, of 16 columns
-    /// each, with `.trans` to a column-major tile; others by ordinary stores. `first` is a multiple of 16, and the columns are in the matrix.
-    /// Needs sm_90.
+    /// each, and the last 8, if they are no 16, by `stmatrix.x2`, with `.trans` to a column-major tile; others by ordinary stores. `first` is a
+    /// multiple of 8, and the columns are in the matrix. Needs sm_90.
     ///
     /// ```
     /// use ptx_matrix::*;
@@ -221,7 +221,7 @@ where
     /// ```
     ///
     /// # Panics
-    /// If the columns are not in the matrix, or `first` is no multiple of 16.
+    /// If the columns are not in the matrix, or `first` is no multiple of 8.
     #[inline(always)]
     #[track_caller]
     pub fn store<const COLS: usize, S: Swizzle, O: Order>(
@@ -232,8 +232,8 @@ where
     ) where
         Self: BuiltFor<AtLeast<90>>,
     {
-        const { assert!(COLS.is_multiple_of(16) && COLS <= N, "multiples of 16 columns are stored") };
-        assert!(first.is_multiple_of(16) && first <= N - COLS, "columns of the matrix from a multiple of 16 on");
+        const { assert!(COLS.is_multiple_of(8) && COLS <= N, "multiples of 8 columns are stored") };
+        assert!(first.is_multiple_of(8) && first <= N - COLS, "columns of the matrix from a multiple of 8 on");
         let (warp, top, site) = (group.warp(), 16 * group.warp_rank(), Site::here());
         // In a loop, addresses of stores are not to take registers while the next sums are computed.
         // SAFETY: the tile's own address.
@@ -255,24 +255,28 @@ where
             return;
         }
         for right in (0..COLS).step_by(16) {
+            let is_last_half = COLS - right == 8;
             let rows = warp.each(|lane| {
-                let id = fixed(lane.id() as u32) as usize;
+                let id = fixed(lane.id() as u32) as usize % if is_last_half { 16 } else { 32 };
                 let (row, col) =
                     if O::ROW_MAJOR { (id % 16, id / 16 * 8) } else { (id / 8 % 2 * 8, id / 16 * 8 + id % 8) };
-                // SAFETY: 16 rows and columns of the tile, and of each line the chunk at its start and the one behind it.
+                // SAFETY: 16 rows and columns of the tile, or 8 columns, and of each line the chunk at its start and the one behind it.
                 unsafe { tile.row_unchecked(top + row, right + col) }
             });
-            // Of 16 columns a lane has four registers: of the rows 0 to 7 and 8 to 15 of the first eight columns, then of the others.
-            let four = self.registers.map(|registers| {
-                let at = (first + right) / 4;
-                core::array::from_fn(|index| registers.as_ref()[at + index])
-            });
-            if O::ROW_MAJOR {
-                StMatrix::<X4, NoTrans, B16>::store_at(warp, rows, four, site);
+            // Of 8 columns a lane has two registers: of the rows 0 to 7 and 8 to 15.
+            let at = (first + right) / 4;
+            if is_last_half {
+                store_matrices::<X2, O>(warp, rows, self.taken(at), site);
             } else {
-                StMatrix::<X4, Trans, B16>::store_at(warp, rows, four, site);
+                store_matrices::<X4, O>(warp, rows, self.taken(at), site);
             }
         }
+    }
+
+    /// So many registers of each lane, from this one on.
+    #[inline(always)]
+    fn taken<const COUNT: usize>(&self, at: usize) -> PerLane<[u32; COUNT]> {
+        self.registers.map(|registers| core::array::from_fn(|index| registers.as_ref()[at + index]))
     }
 
     /// Columns `8 * index` to `8 * index + 7` of the 16 rows that the executing warp holds: a fragment as `mma` has it, to store by `stmatrix`,
@@ -321,6 +325,21 @@ where
 unsafe impl<const N: usize, T: Element> bytemuck::Zeroable for GroupAccumulator<N, T> where
     M64<N>: WgmmaColumns<T::Width>
 {
+}
+
+/// Stores a warp's matrices to lines of a tile of this order.
+#[inline(always)]
+fn store_matrices<N: Count, O: Order>(
+    warp: Warp<'_>,
+    lines: PerLane<RowAddr>,
+    registers: PerLane<N::Registers>,
+    site: Site,
+) {
+    if O::ROW_MAJOR {
+        StMatrix::<N, NoTrans, B16>::store_at(warp, lines, registers, site);
+    } else {
+        StMatrix::<N, Trans, B16>::store_at(warp, lines, registers, site);
+    }
 }
 
 /// Registers of 32 bits as those of the elements' width, which accumulators all have of 32 bits.

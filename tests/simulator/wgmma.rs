@@ -289,13 +289,15 @@ fn a_warpgroup_waits_for_itself() {
     assert!(findings(2).findings().iter().any(|finding| matches!(finding.misuse, Misuse::Deadlock { .. })));
 }
 
-/// Columns of sums to tiles of either order, of 16 bits and of 32.
+/// Columns of sums to tiles of either order, of 16 bits and of 32; and of as many columns as are no multiple of 16.
 #[kernel(threads = 128, target = "sm_90")]
 fn store(
     block: &Block,
     #[shared] rows: SharedTile<bf16, 64, 32, Swizzle64>,
     #[shared] cols: SharedTile<bf16, 64, 32, Swizzle128, ColMajor>,
     #[shared] sums: SharedTile<f32, 64, 16, Swizzle128, ColMajor>,
+    #[shared] few_rows: SharedTile<bf16, 64, 8>,
+    #[shared] some_cols: SharedTile<bf16, 64, 40, Swizzle128, ColMajor>,
     d: GlobalMut<f32>,
 ) {
     let group = block.warp_group();
@@ -304,21 +306,25 @@ fn store(
     rounded.store(group, &rows, 16);
     rounded.store(group, &cols, 32);
     numbers.store(group, &sums, 48);
+    rounded.store(group, &few_rows, 8);
+    rounded.store(group, &some_cols, 24);
     group.sync();
-    rows.for_each(group, |row, col, number| d.set(row * 80 + col, number.to_f32()));
-    cols.for_each(group, |row, col, number| d.set(row * 80 + 32 + col, number.to_f32()));
-    sums.for_each(group, |row, col, number| d.set(row * 80 + 64 + col, number));
+    rows.for_each(group, |row, col, number| d.set(row * 128 + col, number.to_f32()));
+    cols.for_each(group, |row, col, number| d.set(row * 128 + 32 + col, number.to_f32()));
+    sums.for_each(group, |row, col, number| d.set(row * 128 + 64 + col, number));
+    few_rows.for_each(group, |row, col, number| d.set(row * 128 + 80 + col, number.to_f32()));
+    some_cols.for_each(group, |row, col, number| d.set(row * 128 + 88 + col, number.to_f32()));
 }
 
 #[test]
 fn columns_are_stored_to_tiles_of_either_order() {
-    let mut d = vec![0.0; 64 * 80];
+    let mut d = vec![0.0; 64 * 128];
     store::simulate(1, &mut d).check();
-    // What the tiles have of the matrix, beside each other: columns 16 to 47, 32 to 63, and 48 to 63.
-    let cols = (16..48).chain(32..64).chain(48..64);
+    // What the tiles have of the matrix, beside each other.
+    let cols = (16..48).chain(32..64).chain(48..64).chain(8..16).chain(24..64);
     for (place, col) in cols.enumerate() {
         for row in 0..64 {
-            assert_eq!(d[row * 80 + place], (row * 2 + col) as f32, "{row}, {col}");
+            assert_eq!(d[row * 128 + place], (row * 2 + col) as f32, "{row}, {col}");
         }
     }
 }

@@ -290,10 +290,11 @@ mod tests {
         assert_eq!(chosen(129, 8192, 8192, 0), "hopper_bf16_nn_80x128_pairs");
         assert_eq!(chosen(257, 8192, 8192, 0), "hopper_bf16_nn_144x128_pairs");
         assert_eq!(chosen(300, 8192, 8192, 0), "hopper_bf16_nn_160x128_pairs");
-        assert_eq!(chosen(777, 8192, 8192, 0), "hopper_bf16_nn_208x128_pairs");
+        assert_eq!(chosen(777, 8192, 8192, 0), "hopper_bf16_nn_200x128_pairs");
+        assert_eq!(chosen(820, 8192, 8192, 0), "hopper_bf16_nn_208x128_pairs");
         assert_eq!(chosen(1900, 4096, 4096, 0), "hopper_bf16_nn_240x128_pairs");
         assert_eq!(chosen(160, 4096, 4096, 0), "hopper_bf16_nn_80x64_pairs");
-        assert_eq!(chosen(5120, 1216, 3072, 0), "hopper_bf16_nn_208x128_pairs");
+        assert_eq!(chosen(5120, 1216, 3072, 0), "hopper_bf16_nn_200x128_pairs");
         assert_eq!(chosen(384, 8192, 8192, 0), "hopper_bf16_nn_192_pairs");
         assert_eq!(chosen(1000, 8192, 8192, 0), "hopper_bf16_nn");
     }
@@ -340,9 +341,9 @@ mod tests {
         };
         assert_eq!(chosen(4104, 4104, 4104, [false; 2]), "hopper_bf16_nn_224_pairs");
         assert_eq!(chosen(1000, 3000, 5000, [false; 2]), "hopper_bf16_nn_192_pairs");
-        assert_eq!(chosen(5000, 1200, 3000, [false; 2]), "hopper_bf16_nn_208x128_pairs");
+        assert_eq!(chosen(5000, 1200, 3000, [false; 2]), "hopper_bf16_nn_200x128_pairs");
         assert_eq!(chosen(2000, 6000, 1000, [false; 2]), "hopper_bf16_nn_pairs");
-        assert_eq!(chosen(777, 4000, 2048, [true, false]), "hopper_bf16_nn_208x128_pairs");
+        assert_eq!(chosen(777, 4000, 2048, [true, false]), "hopper_bf16_nn_200x128_pairs");
     }
 
     #[test]

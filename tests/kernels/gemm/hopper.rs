@@ -70,8 +70,13 @@ fn shares() {
 /// Of tiles that are beyond the product in part, only what is inside comes again, once all stages have been filled: to one block, or to both.
 #[test]
 fn tiles_that_are_filled_in_part() {
-    let names =
-        ["hopper_bf16_nt_208x128_pairs", "hopper_bf16_nn_208x128_pairs", "hopper_bf16_nt_224_pairs", "hopper_bf16_nt"];
+    let names = [
+        "hopper_bf16_nt_208x128_pairs",
+        "hopper_bf16_nn_208x128_pairs",
+        "hopper_bf16_nn_200x128_pairs",
+        "hopper_bf16_nt_224_pairs",
+        "hopper_bf16_nt",
+    ];
     for name in names {
         let mut kernels = <bf16 as Multiply<bf16>>::KERNELS.iter();
         let kernel = kernels.find(|kernel| kernel.name == name).expect(name);
@@ -93,4 +98,9 @@ fn transposes() {
     check_kernels!(bf16 bf16, these, Case { bias: true, bias_of_rows: true, batches: 2, ..case });
     check_kernels!(bf16 bf16, these, Case { size: (65, 24, 200), batches: 2, beta: 1, ..case }, 2);
     check_kernels!(bf16 bf16, these, Case { size: (70, 37, 72), d_anyhow: true, batches: 2, ..case });
+    // Strips and parts of sums are of other widths in it than in the others.
+    let of_200 = |kernel: &&Kernel| kernel.name == "hopper_bf16_nt_200x128_pairs";
+    check_kernels!(bf16 bf16, of_200, Case { size: (203, 24, 72), beta: 2, ..case });
+    check_kernels!(bf16 bf16, of_200, Case { size: (203, 24, 200), ..case }, 2);
+    check_kernels!(bf16 bf16, of_200, Case { size: (203, 21, 72), d_anyhow: true, ..case });
 }

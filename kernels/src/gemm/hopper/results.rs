@@ -43,6 +43,7 @@ impl<O: Output<Sum: Element<Width = Bits32>>, S: TensorSwizzle, L: Order, const 
     {
         const {
             assert!(N.is_multiple_of(COLS) && N.is_multiple_of(SUMS), "strips do not go beyond the tile");
+            assert!((STRIPS / 2 * COLS).is_multiple_of(SUMS), "and half of the strips have whole ones");
             assert!(SUMS * size_of::<O::Sum>() <= 128, "they have room in half of the strips");
         }
         let store = |which, to| {

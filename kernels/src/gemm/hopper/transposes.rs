@@ -15,14 +15,31 @@ use ptx_matrix::launch::Device;
 use ptx_matrix::launch::{AheadEnded, Early};
 use ptx_matrix::*;
 
-/// Strips of 16 columns: as many as a consumer's tile has, but no more than 16 KiB.
-const fn strips_of(columns: usize) -> usize {
-    if columns < 128 { columns / 16 } else { 8 }
+/// Columns of a strip, of which a tile has whole ones: by 16 columns `stmatrix.x4` stores, by the last 8 of 40 `stmatrix.x2`.
+const fn strip_of(columns: usize) -> usize {
+    if columns.is_multiple_of(16) { 16 } else { 40 }
 }
 
-/// Columns of sums that go through them at once.
+/// Strips: as many as a consumer's tile has, but no more than 16 KiB.
+const fn strips_of(columns: usize) -> usize {
+    let (most, strips) = (128 / strip_of(columns), columns / strip_of(columns));
+    if strips < most { strips } else { most }
+}
+
+/// Columns of sums that go through them at once, of which half of the strips have whole ones.
 const fn sums_through(columns: usize) -> usize {
-    if columns >= 128 && columns.is_multiple_of(32) { 32 } else { 16 }
+    if !columns.is_multiple_of(16) {
+        8
+    } else if columns >= 128 && columns.is_multiple_of(32) {
+        32
+    } else {
+        16
+    }
+}
+
+/// Columns of a box, of which each block of a pair brings some: whole patterns of the swizzle, which are 8.
+const fn box_of(columns: usize) -> usize {
+    if columns.is_multiple_of(16) { columns / 2 } else { 40 }
 }
 
 /// The kernels: a row each. The name, with rows and columns of D in a tile; the elements; the orders of A and B; what a block computes, and how
@@ -34,10 +51,11 @@ macro_rules! kernels {
         $consumers:literal consumers, $threads:literal threads, $rate:literal;
     )*) => {$(
         kernel! {
-            $kernel $element into $element, $order_a x $order_b into ColMajor, $m x $n x $k, boxes of { $m / 2 } x { $n / 2 }, $stages stages,
-            { strips_of($n) } strips of Strip<$element, Swizzle128, ColMajor, 16>, $consumers consumers, $threads threads, clusters of 2, "sm_90a", $rate,
+            $kernel $element into $element, $order_a x $order_b into ColMajor, $m x $n x $k, boxes of { $m / 2 } x { box_of($n) }, $stages stages,
+            { strips_of($n) } strips of Strip<$element, Swizzle128, ColMajor, { strip_of($n) }>, $consumers consumers, $threads threads,
+            clusters of 2, "sm_90a", $rate,
             by product::<
-                _, _, _, _, _, _, $m, $n, $k, 16, { strips_of($n) }, { sums_through($n) }, $stages, $consumers, $n, 2,
+                _, _, _, _, _, _, $m, $n, $k, { strip_of($n) }, { strips_of($n) }, { sums_through($n) }, $stages, $consumers, $n, 2,
             >
         }
     )*};
@@ -46,6 +64,7 @@ macro_rules! kernels {
 kernels! {
     hopper_bf16_nn_240x128_pairs bf16, ColMajor x ColMajor, 128 x 240 x 64, 4 stages, 2 consumers, 384 threads, 1.68;
     hopper_bf16_nn_208x128_pairs bf16, ColMajor x ColMajor, 128 x 208 x 64, 4 stages, 2 consumers, 384 threads, 1.655;
+    hopper_bf16_nn_200x128_pairs bf16, ColMajor x ColMajor, 128 x 200 x 64, 4 stages, 2 consumers, 384 threads, 1.65;
     hopper_bf16_nn_176x128_pairs bf16, ColMajor x ColMajor, 128 x 176 x 64, 5 stages, 2 consumers, 384 threads, 1.64;
     hopper_bf16_nn_160x128_pairs bf16, ColMajor x ColMajor, 128 x 160 x 64, 5 stages, 2 consumers, 384 threads, 1.62;
     hopper_bf16_nn_144x128_pairs bf16, ColMajor x ColMajor, 128 x 144 x 64, 5 stages, 2 consumers, 384 threads, 1.61;
@@ -55,6 +74,7 @@ kernels! {
     hopper_bf16_nn_80x64_pairs bf16, ColMajor x ColMajor, 64 x 80 x 64, 12 stages, 1 consumers, 256 threads, 0.95;
     hopper_bf16_nt_240x128_pairs bf16, RowMajor x ColMajor, 128 x 240 x 64, 4 stages, 2 consumers, 384 threads, 1.68;
     hopper_bf16_nt_208x128_pairs bf16, RowMajor x ColMajor, 128 x 208 x 64, 4 stages, 2 consumers, 384 threads, 1.655;
+    hopper_bf16_nt_200x128_pairs bf16, RowMajor x ColMajor, 128 x 200 x 64, 4 stages, 2 consumers, 384 threads, 1.65;
     hopper_bf16_nt_176x128_pairs bf16, RowMajor x ColMajor, 128 x 176 x 64, 5 stages, 2 consumers, 384 threads, 1.64;
     hopper_bf16_nt_160x128_pairs bf16, RowMajor x ColMajor, 128 x 160 x 64, 5 stages, 2 consumers, 384 threads, 1.62;
     hopper_bf16_nt_144x128_pairs bf16, RowMajor x ColMajor, 128 x 144 x 64, 5 stages, 2 consumers, 384 threads, 1.61;
@@ -64,6 +84,7 @@ kernels! {
     hopper_bf16_nt_80x64_pairs bf16, RowMajor x ColMajor, 64 x 80 x 64, 12 stages, 1 consumers, 256 threads, 0.95;
     hopper_f16_nn_240x128_pairs f16, ColMajor x ColMajor, 128 x 240 x 64, 4 stages, 2 consumers, 384 threads, 1.68;
     hopper_f16_nn_208x128_pairs f16, ColMajor x ColMajor, 128 x 208 x 64, 4 stages, 2 consumers, 384 threads, 1.655;
+    hopper_f16_nn_200x128_pairs f16, ColMajor x ColMajor, 128 x 200 x 64, 4 stages, 2 consumers, 384 threads, 1.65;
     hopper_f16_nn_176x128_pairs f16, ColMajor x ColMajor, 128 x 176 x 64, 5 stages, 2 consumers, 384 threads, 1.64;
     hopper_f16_nn_160x128_pairs f16, ColMajor x ColMajor, 128 x 160 x 64, 5 stages, 2 consumers, 384 threads, 1.62;
     hopper_f16_nn_144x128_pairs f16, ColMajor x ColMajor, 128 x 144 x 64, 5 stages, 2 consumers, 384 threads, 1.61;
@@ -73,6 +94,7 @@ kernels! {
     hopper_f16_nn_80x64_pairs f16, ColMajor x ColMajor, 64 x 80 x 64, 12 stages, 1 consumers, 256 threads, 0.95;
     hopper_f16_nt_240x128_pairs f16, RowMajor x ColMajor, 128 x 240 x 64, 4 stages, 2 consumers, 384 threads, 1.68;
     hopper_f16_nt_208x128_pairs f16, RowMajor x ColMajor, 128 x 208 x 64, 4 stages, 2 consumers, 384 threads, 1.655;
+    hopper_f16_nt_200x128_pairs f16, RowMajor x ColMajor, 128 x 200 x 64, 4 stages, 2 consumers, 384 threads, 1.65;
     hopper_f16_nt_176x128_pairs f16, RowMajor x ColMajor, 128 x 176 x 64, 5 stages, 2 consumers, 384 threads, 1.64;
     hopper_f16_nt_160x128_pairs f16, RowMajor x ColMajor, 128 x 160 x 64, 5 stages, 2 consumers, 384 threads, 1.62;
     hopper_f16_nt_144x128_pairs f16, RowMajor x ColMajor, 128 x 144 x 64, 5 stages, 2 consumers, 384 threads, 1.61;
