@@ -1,4 +1,4 @@
-//! Whole tiles: one `mma` from shared memory, and a 64x64x64 product by four warps.
+//! Whole tiles: one `mma` from shared memory, a 64x64x64 product by four warps, and a 64x128x64 product by a warpgroup.
 
 use core::array::from_fn;
 use ptx_matrix::target::{AtLeast, BuildTarget, Supports};
@@ -85,4 +85,34 @@ products! {
     product_64_swizzle_32 Swizzle32;
     product_64_swizzle_64 Swizzle64;
     product_64_swizzle_128 Swizzle128;
+}
+
+/// D = A x B: 64x128x64, row-major, by `wgmma`; the left half of D is brought away while the right one is computed.
+#[kernel(threads = 128, target = "sm_90a")]
+pub fn product_in_halves(
+    block: &Block,
+    #[shared] tile_a: SharedTile<bf16, 64, 64, Swizzle128>,
+    #[shared] left: SharedTile<bf16, 64, 64, Swizzle128>,
+    #[shared] right: SharedTile<bf16, 64, 64, Swizzle128>,
+    a: Global<bf16>,
+    b: Global<bf16>,
+    d: GlobalMut<f32>,
+) {
+    let group = block.warp_group();
+    tile_a.fill(group, |row, k| a.get(row * 64 + k));
+    left.fill(group, |k, col| b.get(k * 128 + col));
+    right.fill(group, |k, col| b.get(k * 128 + 64 + col));
+    group.warp().fence_for_bulk();
+    group.sync();
+    let mut sums: [_; 2] = from_fn(|_| GroupAccumulator::<64, f32>::zero().begin(group));
+    for (sums, tile_b) in sums.iter_mut().zip([left, right]) {
+        Wgmma::<64, bf16, bf16, f32>::issue(group, sums, |issue| {
+            for k in 0..4 {
+                issue.accumulate(tile_a.matrix_a((0, k * 16)), tile_b.matrix_b((k * 16, 0)));
+            }
+        });
+    }
+    let [left, right] = sums;
+    left.finish_behind::<1>(group).for_each(group, |row, col, value| d.set(row * 128 + col, value));
+    right.finish(group).for_each(group, |row, col, value| d.set(row * 128 + 64 + col, value));
 }

@@ -132,7 +132,8 @@ pub trait Subtracts: Sealed {}
 /// Sums that multiplications are, or may be, adding to: registers that nobody may touch before [`finish`](Self::finish).
 ///
 /// It is gone round a pipeline with: tiles are waited for, multiplied by [`Wgmma::issue`], and free again behind a
-/// [`wait`](Self::wait) for the group that read them.
+/// [`wait`](Self::wait) for the group that read them. Several can be in flight together, of which the older are had by
+/// [`finish_behind`](Self::finish_behind) while the newer go on.
 #[must_use = "what is in flight is to be waited for, by `finish`"]
 pub struct InFlight<const N: usize, T: Element>
 where
@@ -192,6 +193,61 @@ where
         let site = Site::here();
         // SAFETY: warpgroup scope is converged.
         unsafe { wait_for::<0>(site, group) };
+        GroupAccumulator { registers: settled(site, self.registers) }
+    }
+
+    /// Waits until at most the `NEWEST` newest groups are in flight (`wgmma.wait_group`), which add to other sums, and returns these: so the
+    /// tensor cores multiply on while a warpgroup computes with what it has of them already.
+    ///
+    /// That none of the newest adds to these sums is not in their type. The simulator says so where one does; on a GPU the sums are no such.
+    ///
+    /// ```
+    /// use ptx_matrix::*;
+    ///
+    /// /// D = A x B - A x C / 2, of which the half is taken while A x B is computed.
+    /// #[kernel(threads = 128, target = "sm_90a")]
+    /// fn beside(
+    ///     block: &Block,
+    ///     #[shared] tile_a: SharedTile<bf16, 64, 16, Swizzle32>,
+    ///     #[shared] tile_b: SharedTile<bf16, 16, 8, Swizzle32, ColMajor>,
+    ///     #[shared] tile_c: SharedTile<bf16, 16, 8, Swizzle32, ColMajor>,
+    ///     d: GlobalMut<f32>,
+    /// ) {
+    ///     let group = block.warp_group();
+    ///     tile_a.fill(group, |row, k| bf16::from_f32((row + k) as f32));
+    ///     tile_b.fill(group, |k, col| bf16::from_f32((k * col % 3) as f32));
+    ///     tile_c.fill(group, |k, col| bf16::from_f32((k == col) as u32 as f32));
+    ///     group.warp().fence_for_bulk();
+    ///     group.sync();
+    ///     let mut first = GroupAccumulator::<8, f32>::zero().begin(group);
+    ///     let mut second = GroupAccumulator::<8, f32>::zero().begin(group);
+    ///     Wgmma::<8, bf16, bf16, f32>::issue(group, &mut first, |issue| {
+    ///         issue.multiply(tile_a.matrix_a((0, 0)), tile_c.matrix_b((0, 0)));
+    ///     });
+    ///     Wgmma::<8, bf16, bf16, f32>::issue(group, &mut second, |issue| {
+    ///         issue.multiply(tile_a.matrix_a((0, 0)), tile_b.matrix_b((0, 0)));
+    ///     });
+    ///     let half = first.finish_behind::<1>(group).map(group, |_, _, value| value * 0.5);
+    ///     let sums = second.finish(group);
+    ///     sums.zip(group, 0, &half, |sum, half| sum - half).for_each(group, |row, col, value| d.set(row * 8 + col, value));
+    /// }
+    ///
+    /// let mut d = vec![0.0; 64 * 8];
+    /// beside::simulate(1, &mut d).check();
+    /// let sum: usize = (0..16).map(|k| (5 + k) * (k * 2 % 3)).sum();
+    /// assert_eq!(d[5 * 8 + 2], sum as f32 - (5 + 2) as f32 * 0.5);
+    /// ```
+    #[inline(always)]
+    #[track_caller]
+    pub fn finish_behind<const NEWEST: u32>(self, group: WarpGroup<'_>) -> GroupAccumulator<N, T>
+    where
+        Self: BuiltFor<OnlyArch<90>>,
+    {
+        let site = Site::here();
+        // SAFETY: warpgroup scope is converged.
+        unsafe { wait_for::<NEWEST>(site, group) };
+        #[cfg(not(target_arch = "nvptx64"))]
+        crate::sim::wgmma::check_finished(site, &self.registers);
         GroupAccumulator { registers: settled(site, self.registers) }
     }
 }

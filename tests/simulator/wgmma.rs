@@ -191,6 +191,49 @@ fn a_block_waits_before_it_ends() {
     assert_eq!(run_raw(6), Err(Misuse::WgmmaUnfinished));
 }
 
+/// Two multiplications, of which the first or the second is taken for the older one.
+#[kernel(threads = 128, target = "sm_90a")]
+fn two_in_flight(
+    block: &Block,
+    #[shared] tile_a: TileA,
+    #[shared] tile_b: TileB,
+    takes_second: u32,
+    d: GlobalMut<f32>,
+) {
+    let group = block.warp_group();
+    tile_a.fill(group, |_, _| bf16::ONE);
+    tile_b.fill(group, |_, _| bf16::ONE);
+    group.warp().fence_for_bulk();
+    group.sync();
+    let mut sums: [_; 2] = core::array::from_fn(|_| GroupAccumulator::<32, f32>::zero().begin(group));
+    for (count, sums) in sums.iter_mut().enumerate() {
+        Wgmma::<32, bf16, bf16, f32>::issue(group, sums, |issue| {
+            for _ in 0..=count {
+                issue.accumulate(tile_a.matrix_a((0, 0)), tile_b.matrix_b((0, 0)));
+            }
+        });
+    }
+    let [first, second] = sums;
+    let (one, other) = if takes_second == 0 { (first, second) } else { (second, first) };
+    let one = one.finish_behind::<1>(group);
+    one.for_each(group, |row, col, value| d.set(row * 32 + col, value));
+    other.finish(group).for_each(group, |row, col, value| d.set(64 * 32 + row * 32 + col, value));
+}
+
+#[test]
+fn the_older_is_taken_while_the_newer_is_in_flight() {
+    let mut d = vec![0.0; 2 * 64 * 32];
+    two_in_flight::simulate(1, 0, &mut d).check();
+    assert!(d[..64 * 32].iter().all(|&sum| sum == 16.0) && d[64 * 32..].iter().all(|&sum| sum == 32.0));
+}
+
+#[test]
+fn the_newer_is_not_taken_before_its_wait() {
+    let error = two_in_flight::simulate(1, 1, &mut [0.0; 2 * 64 * 32]).unwrap_err();
+    let found = error.findings();
+    assert!(matches!(found[0].misuse, Misuse::AccumulatorInFlight { access: "read", .. }), "{error}");
+}
+
 /// Warps that come to different matrices.
 #[kernel(threads = 128, target = "sm_90a")]
 fn different(block: &Block, #[shared] tile_a: TileA, #[shared] tile_b: TileB, different: u32) {

@@ -328,6 +328,27 @@ pub(crate) fn settle<R: Registers<Register = u32>>(site: Site, registers: PerLan
     })
 }
 
+/// Tells of registers that are taken for what they are to be, and that the warp has not waited for.
+pub(crate) fn check_finished<R: Registers<Register = u32>>(site: Site, registers: &PerLane<R>) {
+    if std::thread::panicking() {
+        return;
+    }
+    with_block(|block| {
+        let mut groups = block.wgmma.borrow_mut();
+        let warp = groups.warp(block.running());
+        let by = block.access_by(Lanes::Each, site);
+        let held = columns(registers);
+        warp.check_unmarked(block, by, &held);
+        // What another warp's wait has brought to its end, this one has not waited for.
+        let not_awaited = |(number, (group, d)): &(&u32, &(u32, Columns))| {
+            *group >= warp.awaited && d.len() == held.len() && is_all_marks(&held, **number)
+        };
+        if warp.landed.iter().any(|landed| not_awaited(&landed)) {
+            block.findings.note(by, Misuse::AccumulatorInFlight { access: "read", place: site.location.into() });
+        }
+    });
+}
+
 /// The running lane, or warp, stores these bytes: tells of those that are registers in flight.
 pub(in crate::sim) fn check_stored(block: &BlockState, site: Site, bytes: &[u8]) {
     if block.is_multiplying.get()

@@ -6,8 +6,9 @@ use crate::conformance::reference::Factor;
 use crate::conformance::{bytes, data, elements, reference};
 use half::bf16;
 use ptx_matrix::Plain;
-use ptx_matrix::forms::Needs;
+use ptx_matrix::forms::{Needs, ptx};
 use ptx_matrix::launch::Device;
+use ptx_matrix::target::Requirement;
 use ptx_matrix_kernels::products as kernels;
 use ptx_matrix_kernels::shared_memory::{SIDE, transpose};
 use std::borrow::Borrow;
@@ -21,22 +22,26 @@ type Launch<D> = fn(
 
 pub fn checks<D: Device + 'static>() -> Vec<Check<D>> {
     let kinds = [Kind::Integers, Kind::Normal, Kind::Wide];
+    let (mma, wgmma) = (Needs::at_least(80), <ptx::sm_90a as Requirement>::NEEDS);
     let products = kinds.into_iter().flat_map(|kind| {
         [
-            product::<D>("multiply_tile", (16, 8, 16), kind, |d, a, b, o| {
+            product::<D>("multiply_tile", (16, 8, 16), mma, kind, |d, a, b, o| {
                 kernels::multiply_tile::launch(d, 1, a, b, o)
             }),
-            product::<D>("product 64x64x64, unswizzled", (64, 64, 64), kind, |d, a, b, o| {
+            product::<D>("product 64x64x64, unswizzled", (64, 64, 64), mma, kind, |d, a, b, o| {
                 kernels::product_64_unswizzled::launch(d, 1, a, b, o)
             }),
-            product::<D>("product 64x64x64, 32-byte swizzle", (64, 64, 64), kind, |d, a, b, o| {
+            product::<D>("product 64x64x64, 32-byte swizzle", (64, 64, 64), mma, kind, |d, a, b, o| {
                 kernels::product_64_swizzle_32::launch(d, 1, a, b, o)
             }),
-            product::<D>("product 64x64x64, 64-byte swizzle", (64, 64, 64), kind, |d, a, b, o| {
+            product::<D>("product 64x64x64, 64-byte swizzle", (64, 64, 64), mma, kind, |d, a, b, o| {
                 kernels::product_64_swizzle_64::launch(d, 1, a, b, o)
             }),
-            product::<D>("product 64x64x64, 128-byte swizzle", (64, 64, 64), kind, |d, a, b, o| {
+            product::<D>("product 64x64x64, 128-byte swizzle", (64, 64, 64), mma, kind, |d, a, b, o| {
                 kernels::product_64_swizzle_128::launch(d, 1, a, b, o)
+            }),
+            product::<D>("product 64x128x64, in halves", (64, 128, 64), wgmma, kind, |d, a, b, o| {
+                kernels::product_in_halves::launch(d, 1, a, b, o)
             }),
         ]
     });
@@ -47,12 +52,13 @@ pub fn checks<D: Device + 'static>() -> Vec<Check<D>> {
 fn product<D: Device + 'static>(
     name: &str,
     (m, n, k): (usize, usize, usize),
+    needs: Needs,
     kind: Kind,
     launch: Launch<D>,
 ) -> Check<D> {
     Check {
         name: format!("{name}, {}", kind.name()),
-        needs: Needs::at_least(80),
+        needs,
         rounds: 8,
         element: 4,
         inputs: Box::new(move |rng| {
