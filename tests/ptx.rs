@@ -344,7 +344,7 @@ fn wgmmas_become_their_instructions_and_keep_their_sums_in_registers() {
         let body = ptx.kernel(name);
         let count = |form: &str| body.matches(form).count();
         let of_form = name.trim_end_matches("_negated").trim_end_matches("_across_k");
-        let form = forms::all_wgmma().find(|form| form.ptx.replace('.', "_") == of_form).unwrap();
+        let form = forms::all_wgmma().find(|form| form.name() == of_form).unwrap();
         // With A in shared memory, and in registers; for each selector.
         let groups = form.selectors.max(1);
         assert_eq!(count(&format!("{} {{", form.ptx)), 2 * groups, "{name}");

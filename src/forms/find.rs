@@ -1,6 +1,6 @@
 //! A form by its name.
 
-use super::Form;
+use super::{Form, WgmmaForm};
 use core::fmt;
 use std::string::String;
 use std::vec::Vec;
@@ -25,15 +25,70 @@ impl fmt::Display for UnknownForm {
 /// How many forms are named where there is none.
 const NEAREST: usize = 4;
 
-/// The form of a name: an instruction as in PTX, or, as its function in [`raw`](crate::raw) is called, with `_` for `.` and `::`.
+/// A form, of what a warp executes or a warpgroup.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AnyForm {
+    /// Of `mma`, `mma.sp`, `ldmatrix`, `stmatrix` or `movmatrix`.
+    Warp(&'static Form),
+    /// Of `wgmma`.
+    WarpGroup(WgmmaForm),
+}
+
+impl AnyForm {
+    /// The instruction, as in PTX.
+    fn ptx(&self) -> &'static str {
+        match self {
+            AnyForm::Warp(form) => form.ptx,
+            AnyForm::WarpGroup(form) => form.ptx,
+        }
+    }
+
+    /// The same, as its function in `raw` is called.
+    fn name(&self) -> String {
+        match self {
+            AnyForm::Warp(form) => form.name(),
+            AnyForm::WarpGroup(form) => form.name(),
+        }
+    }
+}
+
+/// The form of a name, among those that a warp executes: an instruction as in PTX, or, as its function in [`raw`](crate::raw) is called, with
+/// `_` for `.` and `::`.
 ///
 /// # Errors
 /// There is none, and those whose names are most like it.
 pub fn find(name: &str) -> Result<&'static Form, UnknownForm> {
-    if let Some(form) = super::all().find(|form| form.ptx == name || form.name() == name) {
-        return Ok(form);
+    find_among(name, super::all(), |form| form.ptx, |form| form.name())
+}
+
+/// The same among all, also those that a warpgroup executes: the names of the functions of these are without `_ss` and `_rs`.
+///
+/// ```
+/// use ptx_matrix::forms::{AnyForm, find_any};
+/// let found = find_any("wgmma.mma_async.sync.aligned.m64n24k16.f32.bf16.bf16").unwrap();
+/// assert!(matches!(found, AnyForm::WarpGroup(form) if form.n == 24));
+/// ```
+///
+/// # Errors
+/// As [`find`].
+pub fn find_any(name: &str) -> Result<AnyForm, UnknownForm> {
+    let all = super::all().map(AnyForm::Warp).chain(super::all_wgmma().map(AnyForm::WarpGroup));
+    find_among(name, all, AnyForm::ptx, AnyForm::name)
+}
+
+fn find_among<F>(
+    name: &str,
+    all: impl Iterator<Item = F>,
+    ptx: fn(&F) -> &'static str,
+    raw: fn(&F) -> String,
+) -> Result<F, UnknownForm> {
+    let mut nearest = Vec::new();
+    for form in all {
+        if ptx(&form) == name || raw(&form) == name {
+            return Ok(form);
+        }
+        nearest.push(ptx(&form));
     }
-    let mut nearest: Vec<&'static str> = super::all().map(|form| form.ptx).collect();
     nearest.sort_by_key(|form| core::cmp::Reverse((form.contains(name), in_common(form, name))));
     nearest.truncate(NEAREST);
     Err(UnknownForm { name: name.into(), nearest })
@@ -57,6 +112,11 @@ mod tests {
         for form in forms::all() {
             assert_eq!(find(form.ptx), Ok(form));
             assert_eq!(find(&form.name()), Ok(form));
+            assert_eq!(find_any(form.ptx), Ok(AnyForm::Warp(form)));
+        }
+        for form in forms::all_wgmma().step_by(7) {
+            assert_eq!(find_any(form.ptx), Ok(AnyForm::WarpGroup(form)));
+            assert_eq!(find_any(&form.name()), Ok(AnyForm::WarpGroup(form)));
         }
     }
 
@@ -67,6 +127,8 @@ mod tests {
         assert_eq!(nearest("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16")[0], meant);
         assert_eq!(nearest("mma.sync.aligned.m16n8k16.f32.bf16.bf16.f32")[0], meant);
         assert_eq!(nearest("movmatrix")[0], "movmatrix.sync.aligned.m8n8.trans.b16");
+        let found = find_any("wgmma.mma_async.sync.aligned.m64n24k32.s32.s8.s8.satfinit").unwrap_err();
+        assert_eq!(found.nearest[0], "wgmma.mma_async.sync.aligned.m64n24k32.s32.s8.s8.satfinite");
         let message = find("nonsense").unwrap_err().to_string();
         assert!(message.starts_with("there is no form `nonsense`; the nearest are:\n  "), "{message}");
         assert_eq!(message.lines().count(), 1 + NEAREST);

@@ -31,7 +31,7 @@ mod wgmma_options;
 mod wgmma_text;
 
 #[cfg(not(target_arch = "nvptx64"))]
-pub use find::{UnknownForm, find};
+pub use find::{AnyForm, UnknownForm, find, find_any};
 #[cfg(not(target_arch = "nvptx64"))]
 pub use held::{Held, HeldMatrix};
 #[cfg(not(target_arch = "nvptx64"))]

@@ -1,5 +1,8 @@
 //! The forms of `wgmma.mma_async` and `wgmma.mma_async.sp` as values.
 
+use super::{Needs, ptx};
+use crate::target::Requirement;
+use std::string::String;
 use std::vec::Vec;
 
 /// A form of `wgmma.mma_async` or `wgmma.mma_async.sp`. Of each there are two: with A in shared memory, and in registers.
@@ -9,6 +12,8 @@ pub struct WgmmaForm {
     pub ptx: &'static str,
     /// The same with `N` for the number of columns: what forms have in common that differ in nothing else.
     pub family: &'static str,
+    /// The elements of D, A and B, as in PTX.
+    pub elements: [&'static str; 3],
     /// Columns of B and D.
     pub n: usize,
     /// Columns of A, rows of B.
@@ -31,6 +36,7 @@ macro_rules! records {
         let mut add = |n, ptx| $forms.push(WgmmaForm {
             ptx,
             family: crate::wgmma_ptx!($selectors "N" $d $a $b $k $option),
+            elements: [stringify!($d), stringify!($a), stringify!($b)],
             n,
             k: $k,
             d: n / 8 * $per,
@@ -55,6 +61,14 @@ pub fn all() -> impl Iterator<Item = WgmmaForm> {
 }
 
 impl WgmmaForm {
+    /// What a GPU must be to have them: all of them, as there is no other with `wgmma`.
+    pub const NEEDS: Needs = <ptx::sm_90a as Requirement>::NEEDS;
+
+    /// The name of the form's functions in [`raw`](crate::raw), without `_ss` and `_rs`, which say where A is.
+    pub fn name(&self) -> String {
+        self.ptx.replace('.', "_")
+    }
+
     /// Columns of A that are there: K, or, of a sparse A, half of it.
     pub const fn kept(&self) -> usize {
         if self.selectors > 0 { self.k / 2 } else { self.k }

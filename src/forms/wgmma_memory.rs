@@ -140,12 +140,12 @@ impl WgmmaMemory {
             [ROWS * self.kept, self.n * self.k, ROWS * self.n, threads],
             "elements of A, B, D; metadata"
         );
-        let mut input = vec![0; self.input_bytes()];
-        for (index, code) in a.iter().enumerate() {
-            put(&mut input, self.a(index / self.kept, index % self.kept), self.element_bits, *code);
-        }
-        for (index, code) in b.iter().enumerate() {
-            put(&mut input, self.b.bit(index % self.n, index / self.n), self.element_bits, *code);
+        let mut input = self.encode_shared(self.a.is_some().then_some(a), b);
+        input.resize(self.input_bytes(), 0);
+        if self.a.is_none() {
+            for (index, code) in a.iter().enumerate() {
+                put(&mut input, self.a(index / self.kept, index % self.kept), self.element_bits, *code);
+            }
         }
         for (index, code) in c.iter().enumerate() {
             let bit = 8 * self.registers_of_d(0) + self.d(index / self.n, index % self.n);
@@ -155,6 +155,30 @@ impl WgmmaMemory {
             put(&mut input, 8 * self.metadata(thread), 32, *word);
         }
         input
+    }
+
+    /// Shared memory, with these matrices in it, as codes, row-major: A, if that is there, or what is kept of it, and B. What else the kernel takes
+    /// are registers, which follow.
+    ///
+    /// # Panics
+    /// If the matrices are not those that are there, or have not as many elements as the form's.
+    pub fn encode_shared(&self, a: Option<&[u32]>, b: &[u32]) -> Vec<u8> {
+        let lengths = (a.map(<[u32]>::len), b.len());
+        assert_eq!(
+            lengths,
+            (self.a.map(|_| ROWS * self.kept), self.n * self.k),
+            "elements of A and B in shared memory"
+        );
+        let mut shared = vec![0; self.shared_bytes];
+        if let (Some(tiles), Some(a)) = (self.a, a) {
+            for (index, code) in a.iter().enumerate() {
+                put(&mut shared, tiles.bit(index / self.kept, index % self.kept), self.element_bits, *code);
+            }
+        }
+        for (index, code) in b.iter().enumerate() {
+            put(&mut shared, self.b.bit(index % self.n, index / self.n), self.element_bits, *code);
+        }
+        shared
     }
 
     /// D, of what the kernel leaves: codes, row-major.

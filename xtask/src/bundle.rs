@@ -51,7 +51,7 @@ exec "$(dirname "$0")/trials" "$@"
         EXEC,
         "exec.sh",
         r#"#!/bin/sh
-# Executes one instruction of ptx-matrix, once, on registers that a file gives. `./exec.sh --help` lists the options.
+# Executes one instruction of ptx-matrix, once, on registers and matrices that a file gives. `./exec.sh --help` lists the options.
 exec "$(dirname "$0")/exec" "$@"
 "#,
     ),

@@ -2,25 +2,36 @@
 
 use anyhow::{Context, Result};
 use clap::{Parser, ValueEnum};
-use ptx_matrix::forms::find;
-use ptx_matrix::sim::Simulator;
+use ptx_matrix::forms::{AnyForm, find_any};
 use ptx_matrix_host::Gpu;
-use ptx_matrix_host::exec::{State, example, execute};
+use ptx_matrix_host::exec::{GroupOptions, Instruction, State, example, execute};
 use std::io::{Read, Write, stdin, stdout};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::{fs, io};
 
-/// Executes one form of an instruction once, by one warp, on the registers (and, of ldmatrix and stmatrix, the shared memory) that
-/// a file gives, and writes what it leaves.
+/// Executes one form of an instruction once, by one warp, or, of wgmma, by one warpgroup, on the registers and the shared memory that a
+/// file gives, and writes what it leaves.
 ///
-/// Files are JSON. Each operand (`a`, `b`, `c`, `metadata`, `scales_a`, `scales_b`) is a list of 32 lines, one a lane: its registers as hex
-/// words. `image` is shared memory, in lines of 16 bytes in hex; `rows` says where each lane's row starts in it. `selector`, `select_a`
-/// and `select_b` choose among metadata and scales. Start with an example: cargo xtask exec FORM --example --out FILE
+/// Files are JSON. Start with an example: cargo xtask exec FORM --example --out FILE
+///
+/// Each operand (`a`, `b`, `c`, `metadata`, `scales_a`, `scales_b`) is a list of 32 lines, one a lane: its registers as hex
+/// words. `image` is shared memory, of ldmatrix and stmatrix, in lines of 16 bytes in hex; `rows` says where each lane's row starts in it.
+/// `selector`, `select_a` and `select_b` choose among metadata and scales.
+///
+/// Of wgmma, lines of registers are 128, one for each lane of the four warps. Warp w holds rows 16 w to 16 w + 15, of A as the A of an mma.m16n8kK
+/// of such elements and as many columns, and of each 8 columns of D as its C (`cargo xtask layout` draws these); the registers of the first 8 columns come first.
+///
+/// `b`, and `a` unless it is in registers, is a matrix in shared memory. It is given as a matrix, with a line for each row, of its elements as hex words:
+/// 64 rows of A (of a sparse one: of what is kept), K rows of B. The kernel puts it where its descriptors say, swizzled, and transposed if so asked for.
+///
+/// `c` is D as it was. `options` says where A is (`a_in_registers`), whether D is added to (`scale_d`), and, of the forms that can, what is
+/// negated (`negates_a`, `negates_b`) and what lies transposed in shared memory (`transposes_a`, `transposes_b`).
 #[derive(Debug, Parser)]
 #[command(name = "exec", bin_name = "cargo xtask exec", version)]
 struct Arguments {
-    /// The instruction, as in PTX, such as mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32; `cargo xtask coverage` lists them.
+    /// The instruction, as in PTX, such as mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 or
+    /// wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16; `cargo xtask coverage` lists them.
     form: String,
     /// The file to read. Without it: standard input.
     #[arg(long = "in", value_name = "FILE", conflicts_with = "example")]
@@ -37,6 +48,9 @@ struct Arguments {
     /// Instead, write a file that the form takes.
     #[arg(long)]
     example: bool,
+    /// In the example, have A in registers: of wgmma, which takes it from shared memory, too.
+    #[arg(long, requires = "example")]
+    a_in_registers: bool,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -58,18 +72,27 @@ fn main() -> ExitCode {
 }
 
 fn run(arguments: &Arguments) -> Result<()> {
-    let form = find(&arguments.form)?;
+    match find_any(&arguments.form)? {
+        AnyForm::Warp(form) => run_form(form, arguments),
+        AnyForm::WarpGroup(form) => run_form(&form, arguments),
+    }
+}
+
+fn run_form<I: Instruction>(form: &I, arguments: &Arguments) -> Result<()> {
     let output = arguments.output.as_deref();
     if arguments.example {
-        return write(output, &serde_json::to_string_pretty(&example(form))?);
+        let in_registers = GroupOptions { a_in_registers: Some(true), ..GroupOptions::default() };
+        let chosen = State { options: arguments.a_in_registers.then_some(in_registers), ..State::default() };
+        let example = example(form, &chosen).context("--a-in-registers")?;
+        return write(output, &serde_json::to_string_pretty(&example)?);
     }
     let from = arguments.input.as_ref().map_or("standard input".into(), |file| file.display().to_string());
     let text = read(arguments.input.as_deref()).with_context(|| format!("cannot read {from}"))?;
     let state = State::parse(&text).with_context(|| from.clone())?;
-    let (selectors, input) = state.encode(form).context(from)?;
+    let (options, input) = state.encode(form).context(from)?;
     let (on, results) = match arguments.on {
         On::Sim => {
-            let execution = Simulator::default().execute(form, &selectors, &input)?;
+            let execution = form.on_simulator(&options, &input)?;
             if let Some(found) = execution.found {
                 eprintln!("PTX does not define what this does; there are results all the same:\n{found}");
             }
@@ -77,7 +100,7 @@ fn run(arguments: &Arguments) -> Result<()> {
         }
         On::Gpu => {
             let gpu = Gpu::open(arguments.device)?;
-            (gpu.info().name.clone(), execute(&gpu, form, &selectors, &input)?)
+            (gpu.info().name.clone(), execute(&gpu, form, &options, &input)?)
         }
     };
     write(output, &serde_json::to_string_pretty(&state.results(form, &on, &results))?)

@@ -28,7 +28,7 @@ pub enum Problem {
         /// How many there are.
         given: usize,
         /// Of what.
-        of: &'static str,
+        of: String,
         /// How many there should be.
         expected: String,
     },
@@ -42,7 +42,10 @@ pub enum Problem {
         /// What is wrong with it.
         what: String,
     },
-    /// The selectors are not the form's.
+    /// There is no such thing to choose.
+    #[error("`{0}`: this form has none")]
+    NoOption(&'static str),
+    /// The selectors, or options, are not the form's.
     #[error("{0}")]
-    Selectors(String),
+    Options(String),
 }

@@ -27,9 +27,7 @@ impl WgmmaForm {
     pub fn simulate(&self, options: &WgmmaOptions, adds: bool, input: &[u8]) -> Vec<u8> {
         let memory = self.memory(options);
         assert_eq!(input.len(), memory.input_bytes(), "bytes of the input");
-        let family =
-            FAMILIES.into_iter().flatten().find(|form| form.ptx == self.family).expect("every family is there");
-        let form = Form { ptx: self.ptx, n: self.n, ..*family };
+        let form = self.simulated();
         let word = |at: usize| u32::from_le_bytes(input[at..at + 4].try_into().expect("four bytes"));
         let (descriptor, b) = memory.descriptors();
         let operation = Operation {
@@ -64,6 +62,13 @@ impl WgmmaForm {
             }
         }
         output
+    }
+
+    /// By what the simulator computes it.
+    pub(super) fn simulated(&self) -> Form {
+        let family =
+            FAMILIES.into_iter().flatten().find(|form| form.ptx == self.family).expect("every family is there");
+        Form { ptx: self.ptx, n: self.n, ..*family }
     }
 }
 

@@ -8,6 +8,7 @@
 
 mod by_name;
 mod descriptor;
+mod execute;
 mod form;
 mod land;
 mod lane;

@@ -1,9 +1,7 @@
 //! What ptxas makes of the forms, target by target.
 
 use anyhow::Result;
-use ptx_matrix::forms::ptx;
 use ptx_matrix::forms::{Form, Nature, Selectors, WgmmaForm, WgmmaOptions};
-use ptx_matrix::target::Requirement;
 use ptx_matrix_build::Toolchain;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -89,10 +87,10 @@ fn kernels(forms: &[&'static Form], groups: &[WgmmaForm], target: &str) -> Vec<K
         name: form.name(),
         text: form.kernel(&form.name(), &Selectors::default()),
     });
-    let groups = groups.iter().filter(|_| <ptx::sm_90a as Requirement>::NEEDS.are_met_by(target));
+    let groups = groups.iter().filter(|_| WgmmaForm::NEEDS.are_met_by(target));
     let groups = groups.flat_map(|form| {
         [false, true].map(|a_in_registers| {
-            let name = format!("{}_{}", form.ptx.replace('.', "_"), if a_in_registers { "rs" } else { "ss" });
+            let name = format!("{}_{}", form.name(), if a_in_registers { "rs" } else { "ss" });
             let options = WgmmaOptions { a_in_registers, ..WgmmaOptions::default() };
             Kernel { form: form.ptx, text: form.kernel(&name, &options), name }
         })

@@ -15,11 +15,7 @@ pub use record::Digests;
 pub(super) use run::run;
 
 use families::Family;
-use ptx_matrix::forms::{self, Needs, WgmmaForm, WgmmaMatrices, WgmmaOptions, ptx};
-use ptx_matrix::target::Requirement;
-
-/// What the GPU must be to have these forms.
-pub(super) const NEEDS: Needs = <ptx::sm_90a as Requirement>::NEEDS;
+use ptx_matrix::forms::{self, WgmmaForm, WgmmaMatrices, WgmmaOptions};
 
 /// A form with its data and its reference.
 #[derive(Clone, Copy)]

@@ -1,12 +1,12 @@
 //! Executes forms by their names, and compares what comes of them.
 
+use super::FormCheck;
 use super::device::{ByName, Outputs, simulate};
 use super::matrices::{ROWS, reference};
 use super::record::{Digests, of_matrices, of_outputs};
-use super::{FormCheck, NEEDS};
 use crate::conformance::run::{Outcome, Status};
 use indicatif::ProgressBar;
-use ptx_matrix::forms::WgmmaMatrices;
+use ptx_matrix::forms::{WgmmaForm, WgmmaMatrices};
 use rayon::prelude::*;
 
 /// A form, and what is recorded of it.
@@ -24,8 +24,8 @@ pub(in crate::conformance) fn run<D: ByName + Sync>(
         progress.inc(1);
         Outcome { name: check.name(), status, rounds, seed, element: check.element() }
     };
-    if let Some(target) = target.filter(|target| !NEEDS.are_met_by(target)) {
-        let why = Status::Skipped(format!("it needs {NEEDS}, and this is {target}"));
+    if let Some(target) = target.filter(|target| !WgmmaForm::NEEDS.are_met_by(target)) {
+        let why = Status::Skipped(format!("it needs {}, and this is {target}", WgmmaForm::NEEDS));
         return (checks.iter().map(|check| outcome(check, why.clone(), 0)).collect(), Digests::default());
     }
     let families: Vec<&[FormCheck]> = checks.chunk_by(|one, next| one.form.family == next.form.family).collect();
