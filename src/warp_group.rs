@@ -44,14 +44,36 @@ impl !LaneCapture for WarpGroup<'_> {}
 const THREADS: usize = 4 * LANES;
 
 impl Block<'_> {
-    /// The four warps that the executing one is of.
+    /// The four warps that the executing one is of: in a block of 288 threads, say, of the first eight warps; the last is for what needs no
+    /// warpgroup, such as copies.
+    ///
+    /// ```
+    /// use ptx_matrix::*;
+    ///
+    /// /// Two warpgroups double what a warp has brought.
+    /// #[kernel(threads = 288, target = "sm_90")]
+    /// fn doubled(block: &Block, #[shared] tile: SharedTile<u32, 2, 128>, d: GlobalMut<u32>) {
+    ///     if block.warp().index() == 8 {
+    ///         tile.fill(block.warp(), |row, col| (row * 128 + col) as u32);
+    ///     }
+    ///     block.sync();
+    ///     if block.warp().index() < 8 {
+    ///         let group = block.warp_group();
+    ///         let row = group.index();
+    ///         group.each_thread(|lane, col| d.set(row * 128 + col, 2 * tile.get(lane, (row, col))));
+    ///     }
+    /// }
+    ///
+    /// let mut d = [0; 256];
+    /// doubled::simulate(1, &mut d).check();
+    /// assert_eq!(d[200], 400);
+    /// ```
     ///
     /// # Panics
-    /// If the block's threads are not a multiple of 128, as `#[kernel(threads = ..)]` says.
+    /// If the executing warp is one of the last of a block whose threads are no multiple of 128: these are fewer than four.
     #[inline(always)]
     #[track_caller]
     pub fn warp_group(&self) -> WarpGroup<'_> {
-        assert!(self.threads().is_multiple_of(THREADS), "warpgroups need a block of a multiple of 128 threads");
         let warp = self.warp();
         #[cfg(target_arch = "nvptx64")]
         // SAFETY: block scope is not under lane-dependent control flow; a warp has one index, of its block's.
@@ -62,6 +84,11 @@ impl Block<'_> {
         };
         #[cfg(not(target_arch = "nvptx64"))]
         let warp_index = warp.index() as u32;
+        // Where all are whole, nothing is asked.
+        assert!(
+            self.threads().is_multiple_of(THREADS) || (warp_index as usize / 4 + 1) * THREADS <= self.threads(),
+            "a warpgroup has four warps, and this is one of the block's last, of which there are fewer"
+        );
         WarpGroup { warp, warp_index }
     }
 }
