@@ -1,5 +1,6 @@
 //! Assembling PTX, and reading what ptxas says about it.
 
+mod in_flight;
 mod report;
 
 use std::path::PathBuf;
@@ -38,7 +39,7 @@ impl Job<'_> {
             std::fs::write(&self.ptx, &text).with_context(|| format!("cannot write {}", self.ptx.display()))?;
             let said = match self.run()? {
                 Ok(said) => {
-                    let report = report::read(&said).with_context(|| format!("ptxas for {}", self.arch))?;
+                    let report = report::read(&said, &text).with_context(|| format!("ptxas for {}", self.arch))?;
                     return Ok(Assembled { version, report });
                 }
                 Err(said) => said,

@@ -108,6 +108,17 @@ fn spills_are_refused_by_name() {
 }
 
 #[test]
+fn sums_that_are_read_in_flight_are_refused_with_the_place() {
+    let folder = tempfile::tempdir().unwrap();
+    let impatient = || common::fixture(folder.path()).archs([Arch::SM_90A]).features(["in_flight"]);
+    let error = format!("{:#}", impatient().line_info(true).build().unwrap_err());
+    assert!(error.contains("kernel `impatient`") && error.contains("register 1 of its sums, in flight"), "{error}");
+    assert!(error.contains("src/in_flight.rs:24"), "{error}");
+    let error = format!("{:#}", impatient().build().unwrap_err());
+    assert!(error.contains("`--line-info` says where in the source"), "{error}");
+}
+
+#[test]
 fn a_compile_error_is_rustcs_own() {
     let folder = tempfile::tempdir().unwrap();
     let error = common::fixture(folder.path()).archs([Arch::SM_80]).features(["broken"]).build().unwrap_err();

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use anyhow::{Result, bail};
 
+use super::in_flight::first_touch;
 use crate::arch::PtxVersion;
 
 /// What ptxas says about a module.
@@ -26,17 +27,15 @@ pub struct Usage {
     pub spill_loads: u32,
 }
 
-/// Reads the output of a successful run. A remark that instructions were serialised or waits injected is an error.
-pub fn read(output: &str) -> Result<Report> {
+/// Reads the output of a successful run on this PTX. A remark that instructions were serialised or waits injected is an error, which says of
+/// which `wgmma` registers are touched, and where.
+pub fn read(output: &str, ptx: &str) -> Result<Report> {
     let mut report = Report::default();
     let mut fatal = Vec::new();
     let mut kernel = None;
     for line in output.lines() {
         if remark_code(line).is_some_and(|code| FATAL_REMARKS.contains(&code)) {
-            fatal.push(match line.split_once("in the function '").and_then(|(_, rest)| rest.split_once('\'')) {
-                Some((kernel, _)) => format!("kernel `{kernel}`: {line}"),
-                None => line.to_owned(),
-            });
+            fatal.push(with_place(line, ptx));
         } else if remark_code(line).is_some() || line.starts_with("ptxas warning") {
             report.remarks.push(line.to_owned());
         }
@@ -61,6 +60,17 @@ pub fn read(output: &str) -> Result<Report> {
         bail!("the compiled kernels would be slow:\n{}", fatal.join("\n"));
     }
     Ok(report)
+}
+
+/// Such a remark, with its kernel, and where in it registers in flight are touched.
+fn with_place(line: &str, ptx: &str) -> String {
+    let named = |(_, rest): (_, &str)| rest.split_once('\'').map(|(kernel, _)| kernel.to_owned());
+    let Some(kernel) = line.split_once("function '").and_then(named) else { return line.to_owned() };
+    let remark = format!("kernel `{kernel}`: {line}");
+    match first_touch(ptx, &kernel) {
+        Some(touch) => format!("{remark}\n{touch}"),
+        None => remark,
+    }
 }
 
 /// `wgmma` serialised, a wait injected: what was written to overlap does not.
@@ -125,7 +135,7 @@ ptxas info    : Used 14 registers, used 0 barriers
 
     #[test]
     fn reads_each_kernel() {
-        let report = read(OUTPUT).unwrap();
+        let report = read(OUTPUT, "").unwrap();
         let gemm = Usage { registers: 168, barriers: 2, shared: 1024, stack: 80, spill_stores: 12, spill_loads: 16 };
         let copy = Usage { registers: 14, ..Usage::default() };
         let usage = BTreeMap::from([("gemm".to_owned(), gemm), ("copy".to_owned(), copy)]);
@@ -136,14 +146,14 @@ ptxas info    : Used 14 registers, used 0 barriers
     fn a_serialised_wgmma_is_an_error_and_other_remarks_are_kept() {
         let with = |code| {
             let loss = "Potential Performance Loss: wgmma.mma_async instructions are serialized due to ...";
-            read(&format!("ptxas info    : ({code}) {loss}\n{OUTPUT}"))
+            read(&format!("ptxas info    : ({code}) {loss}\n{OUTPUT}"), "")
         };
         assert!(with("C7510").unwrap_err().to_string().contains("serialized"));
         assert!(with("C7519").is_err());
         let read_in_flight = "ptxas info    : (C7514) Potential Performance Loss: wgmma.mma_async instructions are serialized due to \
             non wgmma instructions reading accumulator registers of  a wgmma between start and end of the pipeline stage in the \
             function 'reader' in line 0\n";
-        assert!(read(read_in_flight).unwrap_err().to_string().contains("kernel `reader`: ptxas info    : (C7514)"));
+        assert!(read(read_in_flight, "").unwrap_err().to_string().contains("kernel `reader`: ptxas info    : (C7514)"));
         assert!(with("C7508").unwrap().remarks[0].contains("(C7508)"));
         assert_eq!(with("C7520").unwrap().usage.len(), 2);
     }
