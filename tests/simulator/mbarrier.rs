@@ -273,6 +273,82 @@ fn a_phase_that_ends_before_all_have_waited_for_the_one_before() {
     }
 }
 
+/// Warp 1 waits for the phase of this number when warp 0 has ended `phases` phases, and told so by another barrier; no more ends.
+#[kernel(threads = 64, target = "sm_90")]
+fn early(
+    block: &Block,
+    #[shared] barrier: BarrierMemory,
+    #[shared] done: BarrierMemory,
+    phases: u32,
+    number: u32,
+    how: u32,
+) {
+    let (barrier, done) = (barrier.init(block, 1), done.init(block, 1));
+    let (warp, index) = (block.warp(), block.warp().index());
+    if index == 0 {
+        warp.elect(|lane| {
+            for _ in 0..phases {
+                barrier.arrive(lane);
+            }
+            done.arrive(lane);
+        });
+    } else {
+        let phase = (0..number).fold(Phase::FIRST, |phase, _| phase.next());
+        done.wait(warp, Phase::FIRST);
+        match how {
+            0 => drop(barrier.wait(warp, phase)),                           // <- too early
+            1 => drop(barrier.wait_for_cluster(warp, phase)),               // <- too early for the cluster
+            _ => warp.elect(|lane| assert!(!barrier.is_over(lane, phase))), // <- tested too early
+        }
+    }
+}
+
+#[test]
+fn a_phase_that_has_not_begun_is_not_waited_for() {
+    // The one before the current phase, and, if nobody waits for it to end, the current one.
+    for phases in 1..4 {
+        early::launch(&Simulator::new(0).schedules(8), 1, phases, phases - 1, 0).check();
+        early::launch(&Simulator::new(0).schedules(8), 1, phases, phases, 2).check();
+    }
+    let markers = [("too early", None), ("too early for the cluster", None), ("tested too early", Some(0))];
+    for (how, (marker, lane)) in (0..).zip(markers) {
+        for (phases, ahead) in [(0, 1), (0, 2), (1, 1), (2, 1), (3, 4)] {
+            let error = early::simulate(1, phases, phases + ahead, how).unwrap_err();
+            assert_eq!(misuse(&error), BarrierMisuse::PhaseAhead { ahead });
+            assert_at(&error, marker, (0, 0, 0), 1, lane);
+        }
+    }
+    let text = early::simulate(1, 0, 1, 0).unwrap_err().to_string();
+    assert!(text.contains("is waited for too early: it is 1 phase short of the one that is to end"), "{text}");
+}
+
+/// A consumer that begins with the second phase: the first is over only where it comes late enough.
+#[kernel(threads = 64, target = "sm_90")]
+fn one_phase_ahead(block: &Block, #[shared] row: Row, #[shared] full: BarrierMemory, d: GlobalMut<u32>) {
+    let full = full.init(block, 32);
+    let warp = block.warp();
+    if warp.index() == 0 {
+        for round in 0..2 {
+            warp.each(|lane| {
+                row.set((0, lane.id()), round);
+                full.arrive(lane);
+            });
+        }
+    } else {
+        full.wait(warp, Phase::FIRST.next());
+        warp.each(|lane| d.set(lane.id(), row.get(lane, (0, 31 - lane.id()))));
+    }
+}
+
+#[test]
+fn some_order_shows_a_wait_that_is_one_phase_ahead() {
+    let error = one_phase_ahead::launch(&Simulator::new(0).schedules(16), 1, &mut [0; 32]).unwrap_err();
+    let ahead = |finding: &sim::Finding| {
+        matches!(finding.misuse, Misuse::Barrier { misuse: BarrierMisuse::PhaseAhead { ahead: 1 }, .. })
+    };
+    assert!(error.findings().iter().any(ahead), "{error}");
+}
+
 /// One leaves, and later phases need one arrival fewer; the barrier is ended, and its memory becomes another.
 #[kernel(threads = 64, target = "sm_90")]
 fn leave(block: &Block, #[shared] memory: BarrierMemory, end: u32) {

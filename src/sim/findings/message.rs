@@ -341,6 +341,10 @@ fn barrier(misuse: BarrierMisuse) -> String {
             let phases = if behind == 1 { "phase" } else { "phases" };
             std::format!("is waited for too late: it is {behind} {phases} further")
         }
+        BarrierMisuse::PhaseAhead { ahead } => {
+            let phases = if ahead == 1 { "phase" } else { "phases" };
+            std::format!("is waited for too early: it is {ahead} {phases} short of the one that is to end")
+        }
     }
 }
 
@@ -358,6 +362,9 @@ fn barrier_help(misuse: BarrierMisuse) -> &'static str {
         BarrierMisuse::UnexpectedBytes { .. } => "expect as many bytes as the copies of the phase bring",
         BarrierMisuse::PhaseMissed { .. } => {
             "a phase must not end before all have waited for the one before: let them arrive at another barrier, and wait for that"
+        }
+        BarrierMisuse::PhaseAhead { .. } => {
+            "wait for each phase in turn: a GPU knows the current one and the one before apart, and no more, so it takes this one for over"
         }
     }
 }

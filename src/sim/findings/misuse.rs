@@ -192,6 +192,12 @@ pub enum BarrierMisuse {
         /// How many later ones.
         behind: u32,
     },
+    /// A phase is waited for that has not begun: a GPU, which knows only whether its number is odd, might take it for the one before the
+    /// current, and go on at once.
+    PhaseAhead {
+        /// How far it is ahead of the current one.
+        ahead: u32,
+    },
 }
 
 /// What is wrong with the use of a cluster's barrier.

@@ -102,14 +102,17 @@ pub(crate) enum Scope {
 }
 
 impl Barrier {
-    /// Whether a phase is over; the waiter is told if it comes too late to be sure.
+    /// Whether a phase is over; the waiter is told if it comes too late to be sure, or too early: a GPU tells phases by their parity, so it
+    /// takes the one behind the current for the one before it, which is over. Who is right never asks for that: that it may wait for a phase,
+    /// it knows by the end of the one before.
     fn is_over(&self, phase: Phase) -> Result<bool, BarrierMisuse> {
         match phase {
             Phase::Parity(parity) => Ok(self.phase % 2 != parity % 2),
             Phase::Number(number) => match self.phase.wrapping_sub(number) {
+                0 => Ok(false),
                 1 => Ok(true),
                 behind @ 2..=0x7fff_ffff => Err(BarrierMisuse::PhaseMissed { behind: behind - 1 }),
-                _ => Ok(false),
+                short => Err(BarrierMisuse::PhaseAhead { ahead: short.wrapping_neg() }),
             },
         }
     }
