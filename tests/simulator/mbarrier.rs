@@ -452,6 +452,96 @@ fn raw_barriers() {
     }
 }
 
+/// Lane 3 of warp 1 tries whether a row is full, and does what `how` says before it reads it; lane 3 of warp 0 fills it, when it may.
+#[kernel(threads = 64, target = "sm_90")]
+fn try_and(
+    block: &Block,
+    #[shared] row: Row,
+    #[shared] (full, go, other): (BarrierMemory, BarrierMemory, BarrierMemory),
+    d: GlobalMut<u32>,
+    how: u32,
+) {
+    let (full, go, other) = (full.init(block, 1), go.init(block, 1), other.init(block, 1));
+    let (warp, index) = (block.warp(), block.warp().index());
+    let tried = |barrier: Barrier| {
+        // SAFETY: a barrier.
+        unsafe { raw::mbarrier_try_wait_parity_shared_cta_b64(barrier.address(), 0) } // <- tries
+    };
+    warp.each(|lane| {
+        if lane.id() != 3 {
+            return;
+        }
+        if index == 0 {
+            match how {
+                2 => while !tried(go) {},
+                4 => while !go.is_over(lane, Phase::FIRST) {},
+                _ => {}
+            }
+            row.set((0, 0), 8);
+            if how == 3 {
+                other.arrive(lane);
+                while !tried(go) {}
+            }
+            if how != 5 {
+                full.arrive(lane);
+            }
+            return;
+        }
+        match how {
+            // It takes whatever comes for the end of the phase.
+            0 => {
+                let _ = tried(full);
+            }
+            // It tries until the phase is over.
+            1 | 5 => while !tried(full) {},
+            // It tries once, then says that it is ready, and only then waits.
+            2 | 4 => {
+                if !tried(full) {
+                    go.arrive(lane);
+                    while !tried(full) {}
+                }
+            }
+            // It tries two barriers in turn: the second ends first, and the first behind what it does then.
+            _ => {
+                while !tried(full) {
+                    if tried(other) {
+                        go.arrive(lane);
+                        while !tried(full) {}
+                        break;
+                    }
+                }
+            }
+        }
+        d.set(0, row.get(lane, (0, 0)));
+    });
+}
+
+#[test]
+fn a_lane_that_tries_may_do_something_else_before_it_tries_again() {
+    for how in 1..5 {
+        let mut d = [0];
+        try_and::launch(&Simulator::new(0).schedules(32), 1, &mut d, how).check();
+        assert_eq!(d, [8], "{how}");
+    }
+}
+
+#[test]
+fn a_lane_that_tries_once_may_have_tried_in_vain() {
+    let error = try_and::launch(&Simulator::new(0).schedules(16), 1, &mut [0], 0).unwrap_err();
+    assert!(error.findings().iter().any(|finding| matches!(finding.misuse, Misuse::Race { .. })), "{error}");
+}
+
+#[test]
+fn a_lane_that_tries_on_and_on() {
+    for seed in 0..4 {
+        let error = try_and::launch(&Simulator::new(seed), 1, &mut [0], 5).unwrap_err();
+        let Misuse::Deadlock { waiting, .. } = &error.misuse else { panic!("{error}") };
+        let [waiting] = &waiting[..] else { panic!("{error}") };
+        assert!(matches!(waiting.awaited, Awaited::Barrier { phase: 0, arrivals: 1, bytes: 0, .. }), "{error}");
+        assert_at(&error, "tries", (0, 0, 0), None, None);
+    }
+}
+
 /// A lane tests on and on for what does not happen.
 #[kernel(threads = 32, target = "sm_90")]
 fn test_in_vain(block: &Block, #[shared] barrier: BarrierMemory) {

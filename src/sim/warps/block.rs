@@ -159,7 +159,7 @@ impl ClusterState {
             shared: SharedMemory::new(launch.kernel.shared_bytes as usize, findings.clone(), order.clone()),
             findings: findings.clone(),
             order: order.clone(),
-            barriers: RefCell::default(),
+            barriers: RefCell::new(Barriers::new(random_of(index, !seed))),
             bulk: RefCell::default(),
             wgmma: RefCell::default(),
             registers: RefCell::new(RegisterPool::new(launch.kernel)),
@@ -191,6 +191,12 @@ impl ClusterState {
         let warps = self.blocks[0].warps();
         (&self.blocks[agent / warps], agent % warps)
     }
+}
+
+/// Random numbers that the run's seed gives a block.
+pub(in crate::sim) fn random_of(block: Grid, seed: u64) -> fastrand::Rng {
+    let number = u64::from(block.x) << 32 | u64::from(block.y) << 16 | u64::from(block.z);
+    fastrand::Rng::with_seed(seed ^ number)
 }
 
 /// The blocks of a cluster, by rank.

@@ -25,13 +25,14 @@ const MOST: u32 = (1 << 20) - 1;
 const VAIN_TESTS: u64 = 1 << 16;
 
 /// The mbarriers of a block, by address.
-#[derive(Default)]
 pub(in crate::sim) struct Barriers {
     live: BTreeMap<u32, Barrier>,
     /// How many there have been.
     made: usize,
-    /// Tests since something has happened to a barrier.
+    /// Tests since something has happened to a barrier, and waits that were given up.
     vain_tests: u64,
+    /// Draws which waits give up at once.
+    random: fastrand::Rng,
 }
 
 /// An mbarrier.
@@ -72,6 +73,8 @@ pub(in crate::sim) struct PhaseWait {
     pub(in crate::sim) address: u32,
     pub(in crate::sim) phase: Phase,
     pub(in crate::sim) location: &'static Location<'static>,
+    /// Whether it ends, by the phase or without, where nobody can go on otherwise.
+    pub(in crate::sim) gives_up: bool,
 }
 
 /// What an arrival does besides.
@@ -178,6 +181,11 @@ impl Barrier {
 }
 
 impl Barriers {
+    /// None yet.
+    pub(in crate::sim) fn new(random: fastrand::Rng) -> Self {
+        Barriers { live: BTreeMap::new(), made: 0, vain_tests: 0, random }
+    }
+
     pub(in crate::sim) fn get(&self, address: u32) -> Option<&Barrier> {
         self.live.get(&address)
     }
@@ -185,6 +193,11 @@ impl Barriers {
     /// Whether the wait has an end: by the phase, or by a misuse.
     pub(in crate::sim) fn is_settled(&self, wait: &PhaseWait) -> bool {
         self.live.get(&wait.address).is_none_or(|barrier| barrier.is_over(wait.phase) != Ok(false))
+    }
+
+    /// Whether the wait may give up now. One that has done so again and again is part of a loop that waits for what does not happen.
+    pub(in crate::sim) fn may_give_up(&self, wait: &PhaseWait) -> bool {
+        wait.gives_up && self.vain_tests < VAIN_TESTS
     }
 }
 
@@ -351,19 +364,37 @@ fn look(site: Site, form: &'static str, wait: PhaseWait, scope: Scope) -> bool {
 
 /// At warp scope: waits for a phase.
 pub(crate) fn wait(warp: WarpOfBlock<'_>, site: Site, form: &'static str, address: u32, phase: Phase, scope: Scope) {
-    let wait = PhaseWait { address, phase, location: site.location };
+    let wait = PhaseWait { address, phase, location: site.location, gives_up: false };
     while !std::thread::panicking() && !look(site, form, wait, scope) {
         warp.suspend(Waiting::Phases(vec![wait]));
     }
 }
 
-/// In a lane closure: waits for a phase (`mbarrier.try_wait`, which here takes its time).
-pub(crate) fn wait_in_lane(site: Site, form: &'static str, address: u32, phase: Phase, scope: Scope) -> bool {
-    let wait = PhaseWait { address, phase, location: site.location };
-    while !std::thread::panicking() && !look(site, form, wait, scope) {
-        pause(site, form, Pause::Phase(wait));
+/// Looks whether a phase is over. If it is not, that is so many `more` tests in vain; what happened to a barrier since, counts.
+fn look_in_vain(site: Site, form: &'static str, wait: PhaseWait, scope: Scope, more: u64) -> bool {
+    let vain = with_block(|block| block.barriers.borrow().vain_tests);
+    let over = look(site, form, wait, scope);
+    if !over {
+        with_block(|block| block.barriers.borrow_mut().vain_tests = vain + more);
     }
-    true
+    over
+}
+
+/// In a lane closure: waits for a phase, but not for ever, and returns whether it is over (`mbarrier.try_wait`).
+///
+/// How long, PTX leaves open. Here some give up at once, drawn by the run's seed, so that who takes the phase for over whatever is returned
+/// is found; and the others when nobody can go on, so that who does something else then, for which others wait, is not taken for one
+/// that waits for ever.
+pub(crate) fn wait_in_lane(site: Site, form: &'static str, address: u32, phase: Phase, scope: Scope) -> bool {
+    let wait = PhaseWait { address, phase, location: site.location, gives_up: true };
+    if std::thread::panicking() || look_in_vain(site, form, wait, scope, 0) {
+        return true;
+    }
+    if with_block(|block| block.barriers.borrow_mut().random.bool()) {
+        return false;
+    }
+    pause(site, form, Pause::Phase(wait));
+    std::thread::panicking() || look_in_vain(site, form, wait, scope, 1)
 }
 
 /// In a lane closure: whether a phase is over (`mbarrier.test_wait`). Where it is not, others go on before this lane does.
@@ -371,13 +402,12 @@ pub(crate) fn test_in_lane(site: Site, form: &'static str, address: u32, phase: 
     if std::thread::panicking() {
         return true;
     }
-    let vain = with_block(|block| block.barriers.borrow().vain_tests);
-    let over = look(site, form, PhaseWait { address, phase, location: site.location }, scope);
+    let wait = PhaseWait { address, phase, location: site.location, gives_up: true };
+    let over = look_in_vain(site, form, wait, scope, 1);
     if !over {
-        if vain >= VAIN_TESTS {
+        if with_block(|block| block.barriers.borrow().vain_tests) > VAIN_TESTS {
             fail(site, Misuse::Polling { memory: Memory::Shared { address } });
         }
-        with_block(|block| block.barriers.borrow_mut().vain_tests = vain + 1);
         pause(site, form, Pause::Test(address));
     }
     over
