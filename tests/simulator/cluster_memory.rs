@@ -129,6 +129,50 @@ fn a_block_is_touched_before_it_ends() {
     }
 }
 
+/// A phase of block 1 ends by bytes that block 0 tells it of, alone (0) or having told it to expect them (1). Block 1 waits for that phase
+/// (1), or all for each other (2), or nobody for anything.
+#[kernel(threads = 32, cluster = 2, target = "sm_90")]
+fn tell_of_bytes(block: &ClusterBlock<2>, #[shared] full: BarrierMemory, how: u32, waits: u32) {
+    let (warp, cluster) = (block.warp(), block.cluster());
+    let full = full.init(block, if how == 0 { 1 } else { 2 });
+    if cluster.rank() == 1 && how == 0 {
+        warp.elect(|lane| {
+            full.arrive_expecting(lane, 48);
+        });
+    }
+    cluster.sync();
+    let other = full.of(cluster.peer(1));
+    if cluster.rank() == 0 {
+        warp.elect(|lane| {
+            if how == 1 {
+                other.arrive_expecting(lane, 32);
+                other.expect(lane, 16);
+                other.arrive_having_read(lane);
+            }
+            other.complete(lane, 16);
+            other.complete(lane, 32); // <- bytes
+        });
+    } else if waits == 1 {
+        full.wait(warp, Phase::FIRST);
+    }
+    if waits == 2 {
+        cluster.sync();
+    }
+}
+
+#[test]
+fn the_end_of_a_phase_tells_that_its_bytes_have_come() {
+    for how in 0..2 {
+        for waits in 1..3 {
+            tell_of_bytes::launch(&Simulator::new(0).schedules(16), 2, how, waits).check();
+        }
+        for error in find(|simulator| tell_of_bytes::launch(simulator, 2, how, 0)) {
+            let is_it = |misuse: &Misuse| *misuse == Misuse::PeerEnded { access: "arrival", block: SECOND };
+            assert!(error.findings().iter().all(|finding| is_it(&finding.misuse)), "{error}");
+        }
+    }
+}
+
 /// Both blocks write an element of block 0.
 #[kernel(threads = 32, cluster = 2, target = "sm_90")]
 fn both_write(block: &ClusterBlock<2>, #[shared] row: Row) {

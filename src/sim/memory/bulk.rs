@@ -246,8 +246,7 @@ pub(in crate::sim) fn land_one(
         let of_phase = |other: &&Load| (other.barrier, other.phase) == (address, phase);
         block.bulk.borrow().loads.iter().filter(of_phase).map(|other| other.bytes.len() as i64).sum::<i64>()
     };
-    let landed = mbarrier::receive_copy(block, address, bytes.len() as u32, |agent, tick| {
-        let by = Access { agent, by: Lanes::One(0), epoch: u32::MAX, warp_epoch: 0, tick, location: started.location };
+    let landed = mbarrier::receive_copy(block, address, bytes.len() as u32, started.location, |by| {
         block.shared.land_bulk(by, to, &bytes);
         if let Some((rank, addresses)) = from {
             cluster.blocks[rank].shared.finish_bulk_read(by, &started, addresses);

@@ -4,7 +4,7 @@ use crate::sim::findings::{BarrierMisuse, Memory, Misuse};
 pub(crate) use crate::sim::memory::order::Space;
 use crate::sim::memory::order::{Known, WARP_GROUPS, executing};
 use crate::sim::memory::peer::{self, Visit};
-use crate::sim::memory::race::Access;
+use crate::sim::memory::race::{Access, Lanes};
 use crate::sim::record::note_lane;
 use crate::sim::warps::block::{BlockState, Waiting, WarpOfBlock};
 use crate::sim::warps::context::{current_lane, fail, with_block};
@@ -174,6 +174,13 @@ impl Barrier {
         Ok(())
     }
 
+    /// What comes asynchronously comes in this phase, at whose end it is known: as done by whom, when.
+    fn tell_asynchronously(&mut self, location: &'static Location<'static>) -> Access {
+        let tick = self.phase.wrapping_add(1);
+        self.told.pass_asynchronously(self.agent, tick);
+        Access { agent: self.agent, by: Lanes::One(0), epoch: u32::MAX, warp_epoch: 0, tick, location }
+    }
+
     /// What the current phase still needs: its number, arrivals, bytes.
     pub(in crate::sim) fn missing(&self) -> (u32, u32, i64) {
         (self.phase, self.pending, self.bytes)
@@ -334,13 +341,37 @@ pub(crate) fn complete_bytes(site: Site, form: &'static str, address: u32, bytes
 /// `mbarrier.expect_tx`, likewise.
 pub(crate) fn expect_bytes_at_peer(site: Site, form: &'static str, address: u32, bytes: u32) {
     let bytes = bytes * executing(current_lane()).len() as u32;
-    at_barrier_of_cluster(site, address, form, |_, _, barrier| barrier.expect(bytes));
+    count_bytes_at_peer(site, form, address, |barrier| barrier.expect(bytes));
 }
 
 /// `mbarrier.complete_tx`, likewise.
 pub(crate) fn complete_bytes_at_peer(site: Site, form: &'static str, address: u32, bytes: u32) {
     let bytes = bytes * executing(current_lane()).len() as u32;
-    at_barrier_of_cluster(site, address, form, |_, _, barrier| barrier.receive(bytes));
+    count_bytes_at_peer(site, form, address, |barrier| barrier.receive(bytes));
+}
+
+/// Bytes are expected, or come, at a barrier of the block of the cluster that the address names. Nobody is told of what was done before; but
+/// the phase is not over without them, so its end tells that this has happened: as of a copy that lands.
+fn count_bytes_at_peer(
+    site: Site,
+    form: &'static str,
+    address: u32,
+    count: impl FnOnce(&mut Barrier) -> Result<(), BarrierMisuse>,
+) {
+    if std::thread::panicking() {
+        return;
+    }
+    note_access(site);
+    note_lane(site, form);
+    let counted = peer::at_peer(site, address, Visit::Bytes, |own, peer, by, address| {
+        use_barrier(peer, by, address, |barrier| {
+            if own.rank != peer.rank {
+                peer::count_bytes(peer, by, barrier.tell_asynchronously(site.location));
+            }
+            count(barrier)
+        })
+    });
+    counted.unwrap_or_else(|misuse| fail(site, misuse));
 }
 
 /// Whether a phase is over. If it is, those who execute this know what those did who arrived in it.
@@ -425,21 +456,20 @@ pub(in crate::sim) fn phase_for_copy(block: &BlockState, by: Access, address: u3
     Ok(barrier.phase)
 }
 
-/// A bulk copy has brought bytes: `land(agent, tick)` puts them to memory, as done by this agent. Returns whether that ended the phase.
+/// A bulk copy that was started there has brought bytes: `land` puts them to memory, by this access. Returns whether that ended the phase.
 pub(in crate::sim) fn receive_copy(
     block: &BlockState,
     address: u32,
     bytes: u32,
-    land: impl FnOnce(usize, u32),
+    started: &'static Location<'static>,
+    land: impl FnOnce(Access),
 ) -> Result<bool, Misuse> {
     let mut barriers = block.barriers.borrow_mut();
     barriers.vain_tests = 0;
     let misuse = |misuse| Misuse::Barrier { address, misuse };
     let barrier = barriers.live.get_mut(&address).ok_or(misuse(BarrierMisuse::Uninitialised))?;
-    let (agent, phase) = (barrier.agent, barrier.phase);
-    let tick = phase.wrapping_add(1);
-    land(agent, tick);
-    barrier.told.pass_asynchronously(agent, tick);
+    let phase = barrier.phase;
+    land(barrier.tell_asynchronously(started));
     barrier.receive(bytes).map_err(misuse)?;
     Ok(barrier.phase != phase)
 }
