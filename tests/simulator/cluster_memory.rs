@@ -331,6 +331,93 @@ fn a_copy_to_another_block_is_waited_for_by_both() {
     }
 }
 
+type RowBox = SharedTile<u32, 1, 32, Unswizzled128>;
+
+/// Block 0 has a row of global memory copied to the block of rank `to`, which it names by a mapped address. What is wrong, `how` says.
+#[kernel(threads = 32, cluster = 2, target = "sm_90")]
+fn load_mapped(
+    block: &ClusterBlock<2>,
+    #[shared] row: RowBox,
+    #[shared] full: BarrierMemory,
+    a: Global<u32>,
+    map: TensorMap<RowBox, 2>,
+    d: GlobalMut<u32>,
+    to: u32,
+    how: u32,
+) {
+    let (warp, cluster) = (block.warp(), block.cluster());
+    let full = full.init(block, 1);
+    cluster.sync();
+    if cluster.rank() == 0 {
+        warp.elect(|_| {
+            // SAFETY: `to` is a rank of the cluster, and in that block nobody touches the row before the wait; but for what is wrong.
+            unsafe {
+                let mapped = |address| raw::mapa_shared_cluster_u32(address, to);
+                let (row, full) =
+                    (mapped(row.address()), if how == 2 { full.address() } else { mapped(full.address()) });
+                match how {
+                    0 | 2 => raw::cp_async_bulk_shared_cluster_global_mbarrier_complete_tx_bytes(
+                        row,
+                        a.as_ptr().cast(),
+                        128,
+                        full,
+                    ),
+                    1 => raw::cp_async_bulk_tensor_2d_shared_cluster_global_tile_mbarrier_complete_tx_bytes(
+                        row,
+                        map.as_ptr(),
+                        [0, 0],
+                        full,
+                    ),
+                    3 => raw::cp_async_bulk_tensor_2d_shared_cta_global_tile_mbarrier_complete_tx_bytes(
+                        row,
+                        map.as_ptr(),
+                        [0, 0],
+                        full,
+                    ),
+                    // To several blocks it goes whichever of them the addresses are of.
+                    _ => raw::cp_async_bulk_shared_cluster_global_mbarrier_complete_tx_bytes_multicast_cluster(
+                        row,
+                        a.as_ptr().cast(),
+                        128,
+                        full,
+                        1 << (1 - to),
+                    ),
+                }
+            }
+        });
+    }
+    let receiver = if how == 4 { 1 - to } else { to };
+    if cluster.rank() == receiver as usize {
+        warp.elect(|lane| {
+            full.arrive_expecting(lane, 128);
+        });
+        full.wait(warp, Phase::FIRST);
+        row.for_each(warp, |_, col, value| d.set(col, value));
+    }
+    cluster.sync();
+}
+
+#[test]
+fn a_copy_from_global_memory_goes_where_its_addresses_are_mapped() {
+    let a: Vec<u32> = (1..33).collect();
+    let run = |simulator: &Simulator, to, how| {
+        let (mut d, map) = ([0; 32], Tensor::<RowBox, 2>::new([32, 1]).map(simulator, &a[..]).unwrap());
+        load_mapped::launch(simulator, 2, &a, &map, &mut d, to, how)?.check()?;
+        assert_eq!(d[..], a, "to {to}, {how}");
+        Ok(())
+    };
+    for to in 0..2 {
+        for how in [0, 1, 4] {
+            run(&Simulator::new(0).schedules(16), to, how).unwrap_or_else(|error: SimError| panic!("{error}"));
+        }
+        // What is for the block only takes no mapped address.
+        let error = run(&Simulator::new(0), to, 3).unwrap_err();
+        assert!(matches!(error.misuse, Misuse::SharedOutOfBounds { .. }), "{error}");
+    }
+    let error = run(&Simulator::new(0), 1, 2).unwrap_err();
+    assert!(matches!(error.misuse, Misuse::BarrierOfAnother { to: 1, barrier: 0 }), "{error}");
+}
+
 /// Block 0 copies a row to block 1, and ends, with or without a `sync` of the cluster.
 #[kernel(threads = 32, cluster = 2, target = "sm_90")]
 fn copy_and_end(block: &ClusterBlock<2>, #[shared] (from, to): (Row, Row), #[shared] full: BarrierMemory, last: u32) {
