@@ -440,6 +440,48 @@ fn copy_and_end(block: &ClusterBlock<2>, #[shared] (from, to): (Row, Row), #[sha
     }
 }
 
+/// Block 0 copies a row of global memory to both blocks. Block 1 waits for it, or (0) has ended maybe before it starts.
+#[kernel(threads = 32, cluster = 2, target = "sm_90")]
+fn copy_to_both(
+    block: &ClusterBlock<2>,
+    #[shared] row: Row,
+    #[shared] full: BarrierMemory,
+    a: Global<u32>,
+    waits: u32,
+) {
+    let (warp, cluster) = (block.warp(), block.cluster());
+    let full = full.init(block, 1);
+    cluster.sync();
+    let (rank, all) = (cluster.rank(), cluster.all());
+    if rank == 0 || waits != 0 {
+        warp.elect(|lane| {
+            full.arrive_expecting(lane, 128);
+            if rank == 0 {
+                row.load_bulk_to(lane, all, a, 0, full); // <- to both
+            }
+        });
+        full.wait(warp, Phase::FIRST);
+    }
+}
+
+#[test]
+fn a_block_stays_until_what_is_copied_to_it_has_come() {
+    let a = [7; 32];
+    copy_to_both::launch(&Simulator::new(0).schedules(16), 2, &a, 1).check();
+    let mut ended_before = 0;
+    for error in find(|simulator| copy_to_both::launch(simulator, 2, &a, 0)) {
+        match &error.misuse {
+            Misuse::PeerEnded { access: "copy", block } => assert_eq!(*block, SECOND),
+            // It ends behind the start.
+            Misuse::BulkUnfinished => continue,
+            _ => panic!("{error}"),
+        }
+        assert_at(&error, "to both", FIRST, 0, Some(0));
+        ended_before += 1;
+    }
+    assert!(ended_before > 0);
+}
+
 #[test]
 fn a_block_stays_until_what_it_sends_was_read() {
     copy_and_end::launch(&Simulator::new(0).schedules(16), 2, 1).check();
