@@ -588,6 +588,22 @@ pub enum Misuse {
         /// How many it has.
         held: u32,
     },
+    /// The warps of a warpgroup do not come to the same `setmaxnreg`.
+    RegistersDiverge {
+        /// What one comes to, as in PTX.
+        form: &'static str,
+        /// A warp that does not.
+        warp: usize,
+        /// The line of what it comes to, if it comes to any.
+        other: Option<Place>,
+    },
+    /// A warp comes to a `setmaxnreg`, and nothing says that another of its warpgroup has come to the one before.
+    RegistersUnsynced {
+        /// The instruction, as in PTX.
+        form: &'static str,
+        /// The other warp.
+        warp: usize,
+    },
     /// The block ends and has not waited for a `wgmma`.
     WgmmaUnfinished,
     /// A matrix that is to be compressed has more in a chunk than half that is not zero.

@@ -10,6 +10,7 @@ use crate::sim::record::{Recorded, Recorder};
 use crate::sim::warps::block::{BlockState, ClusterState, Waiting, WarpOfBlock, random_of};
 use crate::sim::warps::context::{Failure, current_lane, in_block, take_panic, unwind};
 use crate::sim::warps::polling::begin_turn;
+use crate::sim::warps::registers;
 use crate::sim::wgmma;
 use crate::{Block, Grid};
 use corosensei::stack::DefaultStack;
@@ -216,6 +217,7 @@ fn take_turns(
 /// The running warp of a block has ended, and maybe with it the block.
 fn end_warp(state: &BlockState, is_last: bool) {
     peer::end_warp(state, is_last);
+    registers::end_warp(state);
     if is_last {
         state.has_ended.set(true);
         bulk::end(state);
