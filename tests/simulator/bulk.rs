@@ -321,6 +321,69 @@ fn raw_copy(block: &Block, #[shared] tile: Tile, #[shared] place: SharedTile<u64
     });
 }
 
+/// A lane makes a barrier, of which a copy tells it. Who executes the fence for that, and when, `how` says.
+#[kernel(threads = 64, target = "sm_90")]
+fn fence_of_another(
+    block: &Block,
+    #[shared] tile: Tile,
+    #[shared] place: SharedTile<u64, 1, 2>,
+    a: Global<u32>,
+    how: u32,
+) {
+    let (barrier, warp, index) = (place.address(), block.warp(), block.warp().index());
+    if index == 0 {
+        warp.each(|lane| {
+            if lane.id() == 5 {
+                // SAFETY: memory for a barrier.
+                unsafe { raw::mbarrier_init_shared_cta_b64(barrier, 1) }
+            }
+        });
+    }
+    if how == 3 {
+        block.sync();
+    }
+    let fences = match how {
+        // The lane itself (0), each of its warp (1), another of its warp (2).
+        0..3 => index == 0,
+        // Another warp's, that knows of it (3), or does not (4).
+        _ => index == 1,
+    };
+    if fences {
+        warp.each(|lane| {
+            if how == 1 || lane.id() == if how == 0 { 5 } else { 6 } {
+                raw::fence_mbarrier_init_release_cluster();
+            }
+        });
+    }
+    block.sync();
+    if index == 0 {
+        warp.elect(|_| {
+            // SAFETY: none, where no fence is behind the barrier; else the barrier tells when the copy has landed.
+            unsafe {
+                raw::mbarrier_arrive_expect_tx_shared_cta_b64(barrier, 32);
+                let (to, from) = (tile.address(), a.as_ptr().cast());
+                raw::cp_async_bulk_shared_cluster_global_mbarrier_complete_tx_bytes(to, from, 32, barrier); // <- unfenced
+                while !raw::mbarrier_try_wait_parity_shared_cta_b64(barrier, 0) {}
+            }
+        });
+    }
+}
+
+#[test]
+fn a_fence_is_for_what_its_thread_initialised() {
+    for simulator in seeds() {
+        for how in [0, 1, 3] {
+            fence_of_another::launch(&simulator, 1, &A, how).check();
+        }
+        for how in [2, 4] {
+            let error = fence_of_another::launch(&simulator, 1, &A, how).unwrap_err();
+            let misuse = Misuse::Barrier { address: SHARED_BASE + Tile::BULK_BYTES, misuse: BarrierMisuse::Unfenced };
+            assert_eq!(error.misuse, misuse, "{how}: {error}");
+            assert_at(&error, "unfenced", (0, 0, 0), 0, Some(0));
+        }
+    }
+}
+
 #[test]
 fn raw_copies() {
     raw_copy::simulate(1, &A, 0).check();

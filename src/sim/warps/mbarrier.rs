@@ -474,14 +474,20 @@ pub(in crate::sim) fn receive_copy(
     Ok(barrier.phase != phase)
 }
 
-/// `fence.mbarrier_init`.
+/// `fence.mbarrier_init`: what the executing lanes initialised before, or know of, is there for what comes asynchronously. Of what another
+/// thread has initialised it tells nothing.
 pub(crate) fn fence_init(site: Site, form: &'static str) {
     if !std::thread::panicking() {
         note_lane(site, form);
         with_block(|block| {
-            block.barriers.borrow_mut().live.values_mut().for_each(|barrier| barrier.is_fenced = true);
+            let lanes = executing(current_lane());
+            for (&address, barrier) in &mut block.barriers.borrow_mut().live {
+                let knows =
+                    |lane| block.shared.is_barrier_made_before(block.access_by(Lanes::one(lane), site), address);
+                barrier.is_fenced |= lanes.clone().any(knows);
+            }
             if block.blocks > 1 {
-                block.order.fence(block.agent(), executing(current_lane()), &[Space::Barriers]);
+                block.order.fence(block.agent(), lanes, &[Space::Barriers]);
             }
         });
     }
