@@ -1,6 +1,6 @@
 //! Shared memory of other blocks of the cluster: what orders accesses to it, and when it is there.
 
-use crate::{assert_at, line_of};
+use crate::{assert_at, assert_elected_at};
 use ptx_matrix::sim::{Agent, BarrierMisuse, Misuse, SimError, Simulator};
 use ptx_matrix::*;
 
@@ -122,7 +122,7 @@ fn a_block_is_touched_before_it_ends() {
             for error in find(|simulator| visit::launch(simulator, 2, what, ends)) {
                 let Misuse::PeerEnded { access, block } = error.misuse else { panic!("{error}") };
                 assert_eq!((access, block), (expected, SECOND));
-                assert_at(&error, marker, FIRST, 1, Some(0));
+                assert_elected_at(&error, marker, FIRST, 1);
                 assert_eq!(error.findings().len(), 1, "{error}");
             }
         }
@@ -204,7 +204,7 @@ fn out_of_cluster(
     let (warp, cluster) = (block.warp(), block.cluster());
     let (full, peers) = (full.init(block, 1), cluster.peers());
     cluster.sync();
-    warp.elect(|lane| {
+    warp.elect(|_| {
         let (to, barrier) = (row.address(), full.address());
         let copy = |mask| {
             // SAFETY: none, if there are no such blocks; that is the bug.
@@ -219,7 +219,7 @@ fn out_of_cluster(
             }
         };
         match how {
-            0 => drop(row.of(peers.get(lane.id() + 2))), // <- typed
+            0 => drop(row.of(peers.get(2))), // <- typed
             // SAFETY: likewise.
             1 => drop(unsafe { raw::mapa_shared_cluster_u32(to, 2) }), // <- raw
             2 => copy(0b101),
@@ -238,7 +238,7 @@ fn there_are_only_the_clusters_blocks() {
     for (how, marker) in [(0, "typed"), (1, "raw")] {
         let error = run(how);
         assert!(matches!(error.misuse, Misuse::ClusterRank { rank: 2, blocks: 2 }), "{error}");
-        assert_eq!((error.place.as_ref().map(|place| place.line), error.lane), (Some(line_of(marker).1), Some(0)));
+        assert_elected_at(&error, marker, error.block.unwrap(), 0);
     }
     assert!(matches!(run(2).misuse, Misuse::BlockMask { mask: 0b101, blocks: 2 }));
     assert!(matches!(run(3).misuse, Misuse::BlockMask { mask: 0, blocks: 2 }));
@@ -476,7 +476,7 @@ fn a_block_stays_until_what_is_copied_to_it_has_come() {
             Misuse::BulkUnfinished => continue,
             _ => panic!("{error}"),
         }
-        assert_at(&error, "to both", FIRST, 0, Some(0));
+        assert_elected_at(&error, "to both", FIRST, 0);
         ended_before += 1;
     }
     assert!(ended_before > 0);
@@ -487,6 +487,6 @@ fn a_block_stays_until_what_it_sends_was_read() {
     copy_and_end::launch(&Simulator::new(0).schedules(16), 2, 1).check();
     for error in find(|simulator| copy_and_end::launch(simulator, 2, 0)) {
         assert!(matches!(error.misuse, Misuse::BulkUnfinished), "{error}");
-        assert_at(&error, "unfinished", FIRST, 0, Some(0));
+        assert_elected_at(&error, "unfinished", FIRST, 0);
     }
 }

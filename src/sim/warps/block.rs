@@ -58,6 +58,8 @@ pub(in crate::sim) struct BlockState {
     warp_epochs: RefCell<Vec<u32>>,
     /// How often its clock was read.
     clock: Cell<u64>,
+    /// The lane that each warp elects. Which one, PTX leaves open: the run's seed says it, so that who takes it for the first is found.
+    elected: Vec<usize>,
     pub(in crate::sim) index: Grid,
     pub(in crate::sim) grid: Grid,
     /// The block's number in its cluster, and how many blocks that has.
@@ -175,6 +177,7 @@ impl ClusterState {
             epoch: Cell::new(0),
             warp_epochs: RefCell::new(vec![0; warps]),
             clock: Cell::new(0),
+            elected: elected(index, seed, warps),
             index,
             grid: launch.grid,
             rank,
@@ -197,6 +200,12 @@ impl ClusterState {
 pub(in crate::sim) fn random_of(block: Grid, seed: u64) -> fastrand::Rng {
     let number = u64::from(block.x) << 32 | u64::from(block.y) << 16 | u64::from(block.z);
     fastrand::Rng::with_seed(seed ^ number)
+}
+
+/// The lanes that the warps of a block elect.
+fn elected(block: Grid, seed: u64, warps: usize) -> Vec<usize> {
+    let mut random = random_of(block, !seed);
+    (0..warps).map(|_| random.usize(..LANES)).collect()
 }
 
 /// The blocks of a cluster, by rank.
@@ -250,6 +259,11 @@ impl WarpOfBlock<'_> {
 
     pub(crate) fn warp(self) -> usize {
         self.warp
+    }
+
+    /// The lane that the warp elects, each time the same.
+    pub(crate) fn elected(self) -> usize {
+        self.state.elected[self.warp]
     }
 
     /// The lanes of the warp wait for each other.
