@@ -89,7 +89,7 @@ fn init(block: &Block<'_>, address: impl Fn(usize) -> u32 + crate::LaneCapture, 
 ///
 /// A warp keeps the [`Phase`] that it waits for next; [`wait`](Self::wait) returns the one behind it. The simulator reports a
 /// deadlock with what each phase lacks, arrivals and bytes that no phase is for, a phase that ends before all have
-/// waited for the one before, and accesses that no arrival orders. Needs sm_90.
+/// waited for the one before, one that is waited for before it has begun, and accesses that no arrival orders. Needs sm_90.
 ///
 /// ```
 /// use ptx_matrix::*;

@@ -167,7 +167,8 @@ impl<'b> Warp<'b> {
     /// Runs the lane closure in one lane, which the hardware elects, the same each time (`elect.sync`, PTX ISA 9.7.14.14): what one
     /// thread is to do for all. Needs sm_90.
     ///
-    /// What the other lanes did before, that lane need not see: put a [`sync`](Self::sync) before it where that matters.
+    /// It need not be the first: in the simulator the seed says which one it is. What the other lanes did before, that lane need not see: put a
+    /// [`sync`](Self::sync) before it where that matters.
     #[inline(always)]
     #[track_caller]
     pub fn elect(self, work: impl Fn(Lane<'_>) + LaneCapture)
@@ -182,8 +183,9 @@ impl<'b> Warp<'b> {
         #[cfg(not(target_arch = "nvptx64"))]
         {
             sim::note_collective(Site::here(), "elect.sync");
+            let elected = self.block.simulated.elected();
             self.each(|lane| {
-                if lane.id() == 0 {
+                if lane.id() == elected {
                     work(lane);
                 }
             });

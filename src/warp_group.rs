@@ -122,7 +122,8 @@ impl<'b> WarpGroup<'b> {
     /// 9.7.20.5). `COUNT` is a multiple of 8, from 24 to 256. Needs sm_90a.
     ///
     /// A block begins with as many for each thread as fit a multiprocessor, if the kernel's `threads` and `min_blocks` say how many
-    /// threads that is; what a warpgroup does from here on, the assembler makes fit. It is done once in a warpgroup.
+    /// threads that is; what a warpgroup does from here on, the assembler makes fit. All its warps come here, at one line, and wait for each other
+    /// ([`sync`](Self::sync)) before they come to another: the simulator reports those that do not.
     ///
     /// ```
     /// use ptx_matrix::*;

@@ -27,7 +27,8 @@ pub(super) fn whole<T>(address: *const T) -> *const T {
 ///
 /// # Safety
 /// From now until a wait for that phase, `to` is the address of so many bytes in the block's shared memory that nobody else touches, and as
-/// many bytes of global memory at `from` are there; the addresses and the number are multiples of 16. `barrier` is that of an mbarrier.
+/// many bytes of global memory at `from` are there; the addresses and the number are multiples of 16. `barrier` is that of an mbarrier. Both
+/// may be addresses in the `.shared::cluster` window: of one block, which runs until then.
 #[inline(always)]
 #[track_caller]
 pub unsafe fn cp_async_bulk_shared_cluster_global_mbarrier_complete_tx_bytes(
@@ -47,7 +48,7 @@ pub unsafe fn cp_async_bulk_shared_cluster_global_mbarrier_complete_tx_bytes(
     // SAFETY: the caller's.
     unsafe {
         let form = "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes";
-        sim::load(Site::here(), form, to, from, bytes, barrier, sim::Blocks::Own);
+        sim::load(Site::here(), form, to, from, bytes, barrier, sim::Blocks::One);
     }
 }
 

@@ -41,7 +41,7 @@ macro_rules! rank {
         /// `map` is that of a tensor map of this rank, which lies in a kernel's parameters, or in constant or global memory. From now until a
         /// wait for the barrier's phase the tensor is there, and `to` is the address of as many bytes as the box has in the block's shared
         /// memory that nobody else touches, a multiple of 128, or, for the swizzles of 32, 64 and 128 bytes, of 256, 512 and 1024. `barrier` is
-        /// that of an mbarrier.
+        /// that of an mbarrier. To `.shared::cluster`, both may be addresses in its window: of one block, which runs until then.
         #[inline(always)]
         #[track_caller]
         pub unsafe fn $name(to: u32, map: *const u8, at: [i32; $rank], barrier: u32) {
@@ -54,7 +54,7 @@ macro_rules! rank {
             #[cfg(not(target_arch = "nvptx64"))]
             // SAFETY: the caller's.
             unsafe {
-                sim::load(Site::here(), $ptx, to, map, sim::At::tiled(&at), barrier, sim::Blocks::Own);
+                sim::load(Site::here(), $ptx, to, map, sim::At::tiled(&at), barrier, sim::Blocks::One);
             }
         }
     };

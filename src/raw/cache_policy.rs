@@ -64,7 +64,7 @@ pub unsafe fn cp_async_bulk_shared_cluster_global_mbarrier_complete_tx_bytes_L2_
     // SAFETY: the caller's.
     unsafe {
         let (form, _) = ("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint", policy);
-        sim::load(Site::here(), form, to, from, bytes, barrier, sim::Blocks::Own);
+        sim::load(Site::here(), form, to, from, bytes, barrier, sim::Blocks::One);
     }
 }
 
@@ -134,7 +134,7 @@ macro_rules! rank {
             }
         }
     };
-    (@blocks) => { tensor::Blocks::Own };
+    (@blocks) => { tensor::Blocks::One };
     (@blocks $mask:ident) => { tensor::Blocks::Mask($mask) };
     (@store $name:ident ($ptx:expr) $rank:literal $braces:literal: $($c:ident $index:literal)*) => {
         #[doc = concat!("`", $ptx, " [map, ", $braces, "], [from], policy;`")]

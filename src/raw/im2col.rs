@@ -82,7 +82,7 @@ macro_rules! rank {
             }
         }
     };
-    (@blocks) => { sim::Blocks::Own };
+    (@blocks) => { sim::Blocks::One };
     (@blocks $mask:ident) => { sim::Blocks::Mask($mask) };
     (@store $name:ident ($ptx:expr) $operation:tt $what:literal $rank:literal $cs:literal ($($c:ident $ci:literal)*)
         ($($policy:ident)?) $behind:literal) => {

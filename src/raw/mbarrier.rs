@@ -2,6 +2,9 @@
 //! PTX 8.0.
 //!
 //! A state is what `arrive` returns: which phase it arrived in. A parity is that of a phase's number, from 0.
+//!
+//! `try_wait` may give up, and return that the phase is not over, after a time that is the system's to choose. In the simulator it sometimes
+//! does at once, as the seed has it, and else where nobody can go on.
 
 #[cfg(not(target_arch = "nvptx64"))]
 use crate::sim::mbarrier as sim;

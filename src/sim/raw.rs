@@ -202,12 +202,12 @@ pub(crate) fn sync_warp() {
     });
 }
 
-/// `elect.sync`: the lowest lane.
+/// `elect.sync`.
 #[track_caller]
 pub(crate) fn elect() -> bool {
-    let elected = collective(Site::here(), "elect.sync", (), |_, site, _| {
+    let elected = collective(Site::here(), "elect.sync", (), |warp, site, _| {
         note_collective(site, "elect.sync");
-        PerLane::from_array(std::array::from_fn(|lane| u8::from(lane == 0)))
+        PerLane::from_array(std::array::from_fn(|lane| u8::from(lane == warp.elected())))
     });
     elected != 0
 }

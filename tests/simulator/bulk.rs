@@ -1,6 +1,6 @@
 //! Bulk copies: what is touched before they are through, what they are not told of, and bytes that no phase expects.
 
-use crate::{assert_at, line_of};
+use crate::{assert_at, assert_elected_at, line_of};
 use ptx_matrix::sim::{Agent, Awaited, BarrierMisuse, Memory, Misuse, Place, SHARED_BASE, SimError, Simulator};
 use ptx_matrix::*;
 
@@ -104,7 +104,7 @@ fn bytes_that_are_not_those_that_the_phase_expects() {
         let error = run_load(simulator, 512, 1).unwrap_err();
         let misuse = BarrierMisuse::UnexpectedBytes { bytes: 512 };
         assert_eq!(error.misuse, Misuse::Barrier { address: SHARED_BASE + 1024, misuse });
-        assert_at(&error, "loaded", (0, 0, 0), 0, Some(0));
+        assert_elected_at(&error, "loaded", (0, 0, 0), 0);
         let error = run_load(simulator, 1000, 1).unwrap_err();
         let misuse = BarrierMisuse::UnexpectedBytes { bytes: 24 };
         assert_eq!(error.misuse, Misuse::Barrier { address: SHARED_BASE + 1024, misuse });
@@ -165,7 +165,7 @@ fn a_fence_lies_between_stores_and_a_copy() {
                 let error = fences::launch(&simulator, 1, &A, &mut [7; 128], fence, load).unwrap_err();
                 let Misuse::ProxyFence { place, .. } = &error.misuse else { panic!("{error}") };
                 assert_place(place, "filled");
-                assert_at(&error, marker, (0, 0, 0), 0, Some(0));
+                assert_elected_at(&error, marker, (0, 0, 0), 0);
             }
         }
     }
@@ -223,7 +223,7 @@ fn what_is_stored_is_touched_too_early() {
     }
     let error = run(1, 0).unwrap_err();
     assert_eq!(error.misuse, Misuse::BulkUnfinished);
-    assert_at(&error, "started", (0, 0, 0), 0, Some(0));
+    assert_elected_at(&error, "started", (0, 0, 0), 0);
 }
 
 /// A stage is loaded again and again, each time behind a wait for those who read it.
@@ -321,6 +321,69 @@ fn raw_copy(block: &Block, #[shared] tile: Tile, #[shared] place: SharedTile<u64
     });
 }
 
+/// A lane makes a barrier, of which a copy tells it. Who executes the fence for that, and when, `how` says.
+#[kernel(threads = 64, target = "sm_90")]
+fn fence_of_another(
+    block: &Block,
+    #[shared] tile: Tile,
+    #[shared] place: SharedTile<u64, 1, 2>,
+    a: Global<u32>,
+    how: u32,
+) {
+    let (barrier, warp, index) = (place.address(), block.warp(), block.warp().index());
+    if index == 0 {
+        warp.each(|lane| {
+            if lane.id() == 5 {
+                // SAFETY: memory for a barrier.
+                unsafe { raw::mbarrier_init_shared_cta_b64(barrier, 1) }
+            }
+        });
+    }
+    if how == 3 {
+        block.sync();
+    }
+    let fences = match how {
+        // The lane itself (0), each of its warp (1), another of its warp (2).
+        0..3 => index == 0,
+        // Another warp's, that knows of it (3), or does not (4).
+        _ => index == 1,
+    };
+    if fences {
+        warp.each(|lane| {
+            if how == 1 || lane.id() == if how == 0 { 5 } else { 6 } {
+                raw::fence_mbarrier_init_release_cluster();
+            }
+        });
+    }
+    block.sync();
+    if index == 0 {
+        warp.elect(|_| {
+            // SAFETY: none, where no fence is behind the barrier; else the barrier tells when the copy has landed.
+            unsafe {
+                raw::mbarrier_arrive_expect_tx_shared_cta_b64(barrier, 32);
+                let (to, from) = (tile.address(), a.as_ptr().cast());
+                raw::cp_async_bulk_shared_cluster_global_mbarrier_complete_tx_bytes(to, from, 32, barrier); // <- unfenced
+                while !raw::mbarrier_try_wait_parity_shared_cta_b64(barrier, 0) {}
+            }
+        });
+    }
+}
+
+#[test]
+fn a_fence_is_for_what_its_thread_initialised() {
+    for simulator in seeds() {
+        for how in [0, 1, 3] {
+            fence_of_another::launch(&simulator, 1, &A, how).check();
+        }
+        for how in [2, 4] {
+            let error = fence_of_another::launch(&simulator, 1, &A, how).unwrap_err();
+            let misuse = Misuse::Barrier { address: SHARED_BASE + Tile::BULK_BYTES, misuse: BarrierMisuse::Unfenced };
+            assert_eq!(error.misuse, misuse, "{how}: {error}");
+            assert_elected_at(&error, "unfenced", (0, 0, 0), 0);
+        }
+    }
+}
+
 #[test]
 fn raw_copies() {
     raw_copy::simulate(1, &A, 0).check();
@@ -351,7 +414,7 @@ fn typed_copies() {
     typed_copy::simulate(1, &a, 128).check();
     let error = typed_copy::simulate(1, &a, 132).unwrap_err();
     assert!(matches!(error.misuse, Misuse::GlobalOutOfBounds { access: "copy", index: 259, .. }), "{error}");
-    assert_at(&error, "typed", (0, 0, 0), 0, Some(0));
+    assert_elected_at(&error, "typed", (0, 0, 0), 0);
     let error = typed_copy::simulate(1, &a, 3).unwrap_err();
     assert!(matches!(error.misuse, Misuse::CopyMisaligned { index: 3, bytes: 16, .. }), "{error}");
 }
@@ -422,7 +485,7 @@ fn a_fence_lies_between_stores_to_global_memory_and_a_copy() {
                 panic!("{error}")
             };
             assert_place(place, "initialised");
-            assert_at(&error, marker, (0, 0, 0), 0, Some(0));
+            assert_elected_at(&error, marker, (0, 0, 0), 0);
         }
     }
 }
@@ -498,7 +561,7 @@ fn a_block_sees_its_own_reductions() {
     assert_eq!(d, core::array::from_fn::<u32, 128, _>(|i| if i == 3 { 1 } else { 7.max(i as u32) }));
     let error = reduce_and_touch::simulate(1, &mut [0; 128], &mut [0; 32], 1).unwrap_err();
     assert_eq!(error.misuse, Misuse::ReductionWidth { name: "d", element: 4, bytes: 2 });
-    assert_at(&error, "of halves", (0, 0, 0), 0, Some(0));
+    assert_elected_at(&error, "of halves", (0, 0, 0), 0);
 }
 
 /// Loads a tile from a slice without its first elements.
@@ -524,7 +587,7 @@ fn what_was_skipped_counts_for_the_alignment() {
     load_from_further_on::simulate(1, &a, 8).unwrap();
     let error = load_from_further_on::simulate(1, &a, 6).unwrap_err();
     assert!(matches!(error.misuse, Misuse::CopyMisaligned { index: 4, bytes: 16, .. }), "{error}");
-    assert_at(&error, "from further on", (0, 0, 0), 0, Some(0));
+    assert_elected_at(&error, "from further on", (0, 0, 0), 0);
 }
 
 /// A copy is on its way to what another, which is started then, takes away.
@@ -556,4 +619,73 @@ fn a_copy_lands_where_another_reads() {
     let landed = error.findings().iter().find(|finding| matches!(finding.misuse, Misuse::CopySourceInFlight { .. }));
     // It is no warp that writes.
     assert!(landed.is_some_and(|finding| finding.warp.is_none()), "{error}");
+}
+
+/// A lane has a tile copied, and waits for that before all write it again. Who starts the copy, and who waits, `how` says.
+#[kernel(threads = 64, target = "sm_90")]
+fn by_elected(block: &Block, #[shared] tiles: [Tile; 2], d: GlobalMut<u32>, how: u32) {
+    let (warp, index) = (block.warp(), block.warp().index());
+    let tile = tiles[index];
+    tile.fill(warp, |_, _| 1);
+    warp.fence_for_bulk();
+    warp.sync();
+    let start = |lane: Lane<'_>| {
+        tile.store_bulk(lane, d, index * 128);
+        BulkGroup::commit(lane); // <- committed
+    };
+    let wait = |lane: Lane<'_>| BulkGroup::wait_read::<0>(lane);
+    match how {
+        // The same lane, each time it is elected.
+        0 => {
+            warp.elect(start);
+            warp.elect(wait);
+        }
+        1 => {
+            warp.each(|lane| {
+                // SAFETY: all lanes come here.
+                if unsafe { raw::elect_sync() } {
+                    start(lane);
+                }
+            });
+            warp.elect(wait);
+        }
+        // The first lane is another than the one that is elected.
+        2 => {
+            warp.elect(start);
+            warp.each(|lane| {
+                if lane.id() == 0 {
+                    wait(lane)
+                }
+            });
+        }
+        _ => {
+            warp.each(|lane| {
+                if lane.id() == 0 {
+                    start(lane)
+                }
+            });
+            warp.elect(wait);
+        }
+    }
+    warp.sync();
+    tile.fill(warp, |_, _| 2); // <- filled again
+}
+
+#[test]
+fn the_lane_that_is_elected_is_one_and_maybe_not_the_first() {
+    let run = |seed, how| by_elected::launch(&Simulator::new(seed), 1, &mut [0; 256], how);
+    for seed in 0..16 {
+        run(seed, 0).unwrap().check().unwrap();
+        run(seed, 1).unwrap().check().unwrap();
+    }
+    for how in 2..4 {
+        let found = (0..16).filter(|&seed| {
+            let Err(error) = run(seed, how) else { return false };
+            let is_it = |misuse: &Misuse| matches!(misuse, Misuse::CopySourceInFlight { .. } | Misuse::BulkUnfinished);
+            assert!(error.findings().iter().all(|finding| is_it(&finding.misuse)), "{error}");
+            true
+        });
+        // In some both warps elect the first, as they may.
+        assert!(found.count() > 12, "{how}");
+    }
 }

@@ -1,6 +1,6 @@
 //! Clusters: where their blocks stand, and their barrier.
 
-use crate::{assert_at, line_of};
+use crate::{assert_at, assert_elected_at, line_of};
 use ptx_matrix::sim::{Awaited, ClusterMisuse, EndedWarp, Misuse, SimError, Simulator};
 use ptx_matrix::*;
 
@@ -148,7 +148,7 @@ fn clusters_race_as_blocks_do() {
     let error = all_write::simulate(6, &mut [0]).unwrap_err();
     let Misuse::Race { other: sim::Agent::OtherBlock(other), .. } = error.misuse else { panic!("{error}") };
     assert_eq!(other, Grid { x: 1, y: 0, z: 0 });
-    assert_at(&error, "by each cluster", (3, 0, 0), 0, Some(0));
+    assert_elected_at(&error, "by each cluster", (3, 0, 0), 0);
 }
 
 #[kernel(threads = 32, cluster = 2, target = "sm_90")]

@@ -1,6 +1,6 @@
 //! Shared memory of other blocks of the cluster: what orders accesses to it, and when it is there.
 
-use crate::{assert_at, line_of};
+use crate::{assert_at, assert_elected_at};
 use ptx_matrix::sim::{Agent, BarrierMisuse, Misuse, SimError, Simulator};
 use ptx_matrix::*;
 
@@ -122,9 +122,53 @@ fn a_block_is_touched_before_it_ends() {
             for error in find(|simulator| visit::launch(simulator, 2, what, ends)) {
                 let Misuse::PeerEnded { access, block } = error.misuse else { panic!("{error}") };
                 assert_eq!((access, block), (expected, SECOND));
-                assert_at(&error, marker, FIRST, 1, Some(0));
+                assert_elected_at(&error, marker, FIRST, 1);
                 assert_eq!(error.findings().len(), 1, "{error}");
             }
+        }
+    }
+}
+
+/// A phase of block 1 ends by bytes that block 0 tells it of, alone (0) or having told it to expect them (1). Block 1 waits for that phase
+/// (1), or all for each other (2), or nobody for anything.
+#[kernel(threads = 32, cluster = 2, target = "sm_90")]
+fn tell_of_bytes(block: &ClusterBlock<2>, #[shared] full: BarrierMemory, how: u32, waits: u32) {
+    let (warp, cluster) = (block.warp(), block.cluster());
+    let full = full.init(block, if how == 0 { 1 } else { 2 });
+    if cluster.rank() == 1 && how == 0 {
+        warp.elect(|lane| {
+            full.arrive_expecting(lane, 48);
+        });
+    }
+    cluster.sync();
+    let other = full.of(cluster.peer(1));
+    if cluster.rank() == 0 {
+        warp.elect(|lane| {
+            if how == 1 {
+                other.arrive_expecting(lane, 32);
+                other.expect(lane, 16);
+                other.arrive_having_read(lane);
+            }
+            other.complete(lane, 16);
+            other.complete(lane, 32); // <- bytes
+        });
+    } else if waits == 1 {
+        full.wait(warp, Phase::FIRST);
+    }
+    if waits == 2 {
+        cluster.sync();
+    }
+}
+
+#[test]
+fn the_end_of_a_phase_tells_that_its_bytes_have_come() {
+    for how in 0..2 {
+        for waits in 1..3 {
+            tell_of_bytes::launch(&Simulator::new(0).schedules(16), 2, how, waits).check();
+        }
+        for error in find(|simulator| tell_of_bytes::launch(simulator, 2, how, 0)) {
+            let is_it = |misuse: &Misuse| *misuse == Misuse::PeerEnded { access: "arrival", block: SECOND };
+            assert!(error.findings().iter().all(|finding| is_it(&finding.misuse)), "{error}");
         }
     }
 }
@@ -160,7 +204,7 @@ fn out_of_cluster(
     let (warp, cluster) = (block.warp(), block.cluster());
     let (full, peers) = (full.init(block, 1), cluster.peers());
     cluster.sync();
-    warp.elect(|lane| {
+    warp.elect(|_| {
         let (to, barrier) = (row.address(), full.address());
         let copy = |mask| {
             // SAFETY: none, if there are no such blocks; that is the bug.
@@ -175,7 +219,7 @@ fn out_of_cluster(
             }
         };
         match how {
-            0 => drop(row.of(peers.get(lane.id() + 2))), // <- typed
+            0 => drop(row.of(peers.get(2))), // <- typed
             // SAFETY: likewise.
             1 => drop(unsafe { raw::mapa_shared_cluster_u32(to, 2) }), // <- raw
             2 => copy(0b101),
@@ -194,7 +238,7 @@ fn there_are_only_the_clusters_blocks() {
     for (how, marker) in [(0, "typed"), (1, "raw")] {
         let error = run(how);
         assert!(matches!(error.misuse, Misuse::ClusterRank { rank: 2, blocks: 2 }), "{error}");
-        assert_eq!((error.place.as_ref().map(|place| place.line), error.lane), (Some(line_of(marker).1), Some(0)));
+        assert_elected_at(&error, marker, error.block.unwrap(), 0);
     }
     assert!(matches!(run(2).misuse, Misuse::BlockMask { mask: 0b101, blocks: 2 }));
     assert!(matches!(run(3).misuse, Misuse::BlockMask { mask: 0, blocks: 2 }));
@@ -287,6 +331,93 @@ fn a_copy_to_another_block_is_waited_for_by_both() {
     }
 }
 
+type RowBox = SharedTile<u32, 1, 32, Unswizzled128>;
+
+/// Block 0 has a row of global memory copied to the block of rank `to`, which it names by a mapped address. What is wrong, `how` says.
+#[kernel(threads = 32, cluster = 2, target = "sm_90")]
+fn load_mapped(
+    block: &ClusterBlock<2>,
+    #[shared] row: RowBox,
+    #[shared] full: BarrierMemory,
+    a: Global<u32>,
+    map: TensorMap<RowBox, 2>,
+    d: GlobalMut<u32>,
+    to: u32,
+    how: u32,
+) {
+    let (warp, cluster) = (block.warp(), block.cluster());
+    let full = full.init(block, 1);
+    cluster.sync();
+    if cluster.rank() == 0 {
+        warp.elect(|_| {
+            // SAFETY: `to` is a rank of the cluster, and in that block nobody touches the row before the wait; but for what is wrong.
+            unsafe {
+                let mapped = |address| raw::mapa_shared_cluster_u32(address, to);
+                let (row, full) =
+                    (mapped(row.address()), if how == 2 { full.address() } else { mapped(full.address()) });
+                match how {
+                    0 | 2 => raw::cp_async_bulk_shared_cluster_global_mbarrier_complete_tx_bytes(
+                        row,
+                        a.as_ptr().cast(),
+                        128,
+                        full,
+                    ),
+                    1 => raw::cp_async_bulk_tensor_2d_shared_cluster_global_tile_mbarrier_complete_tx_bytes(
+                        row,
+                        map.as_ptr(),
+                        [0, 0],
+                        full,
+                    ),
+                    3 => raw::cp_async_bulk_tensor_2d_shared_cta_global_tile_mbarrier_complete_tx_bytes(
+                        row,
+                        map.as_ptr(),
+                        [0, 0],
+                        full,
+                    ),
+                    // To several blocks it goes whichever of them the addresses are of.
+                    _ => raw::cp_async_bulk_shared_cluster_global_mbarrier_complete_tx_bytes_multicast_cluster(
+                        row,
+                        a.as_ptr().cast(),
+                        128,
+                        full,
+                        1 << (1 - to),
+                    ),
+                }
+            }
+        });
+    }
+    let receiver = if how == 4 { 1 - to } else { to };
+    if cluster.rank() == receiver as usize {
+        warp.elect(|lane| {
+            full.arrive_expecting(lane, 128);
+        });
+        full.wait(warp, Phase::FIRST);
+        row.for_each(warp, |_, col, value| d.set(col, value));
+    }
+    cluster.sync();
+}
+
+#[test]
+fn a_copy_from_global_memory_goes_where_its_addresses_are_mapped() {
+    let a: Vec<u32> = (1..33).collect();
+    let run = |simulator: &Simulator, to, how| {
+        let (mut d, map) = ([0; 32], Tensor::<RowBox, 2>::new([32, 1]).map(simulator, &a[..]).unwrap());
+        load_mapped::launch(simulator, 2, &a, &map, &mut d, to, how)?.check()?;
+        assert_eq!(d[..], a, "to {to}, {how}");
+        Ok(())
+    };
+    for to in 0..2 {
+        for how in [0, 1, 4] {
+            run(&Simulator::new(0).schedules(16), to, how).unwrap_or_else(|error: SimError| panic!("{error}"));
+        }
+        // What is for the block only takes no mapped address.
+        let error = run(&Simulator::new(0), to, 3).unwrap_err();
+        assert!(matches!(error.misuse, Misuse::SharedOutOfBounds { .. }), "{error}");
+    }
+    let error = run(&Simulator::new(0), 1, 2).unwrap_err();
+    assert!(matches!(error.misuse, Misuse::BarrierOfAnother { to: 1, barrier: 0 }), "{error}");
+}
+
 /// Block 0 copies a row to block 1, and ends, with or without a `sync` of the cluster.
 #[kernel(threads = 32, cluster = 2, target = "sm_90")]
 fn copy_and_end(block: &ClusterBlock<2>, #[shared] (from, to): (Row, Row), #[shared] full: BarrierMemory, last: u32) {
@@ -309,11 +440,53 @@ fn copy_and_end(block: &ClusterBlock<2>, #[shared] (from, to): (Row, Row), #[sha
     }
 }
 
+/// Block 0 copies a row of global memory to both blocks. Block 1 waits for it, or (0) has ended maybe before it starts.
+#[kernel(threads = 32, cluster = 2, target = "sm_90")]
+fn copy_to_both(
+    block: &ClusterBlock<2>,
+    #[shared] row: Row,
+    #[shared] full: BarrierMemory,
+    a: Global<u32>,
+    waits: u32,
+) {
+    let (warp, cluster) = (block.warp(), block.cluster());
+    let full = full.init(block, 1);
+    cluster.sync();
+    let (rank, all) = (cluster.rank(), cluster.all());
+    if rank == 0 || waits != 0 {
+        warp.elect(|lane| {
+            full.arrive_expecting(lane, 128);
+            if rank == 0 {
+                row.load_bulk_to(lane, all, a, 0, full); // <- to both
+            }
+        });
+        full.wait(warp, Phase::FIRST);
+    }
+}
+
+#[test]
+fn a_block_stays_until_what_is_copied_to_it_has_come() {
+    let a = [7; 32];
+    copy_to_both::launch(&Simulator::new(0).schedules(16), 2, &a, 1).check();
+    let mut ended_before = 0;
+    for error in find(|simulator| copy_to_both::launch(simulator, 2, &a, 0)) {
+        match &error.misuse {
+            Misuse::PeerEnded { access: "copy", block } => assert_eq!(*block, SECOND),
+            // It ends behind the start.
+            Misuse::BulkUnfinished => continue,
+            _ => panic!("{error}"),
+        }
+        assert_elected_at(&error, "to both", FIRST, 0);
+        ended_before += 1;
+    }
+    assert!(ended_before > 0);
+}
+
 #[test]
 fn a_block_stays_until_what_it_sends_was_read() {
     copy_and_end::launch(&Simulator::new(0).schedules(16), 2, 1).check();
     for error in find(|simulator| copy_and_end::launch(simulator, 2, 0)) {
         assert!(matches!(error.misuse, Misuse::BulkUnfinished), "{error}");
-        assert_at(&error, "unfinished", FIRST, 0, Some(0));
+        assert_elected_at(&error, "unfinished", FIRST, 0);
     }
 }

@@ -58,6 +58,13 @@ fn line_of(marker: &str) -> (String, u32) {
     (file.to_owned(), line)
 }
 
+/// The error is that of the marked line, in this block and warp, and in one lane: the elected one, which the seed says.
+#[track_caller]
+fn assert_elected_at(error: &SimError, marker: &str, block: impl Into<Grid>, warp: usize) {
+    assert!(error.lane.is_some(), "{error}");
+    assert_at(error, marker, block, warp, error.lane);
+}
+
 /// The error is that of the marked line, in this block, warp and lane.
 #[track_caller]
 fn assert_at(

@@ -1,6 +1,6 @@
 //! mbarriers: what orders accesses and what does not, and barriers that are used as they must not be.
 
-use crate::{assert_at, line_of};
+use crate::{assert_at, assert_elected_at, line_of};
 use ptx_matrix::sim::{Agent, Awaited, BarrierMisuse, EndedWarp, Misuse, SHARED_BASE, SimError, Simulator};
 use ptx_matrix::*;
 
@@ -123,11 +123,7 @@ fn chain(block: &Block, #[shared] row: Row, #[shared] barriers: SharedRing<Barri
     let barriers = barriers.init(block, 1);
     let (warp, index) = (block.warp(), block.warp().index());
     if index == 0 {
-        warp.each(|lane| {
-            if lane.id() == 0 {
-                row.set((0, 5), 9)
-            }
-        });
+        warp.elect(|_| row.set((0, 5), 9)); // The lane that arrives.
     } else {
         barriers.part(index - 1).wait(warp, Phase::FIRST);
     }
@@ -216,10 +212,10 @@ fn a_phase_needs_its_arrivals_and_its_bytes() {
 fn arrivals_and_bytes_that_no_phase_is_for() {
     let error = transactions::simulate(1, 3, 8, 0).unwrap_err();
     assert_eq!(misuse(&error), BarrierMisuse::TooManyArrivals { of: 2 });
-    assert_at(&error, "arrives", (0, 0, 0), 0, Some(0));
+    assert_elected_at(&error, "arrives", (0, 0, 0), 0);
     let error = transactions::simulate(1, 2, 8, 12).unwrap_err();
     assert_eq!(misuse(&error), BarrierMisuse::UnexpectedBytes { bytes: 4 });
-    assert_at(&error, "comes", (0, 0, 0), 0, Some(0));
+    assert_elected_at(&error, "comes", (0, 0, 0), 0);
     let error = transactions::simulate(1, 0, 1 << 20, 0).unwrap_err();
     assert_eq!(misuse(&error), BarrierMisuse::TooManyBytes { bytes: 1 << 20 });
 }
@@ -271,6 +267,82 @@ fn a_phase_that_ends_before_all_have_waited_for_the_one_before() {
         assert_eq!(misuse(&error), BarrierMisuse::PhaseMissed { behind: phases - 1 });
         assert_at(&error, "too late", (0, 0, 0), 1, None);
     }
+}
+
+/// Warp 1 waits for the phase of this number when warp 0 has ended `phases` phases, and told so by another barrier; no more ends.
+#[kernel(threads = 64, target = "sm_90")]
+fn early(
+    block: &Block,
+    #[shared] barrier: BarrierMemory,
+    #[shared] done: BarrierMemory,
+    phases: u32,
+    number: u32,
+    how: u32,
+) {
+    let (barrier, done) = (barrier.init(block, 1), done.init(block, 1));
+    let (warp, index) = (block.warp(), block.warp().index());
+    if index == 0 {
+        warp.elect(|lane| {
+            for _ in 0..phases {
+                barrier.arrive(lane);
+            }
+            done.arrive(lane);
+        });
+    } else {
+        let phase = (0..number).fold(Phase::FIRST, |phase, _| phase.next());
+        done.wait(warp, Phase::FIRST);
+        match how {
+            0 => drop(barrier.wait(warp, phase)),                           // <- too early
+            1 => drop(barrier.wait_for_cluster(warp, phase)),               // <- too early for the cluster
+            _ => warp.elect(|lane| assert!(!barrier.is_over(lane, phase))), // <- tested too early
+        }
+    }
+}
+
+#[test]
+fn a_phase_that_has_not_begun_is_not_waited_for() {
+    // The one before the current phase, and, if nobody waits for it to end, the current one.
+    for phases in 1..4 {
+        early::launch(&Simulator::new(0).schedules(8), 1, phases, phases - 1, 0).check();
+        early::launch(&Simulator::new(0).schedules(8), 1, phases, phases, 2).check();
+    }
+    for (how, marker) in (0..).zip(["too early", "too early for the cluster", "tested too early"]) {
+        for (phases, ahead) in [(0, 1), (0, 2), (1, 1), (2, 1), (3, 4)] {
+            let error = early::simulate(1, phases, phases + ahead, how).unwrap_err();
+            assert_eq!(misuse(&error), BarrierMisuse::PhaseAhead { ahead });
+            assert_eq!(error.lane.is_some(), how == 2, "{error}");
+            assert_at(&error, marker, (0, 0, 0), 1, error.lane);
+        }
+    }
+    let text = early::simulate(1, 0, 1, 0).unwrap_err().to_string();
+    assert!(text.contains("is waited for too early: it is 1 phase short of the one that is to end"), "{text}");
+}
+
+/// A consumer that begins with the second phase: the first is over only where it comes late enough.
+#[kernel(threads = 64, target = "sm_90")]
+fn one_phase_ahead(block: &Block, #[shared] row: Row, #[shared] full: BarrierMemory, d: GlobalMut<u32>) {
+    let full = full.init(block, 32);
+    let warp = block.warp();
+    if warp.index() == 0 {
+        for round in 0..2 {
+            warp.each(|lane| {
+                row.set((0, lane.id()), round);
+                full.arrive(lane);
+            });
+        }
+    } else {
+        full.wait(warp, Phase::FIRST.next());
+        warp.each(|lane| d.set(lane.id(), row.get(lane, (0, 31 - lane.id()))));
+    }
+}
+
+#[test]
+fn some_order_shows_a_wait_that_is_one_phase_ahead() {
+    let error = one_phase_ahead::launch(&Simulator::new(0).schedules(16), 1, &mut [0; 32]).unwrap_err();
+    let ahead = |finding: &sim::Finding| {
+        matches!(finding.misuse, Misuse::Barrier { misuse: BarrierMisuse::PhaseAhead { ahead: 1 }, .. })
+    };
+    assert!(error.findings().iter().any(ahead), "{error}");
 }
 
 /// One leaves, and later phases need one arrival fewer; the barrier is ended, and its memory becomes another.
@@ -376,6 +448,96 @@ fn raw_barriers() {
     }
 }
 
+/// Lane 3 of warp 1 tries whether a row is full, and does what `how` says before it reads it; lane 3 of warp 0 fills it, when it may.
+#[kernel(threads = 64, target = "sm_90")]
+fn try_and(
+    block: &Block,
+    #[shared] row: Row,
+    #[shared] (full, go, other): (BarrierMemory, BarrierMemory, BarrierMemory),
+    d: GlobalMut<u32>,
+    how: u32,
+) {
+    let (full, go, other) = (full.init(block, 1), go.init(block, 1), other.init(block, 1));
+    let (warp, index) = (block.warp(), block.warp().index());
+    let tried = |barrier: Barrier| {
+        // SAFETY: a barrier.
+        unsafe { raw::mbarrier_try_wait_parity_shared_cta_b64(barrier.address(), 0) } // <- tries
+    };
+    warp.each(|lane| {
+        if lane.id() != 3 {
+            return;
+        }
+        if index == 0 {
+            match how {
+                2 => while !tried(go) {},
+                4 => while !go.is_over(lane, Phase::FIRST) {},
+                _ => {}
+            }
+            row.set((0, 0), 8);
+            if how == 3 {
+                other.arrive(lane);
+                while !tried(go) {}
+            }
+            if how != 5 {
+                full.arrive(lane);
+            }
+            return;
+        }
+        match how {
+            // It takes whatever comes for the end of the phase.
+            0 => {
+                let _ = tried(full);
+            }
+            // It tries until the phase is over.
+            1 | 5 => while !tried(full) {},
+            // It tries once, then says that it is ready, and only then waits.
+            2 | 4 => {
+                if !tried(full) {
+                    go.arrive(lane);
+                    while !tried(full) {}
+                }
+            }
+            // It tries two barriers in turn: the second ends first, and the first behind what it does then.
+            _ => {
+                while !tried(full) {
+                    if tried(other) {
+                        go.arrive(lane);
+                        while !tried(full) {}
+                        break;
+                    }
+                }
+            }
+        }
+        d.set(0, row.get(lane, (0, 0)));
+    });
+}
+
+#[test]
+fn a_lane_that_tries_may_do_something_else_before_it_tries_again() {
+    for how in 1..5 {
+        let mut d = [0];
+        try_and::launch(&Simulator::new(0).schedules(32), 1, &mut d, how).check();
+        assert_eq!(d, [8], "{how}");
+    }
+}
+
+#[test]
+fn a_lane_that_tries_once_may_have_tried_in_vain() {
+    let error = try_and::launch(&Simulator::new(0).schedules(16), 1, &mut [0], 0).unwrap_err();
+    assert!(error.findings().iter().any(|finding| matches!(finding.misuse, Misuse::Race { .. })), "{error}");
+}
+
+#[test]
+fn a_lane_that_tries_on_and_on() {
+    for seed in 0..4 {
+        let error = try_and::launch(&Simulator::new(seed), 1, &mut [0], 5).unwrap_err();
+        let Misuse::Deadlock { waiting, .. } = &error.misuse else { panic!("{error}") };
+        let [waiting] = &waiting[..] else { panic!("{error}") };
+        assert!(matches!(waiting.awaited, Awaited::Barrier { phase: 0, arrivals: 1, bytes: 0, .. }), "{error}");
+        assert_at(&error, "tries", (0, 0, 0), None, None);
+    }
+}
+
 /// A lane tests on and on for what does not happen.
 #[kernel(threads = 32, target = "sm_90")]
 fn test_in_vain(block: &Block, #[shared] barrier: BarrierMemory) {
@@ -387,5 +549,5 @@ fn test_in_vain(block: &Block, #[shared] barrier: BarrierMemory) {
 fn a_lane_that_tests_on_and_on() {
     let error = test_in_vain::simulate(1).unwrap_err();
     assert!(matches!(error.misuse, Misuse::Polling { .. }), "{error}");
-    assert_at(&error, "in vain", (0, 0, 0), 0, Some(0));
+    assert_elected_at(&error, "in vain", (0, 0, 0), 0);
 }

@@ -1,6 +1,7 @@
 //! `setmaxnreg`, and the misuses of it.
 
-use ptx_matrix::sim::{Awaited, Misuse};
+use crate::line_of;
+use ptx_matrix::sim::{Awaited, Misuse, Simulator};
 use ptx_matrix::*;
 
 /// Three warpgroups, of 168 registers each: one misuse each, by number; 0 is none.
@@ -50,5 +51,86 @@ fn registers_are_given_back_down_and_taken_up() {
     for (number, count) in [(2, 176), (3, 160)] {
         let Misuse::RegisterCount { count: wrong, held: 168, .. } = misuse_of(number) else { panic!("{number}") };
         assert_eq!(wrong, count);
+    }
+}
+
+/// Two warpgroups. What is wrong with how the first gives registers back, and takes some again, `how` says; 0 is nothing.
+#[kernel(threads = 256, min_blocks = 1, target = "sm_90a")]
+fn together(block: &Block, #[shared] told: BarrierMemory, how: u32) {
+    let told = told.init(block, 4);
+    let group = block.warp_group();
+    let (warp, rank) = (group.warp(), group.warp_rank());
+    if group.index() == 1 {
+        return;
+    }
+    match how {
+        1 if rank != 0 => return,
+        2 if rank == 3 => group.give_registers::<48>(), // <- another count
+        3 if rank == 3 => group.give_registers::<40>(), // <- another line
+        _ => group.give_registers::<40>(),              // <- given
+    }
+    match how {
+        0 => group.sync(),
+        4 => warp.sync(),
+        // All four tell, and wait for, all four.
+        5 => {
+            warp.elect(|lane| {
+                told.arrive(lane);
+            });
+            told.wait(warp, Phase::FIRST);
+        }
+        // Who tells has not waited itself.
+        6 => {
+            warp.elect(|lane| {
+                told.arrive(lane);
+            });
+            if rank == 0 {
+                told.wait(warp, Phase::FIRST);
+            }
+        }
+        _ => return,
+    }
+    group.take_registers::<80>(); // <- taken
+}
+
+#[test]
+fn all_warps_of_a_warpgroup_come_to_the_same() {
+    let find = |seed, how| together::launch(&Simulator::new(seed), 1, how).unwrap_err();
+    for seed in 0..8 {
+        for (how, markers) in [(1, ["given", "given"]), (2, ["given", "another count"]), (3, ["given", "another line"])]
+        {
+            let error = find(seed, how);
+            for finding in error.findings() {
+                let Misuse::RegistersDiverge { form: "setmaxnreg.dec.sync.aligned.u32", warp, ref other } =
+                    finding.misuse
+                else {
+                    panic!("{error}")
+                };
+                assert_eq!(other.is_none(), how == 1, "{error}");
+                assert!(warp < 4 && finding.warp != Some(warp), "{error}");
+                let line = finding.place.as_ref().unwrap().line;
+                assert!(markers.iter().any(|marker| line_of(marker).1 == line), "{error}");
+            }
+        }
+    }
+    let text = find(0, 1).to_string();
+    assert!(text.contains(" does not come to this `setmaxnreg.dec.sync.aligned.u32` with its warpgroup"), "{text}");
+    assert!(text.contains("= help: all four warps of a warpgroup must come to the same"), "{text}");
+}
+
+#[test]
+fn the_warps_wait_for_each_other_between_two() {
+    for how in [0, 5] {
+        together::launch(&Simulator::new(0).schedules(16), 1, how).check();
+    }
+    for seed in 0..16 {
+        for how in [4, 6] {
+            let error = together::launch(&Simulator::new(seed), 1, how).unwrap_err();
+            let is_it = |misuse: &Misuse| {
+                matches!(misuse, Misuse::RegistersUnsynced { form: "setmaxnreg.inc.sync.aligned.u32", warp: 0..4 })
+            };
+            assert!(error.findings().iter().all(|finding| is_it(&finding.misuse)), "{error}");
+            assert_eq!(error.findings()[0].place.as_ref().unwrap().line, line_of("taken").1);
+        }
     }
 }

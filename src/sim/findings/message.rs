@@ -183,6 +183,12 @@ impl fmt::Display for Misuse {
             Misuse::RegisterCount { form, count, held } => {
                 write!(f, "`{form}` is for {count} registers, and each thread has {held}")
             }
+            Misuse::RegistersDiverge { form, warp, .. } => {
+                write!(f, "divergence: warp {warp} does not come to this `{form}` with its warpgroup")
+            }
+            Misuse::RegistersUnsynced { form, warp } => {
+                write!(f, "`{form}`, and nothing says that warp {warp} of the warpgroup has come to the one before")
+            }
             Misuse::WgmmaUnfinished => f.write_str("the block ends while a `wgmma` is in flight"),
             Misuse::NotSparse { row, cols: (first, last), parts } => {
                 let parts = parts.count_ones();
@@ -248,6 +254,10 @@ impl Misuse {
             Misuse::WarpGroupDiverges { .. } => {
                 "all four warps must come to the same, at the same line, with the same matrices in shared memory".into()
             }
+            Misuse::RegistersDiverge { .. } => {
+                "all four warps of a warpgroup must come to the same, at the same line: take it out of the branch".into()
+            }
+            Misuse::RegistersUnsynced { .. } => "put a `sync` of the warpgroup between the two".into(),
             Misuse::CopyInFlight { .. } => {
                 "the warp that started the copy must commit it and wait for its group; others, behind a `sync` after that"
                     .into()
@@ -341,6 +351,10 @@ fn barrier(misuse: BarrierMisuse) -> String {
             let phases = if behind == 1 { "phase" } else { "phases" };
             std::format!("is waited for too late: it is {behind} {phases} further")
         }
+        BarrierMisuse::PhaseAhead { ahead } => {
+            let phases = if ahead == 1 { "phase" } else { "phases" };
+            std::format!("is waited for too early: it is {ahead} {phases} short of the one that is to end")
+        }
     }
 }
 
@@ -358,6 +372,9 @@ fn barrier_help(misuse: BarrierMisuse) -> &'static str {
         BarrierMisuse::UnexpectedBytes { .. } => "expect as many bytes as the copies of the phase bring",
         BarrierMisuse::PhaseMissed { .. } => {
             "a phase must not end before all have waited for the one before: let them arrive at another barrier, and wait for that"
+        }
+        BarrierMisuse::PhaseAhead { .. } => {
+            "wait for each phase in turn: a GPU knows the current one and the one before apart, and no more, so it takes this one for over"
         }
     }
 }
@@ -413,6 +430,9 @@ impl fmt::Display for Finding {
             write!(f, "\n   = the `wgmma` is at {place}")?;
         }
         if let Misuse::WarpGroupDiverges { other: Some(other), .. } = &self.misuse {
+            write!(f, "\n   = the warp comes to one at {other}")?;
+        }
+        if let Misuse::RegistersDiverge { other: Some(other), .. } = &self.misuse {
             write!(f, "\n   = the warp comes to one at {other}")?;
         }
         if let Misuse::Deadlock { waiting, ended } = &self.misuse {

@@ -192,6 +192,12 @@ pub enum BarrierMisuse {
         /// How many later ones.
         behind: u32,
     },
+    /// A phase is waited for that has not begun: a GPU, which knows only whether its number is odd, might take it for the one before the
+    /// current, and go on at once.
+    PhaseAhead {
+        /// How far it is ahead of the current one.
+        ahead: u32,
+    },
 }
 
 /// What is wrong with the use of a cluster's barrier.
@@ -581,6 +587,22 @@ pub enum Misuse {
         count: u32,
         /// How many it has.
         held: u32,
+    },
+    /// The warps of a warpgroup do not come to the same `setmaxnreg`.
+    RegistersDiverge {
+        /// What one comes to, as in PTX.
+        form: &'static str,
+        /// A warp that does not.
+        warp: usize,
+        /// The line of what it comes to, if it comes to any.
+        other: Option<Place>,
+    },
+    /// A warp comes to a `setmaxnreg`, and nothing says that another of its warpgroup has come to the one before.
+    RegistersUnsynced {
+        /// The instruction, as in PTX.
+        form: &'static str,
+        /// The other warp.
+        warp: usize,
     },
     /// The block ends and has not waited for a `wgmma`.
     WgmmaUnfinished,

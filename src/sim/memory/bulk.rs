@@ -49,9 +49,9 @@ struct Load {
 /// Which blocks of the cluster a copy goes to.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Blocks {
-    /// The block that starts it.
-    Own,
-    /// Those whose bit is set: in each to the same address, told to the barrier at the same address.
+    /// The one that the addresses are of: the block that starts it, or, of a form for `.shared::cluster`, any of the cluster's.
+    One,
+    /// Those whose bit is set: in each to the same address, told to the barrier at the same address, whichever block's address that is.
     Mask(u16),
 }
 
@@ -169,18 +169,22 @@ pub(in crate::sim) fn start_load(site: Site, form: &'static str, to: u32, data: 
     }
     note_copy(site, form, to, data.len());
     let started = with_cluster(|cluster, block| {
-        let ranks = match blocks {
-            Blocks::Own => block.rank..block.rank + 1,
-            Blocks::Mask(mask) if mask == 0 || mask >> cluster.blocks.len() != 0 => {
+        if !form.contains(".shared::cluster.") {
+            return start_load_to(block, block, block.access(site), to, data, barrier, None);
+        }
+        let ((target, to), (told, barrier)) =
+            (peer::resolve(cluster, block, to)?, peer::resolve(cluster, block, barrier)?);
+        let mask = match blocks {
+            Blocks::One if target.rank != told.rank => {
+                return Err(Misuse::BarrierOfAnother { to: target.rank, barrier: told.rank });
+            }
+            Blocks::One => 1 << target.rank,
+            Blocks::Mask(mask) if mask == 0 || u32::from(mask) >> cluster.blocks.len() != 0 => {
                 return Err(Misuse::BlockMask { mask, blocks: cluster.blocks.len() });
             }
-            Blocks::Mask(_) => 0..cluster.blocks.len(),
+            Blocks::Mask(mask) => u32::from(mask),
         };
-        let is_to = |rank: &usize| match blocks {
-            Blocks::Own => true,
-            Blocks::Mask(mask) => mask & 1 << rank != 0,
-        };
-        ranks.filter(is_to).try_for_each(|rank| {
+        (0..cluster.blocks.len()).filter(|rank| mask & 1 << rank != 0).try_for_each(|rank| {
             start_load_to(block, &cluster.blocks[rank], block.access(site), to, data.clone(), barrier, None)
         })
     });
@@ -246,8 +250,7 @@ pub(in crate::sim) fn land_one(
         let of_phase = |other: &&Load| (other.barrier, other.phase) == (address, phase);
         block.bulk.borrow().loads.iter().filter(of_phase).map(|other| other.bytes.len() as i64).sum::<i64>()
     };
-    let landed = mbarrier::receive_copy(block, address, bytes.len() as u32, |agent, tick| {
-        let by = Access { agent, by: Lanes::One(0), epoch: u32::MAX, warp_epoch: 0, tick, location: started.location };
+    let landed = mbarrier::receive_copy(block, address, bytes.len() as u32, started.location, |by| {
         block.shared.land_bulk(by, to, &bytes);
         if let Some((rank, addresses)) = from {
             cluster.blocks[rank].shared.finish_bulk_read(by, &started, addresses);

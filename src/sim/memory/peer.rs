@@ -20,10 +20,10 @@ use std::collections::BTreeMap;
 /// Below that is the executing block's own.
 const RANK_SHIFT: u32 = 24;
 
-/// What other blocks, and copies to them, did to a block's memory, of each lane, or asynchronous agent, that did the last; and what to
-/// blame for it.
+/// What other blocks, and copies to them, did to a block's memory, of each lane, or asynchronous agent, that did the last (of bytes, for each
+/// mbarrier by itself, which is named by its agent); and what to blame for it.
 #[derive(Default)]
-pub(in crate::sim) struct Visits(BTreeMap<(usize, usize), (Access, Visit, Access)>);
+pub(in crate::sim) struct Visits(BTreeMap<(usize, usize, usize), (Access, Visit, Access)>);
 
 /// What is done to memory of another block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,6 +32,8 @@ pub(in crate::sim) enum Visit {
     Write,
     /// An mbarrier is told of something.
     Arrival,
+    /// An mbarrier is told of bytes to expect, or that have come, and of nothing else.
+    Bytes,
     /// A copy to it starts. That it lands, the block must wait for; else that is found.
     Copy,
 }
@@ -41,7 +43,7 @@ impl Visit {
         match self {
             Visit::Read => "read",
             Visit::Write => "write",
-            Visit::Arrival => "arrival",
+            Visit::Arrival | Visit::Bytes => "arrival",
             Visit::Copy => "copy",
         }
     }
@@ -74,9 +76,9 @@ pub(in crate::sim) fn visit(block: &BlockState, peer: &BlockState, by: Access, v
     }
     if peer.has_ended.get() {
         block.findings.note(by, Misuse::PeerEnded { access, block: of });
-    } else if visit != Visit::Copy {
+    } else if !matches!(visit, Visit::Bytes | Visit::Copy) {
         let lane = by.lane().unwrap_or(crate::lane::LANES);
-        peer.visits.borrow_mut().0.insert((by.agent, lane), (by, visit, by));
+        peer.visits.borrow_mut().0.insert((by.agent, lane, 0), (by, visit, by));
     }
 }
 
@@ -85,16 +87,27 @@ pub(in crate::sim) fn read_by_copy(block: &BlockState, by: Access, started: Acce
     if block.has_ended.get() {
         block.findings.note(started, Misuse::BulkUnfinished);
     } else {
-        block.visits.borrow_mut().0.insert((by.agent, 0), (by, Visit::Copy, started));
+        block.visits.borrow_mut().0.insert((by.agent, 0, 0), (by, Visit::Copy, started));
+    }
+}
+
+/// An mbarrier of a block has been told of bytes by another. That it has, those know who know of `told`, which the phase's end tells; or of
+/// who did it, likewise.
+pub(in crate::sim) fn count_bytes(peer: &BlockState, by: Access, told: Access) {
+    if !peer.has_ended.get() {
+        let lane = by.lane().unwrap_or(crate::lane::LANES);
+        peer.visits.borrow_mut().0.insert((by.agent, lane, told.agent), (told, Visit::Bytes, by));
     }
 }
 
 /// The running warp of a block has ended, and, if it is the last, the block.
 pub(in crate::sim) fn end_warp(block: &BlockState, is_last: bool) {
     let visits = &mut block.visits.borrow_mut().0;
-    visits.retain(|_, (by, visit, _)| match visit {
-        Visit::Read | Visit::Arrival => !block.order.is_known_over_in(block.agent(), by),
-        Visit::Write | Visit::Copy => !block.order.is_known_in(block.agent(), by),
+    let (order, agent) = (&block.order, block.agent());
+    visits.retain(|_, (by, visit, blamed)| match visit {
+        Visit::Read | Visit::Arrival => !order.is_known_over_in(agent, by),
+        Visit::Bytes => !order.is_known_in(agent, by) && !order.is_known_over_in(agent, blamed),
+        Visit::Write | Visit::Copy => !order.is_known_in(agent, by),
     });
     if is_last {
         for (_, visit, blamed) in visits.values() {

@@ -87,16 +87,18 @@ impl Reduction {
     fn on_floats(self, memory: f64, value: f64) -> f64 {
         match self.operation {
             Operation::Add => memory + value,
-            // Of what is not a number and a number, the number; and -0 is less than 0.
+            // Of what is not a number, of either sign, and a number, the number; and -0 is less than 0.
+            _ if value.is_nan() => memory,
+            _ if memory.is_nan() => value,
             Operation::Min => {
-                if memory.is_nan() || value.total_cmp(&memory).is_lt() {
+                if value.total_cmp(&memory).is_lt() {
                     value
                 } else {
                     memory
                 }
             }
             _ => {
-                if memory.is_nan() || value.total_cmp(&memory).is_gt() {
+                if value.total_cmp(&memory).is_gt() {
                     value
                 } else {
                     memory
@@ -173,6 +175,19 @@ mod tests {
         assert_eq!(f16s(Operation::Add, 2048.0, 1.0), 2048.0, "to the nearest, ties to even");
         assert_eq!(f16s(Operation::Add, f32::powi(2.0, -24), f32::powi(2.0, -24)), f32::powi(2.0, -23), "subnormal");
         assert_eq!([f16s(Operation::Min, -1.0, 2.0), f16s(Operation::Max, -1.0, 2.0)], [-1.0, 2.0]);
+        for nan in [f32::NAN, -f32::NAN] {
+            for operation in [Operation::Min, Operation::Max] {
+                assert_eq!([f16s(operation, nan, 1.5), f16s(operation, 1.5, nan)], [1.5; 2], "{nan} is no number");
+                let bf16s = |memory: f32, value: f32| {
+                    let [memory, value] = [memory, value].map(|value| bf16::from_f32(value).to_le_bytes());
+                    bf16::from_le_bytes(reduced(operation, Kind::bf16, memory, value)).to_f32()
+                };
+                assert_eq!([bf16s(nan, -1.5), bf16s(-1.5, nan)], [-1.5; 2], "{nan} is no number");
+                assert!(f16s(operation, nan, f32::NAN).is_nan(), "nor is one of two");
+            }
+        }
+        assert_eq!(f16s(Operation::Min, 0.0, -0.0).to_bits(), (-0.0f32).to_bits());
+        assert_eq!(f16s(Operation::Max, -0.0, 0.0).to_bits(), 0.0f32.to_bits());
         let f32s = |memory: f32, value: f32| {
             f32::from_le_bytes(reduced(Operation::Add, Kind::f32, memory.to_le_bytes(), value.to_le_bytes()))
         };

@@ -211,6 +211,13 @@ impl SharedMemory {
         self.known.borrow().of(range).all(|(_, known)| known.history.last_write().is_none_or(is_fenced))
     }
 
+    /// Whether who does something then comes behind whoever made an mbarrier.
+    pub(in crate::sim) fn is_barrier_made_before(&self, by: Access, address: u32) -> bool {
+        let Ok(range) = self.barrier(address) else { return true };
+        let is_known = |made: Access| made.is_seen_by(&by, &self.order);
+        self.known.borrow().of(range).all(|(_, known)| known.history.last_write().is_none_or(is_known))
+    }
+
     /// An mbarrier is made, or ended: for others, its eight bytes are written.
     pub(in crate::sim) fn make_barrier(&self, by: Access, address: u32) -> Result<(), Misuse> {
         let range = self.barrier(address)?;

@@ -58,6 +58,8 @@ pub(in crate::sim) struct BlockState {
     warp_epochs: RefCell<Vec<u32>>,
     /// How often its clock was read.
     clock: Cell<u64>,
+    /// The lane that each warp elects. Which one, PTX leaves open: the run's seed says it, so that who takes it for the first is found.
+    elected: Vec<usize>,
     pub(in crate::sim) index: Grid,
     pub(in crate::sim) grid: Grid,
     /// The block's number in its cluster, and how many blocks that has.
@@ -159,7 +161,7 @@ impl ClusterState {
             shared: SharedMemory::new(launch.kernel.shared_bytes as usize, findings.clone(), order.clone()),
             findings: findings.clone(),
             order: order.clone(),
-            barriers: RefCell::default(),
+            barriers: RefCell::new(Barriers::new(random_of(index, !seed))),
             bulk: RefCell::default(),
             wgmma: RefCell::default(),
             registers: RefCell::new(RegisterPool::new(launch.kernel)),
@@ -175,6 +177,7 @@ impl ClusterState {
             epoch: Cell::new(0),
             warp_epochs: RefCell::new(vec![0; warps]),
             clock: Cell::new(0),
+            elected: elected(index, seed, warps),
             index,
             grid: launch.grid,
             rank,
@@ -191,6 +194,18 @@ impl ClusterState {
         let warps = self.blocks[0].warps();
         (&self.blocks[agent / warps], agent % warps)
     }
+}
+
+/// Random numbers that the run's seed gives a block.
+pub(in crate::sim) fn random_of(block: Grid, seed: u64) -> fastrand::Rng {
+    let number = u64::from(block.x) << 32 | u64::from(block.y) << 16 | u64::from(block.z);
+    fastrand::Rng::with_seed(seed ^ number)
+}
+
+/// The lanes that the warps of a block elect.
+fn elected(block: Grid, seed: u64, warps: usize) -> Vec<usize> {
+    let mut random = random_of(block, !seed);
+    (0..warps).map(|_| random.usize(..LANES)).collect()
 }
 
 /// The blocks of a cluster, by rank.
@@ -244,6 +259,11 @@ impl WarpOfBlock<'_> {
 
     pub(crate) fn warp(self) -> usize {
         self.warp
+    }
+
+    /// The lane that the warp elects, each time the same.
+    pub(crate) fn elected(self) -> usize {
+        self.state.elected[self.warp]
     }
 
     /// The lanes of the warp wait for each other.

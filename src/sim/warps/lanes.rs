@@ -42,7 +42,7 @@ type Runner = Coroutine<Registers, Pause, ()>;
 pub(in crate::sim) enum Pause {
     /// It has come to a collective.
     Collective(Arrival),
-    /// It waits for a phase of an mbarrier.
+    /// It waits for a phase of an mbarrier, or to give up.
     Phase(PhaseWait),
     /// It has tested the mbarrier here, and lets others go on.
     Test(u32),
@@ -164,9 +164,12 @@ fn wait_in_lanes(warp: WarpOfBlock<'_>, paused: Vec<(Runner, Pause)>, outside: O
         }
     }
     warp.suspend(if tested.is_empty() { Waiting::Phases(phases) } else { Waiting::Turn(tested) });
+    let is_settled = |wait: &PhaseWait| with_block(|block| block.barriers.borrow().is_settled(wait));
+    // The warp's turn has come with no phase over that its lanes wait for: they give up.
+    let give_up = !paused.iter().any(|(_, pause)| matches!(pause, Pause::Phase(wait) if is_settled(wait)));
     let goes_on = |pause: &Pause| match pause {
         Pause::Collective(_) => false,
-        Pause::Phase(wait) => with_block(|block| block.barriers.borrow().is_settled(wait)),
+        Pause::Phase(wait) => give_up || is_settled(wait),
         Pause::Test(_) => true,
     };
     let step =

@@ -4,7 +4,7 @@ use crate::sim::findings::{BarrierMisuse, Memory, Misuse};
 pub(crate) use crate::sim::memory::order::Space;
 use crate::sim::memory::order::{Known, WARP_GROUPS, executing};
 use crate::sim::memory::peer::{self, Visit};
-use crate::sim::memory::race::Access;
+use crate::sim::memory::race::{Access, Lanes};
 use crate::sim::record::note_lane;
 use crate::sim::warps::block::{BlockState, Waiting, WarpOfBlock};
 use crate::sim::warps::context::{current_lane, fail, with_block};
@@ -25,13 +25,14 @@ const MOST: u32 = (1 << 20) - 1;
 const VAIN_TESTS: u64 = 1 << 16;
 
 /// The mbarriers of a block, by address.
-#[derive(Default)]
 pub(in crate::sim) struct Barriers {
     live: BTreeMap<u32, Barrier>,
     /// How many there have been.
     made: usize,
-    /// Tests since something has happened to a barrier.
+    /// Tests since something has happened to a barrier, and waits that were given up.
     vain_tests: u64,
+    /// Draws which waits give up at once.
+    random: fastrand::Rng,
 }
 
 /// An mbarrier.
@@ -72,6 +73,8 @@ pub(in crate::sim) struct PhaseWait {
     pub(in crate::sim) address: u32,
     pub(in crate::sim) phase: Phase,
     pub(in crate::sim) location: &'static Location<'static>,
+    /// Whether it ends, by the phase or without, where nobody can go on otherwise.
+    pub(in crate::sim) gives_up: bool,
 }
 
 /// What an arrival does besides.
@@ -102,14 +105,17 @@ pub(crate) enum Scope {
 }
 
 impl Barrier {
-    /// Whether a phase is over; the waiter is told if it comes too late to be sure.
+    /// Whether a phase is over; the waiter is told if it comes too late to be sure, or too early: a GPU tells phases by their parity, so it
+    /// takes the one behind the current for the one before it, which is over. Who is right never asks for that: that it may wait for a phase,
+    /// it knows by the end of the one before.
     fn is_over(&self, phase: Phase) -> Result<bool, BarrierMisuse> {
         match phase {
             Phase::Parity(parity) => Ok(self.phase % 2 != parity % 2),
             Phase::Number(number) => match self.phase.wrapping_sub(number) {
+                0 => Ok(false),
                 1 => Ok(true),
                 behind @ 2..=0x7fff_ffff => Err(BarrierMisuse::PhaseMissed { behind: behind - 1 }),
-                _ => Ok(false),
+                short => Err(BarrierMisuse::PhaseAhead { ahead: short.wrapping_neg() }),
             },
         }
     }
@@ -168,6 +174,13 @@ impl Barrier {
         Ok(())
     }
 
+    /// What comes asynchronously comes in this phase, at whose end it is known: as done by whom, when.
+    fn tell_asynchronously(&mut self, location: &'static Location<'static>) -> Access {
+        let tick = self.phase.wrapping_add(1);
+        self.told.pass_asynchronously(self.agent, tick);
+        Access { agent: self.agent, by: Lanes::One(0), epoch: u32::MAX, warp_epoch: 0, tick, location }
+    }
+
     /// What the current phase still needs: its number, arrivals, bytes.
     pub(in crate::sim) fn missing(&self) -> (u32, u32, i64) {
         (self.phase, self.pending, self.bytes)
@@ -175,6 +188,11 @@ impl Barrier {
 }
 
 impl Barriers {
+    /// None yet.
+    pub(in crate::sim) fn new(random: fastrand::Rng) -> Self {
+        Barriers { live: BTreeMap::new(), made: 0, vain_tests: 0, random }
+    }
+
     pub(in crate::sim) fn get(&self, address: u32) -> Option<&Barrier> {
         self.live.get(&address)
     }
@@ -182,6 +200,11 @@ impl Barriers {
     /// Whether the wait has an end: by the phase, or by a misuse.
     pub(in crate::sim) fn is_settled(&self, wait: &PhaseWait) -> bool {
         self.live.get(&wait.address).is_none_or(|barrier| barrier.is_over(wait.phase) != Ok(false))
+    }
+
+    /// Whether the wait may give up now. One that has done so again and again is part of a loop that waits for what does not happen.
+    pub(in crate::sim) fn may_give_up(&self, wait: &PhaseWait) -> bool {
+        wait.gives_up && self.vain_tests < VAIN_TESTS
     }
 }
 
@@ -318,13 +341,37 @@ pub(crate) fn complete_bytes(site: Site, form: &'static str, address: u32, bytes
 /// `mbarrier.expect_tx`, likewise.
 pub(crate) fn expect_bytes_at_peer(site: Site, form: &'static str, address: u32, bytes: u32) {
     let bytes = bytes * executing(current_lane()).len() as u32;
-    at_barrier_of_cluster(site, address, form, |_, _, barrier| barrier.expect(bytes));
+    count_bytes_at_peer(site, form, address, |barrier| barrier.expect(bytes));
 }
 
 /// `mbarrier.complete_tx`, likewise.
 pub(crate) fn complete_bytes_at_peer(site: Site, form: &'static str, address: u32, bytes: u32) {
     let bytes = bytes * executing(current_lane()).len() as u32;
-    at_barrier_of_cluster(site, address, form, |_, _, barrier| barrier.receive(bytes));
+    count_bytes_at_peer(site, form, address, |barrier| barrier.receive(bytes));
+}
+
+/// Bytes are expected, or come, at a barrier of the block of the cluster that the address names. Nobody is told of what was done before; but
+/// the phase is not over without them, so its end tells that this has happened: as of a copy that lands.
+fn count_bytes_at_peer(
+    site: Site,
+    form: &'static str,
+    address: u32,
+    count: impl FnOnce(&mut Barrier) -> Result<(), BarrierMisuse>,
+) {
+    if std::thread::panicking() {
+        return;
+    }
+    note_access(site);
+    note_lane(site, form);
+    let counted = peer::at_peer(site, address, Visit::Bytes, |own, peer, by, address| {
+        use_barrier(peer, by, address, |barrier| {
+            if own.rank != peer.rank {
+                peer::count_bytes(peer, by, barrier.tell_asynchronously(site.location));
+            }
+            count(barrier)
+        })
+    });
+    counted.unwrap_or_else(|misuse| fail(site, misuse));
 }
 
 /// Whether a phase is over. If it is, those who execute this know what those did who arrived in it.
@@ -348,19 +395,37 @@ fn look(site: Site, form: &'static str, wait: PhaseWait, scope: Scope) -> bool {
 
 /// At warp scope: waits for a phase.
 pub(crate) fn wait(warp: WarpOfBlock<'_>, site: Site, form: &'static str, address: u32, phase: Phase, scope: Scope) {
-    let wait = PhaseWait { address, phase, location: site.location };
+    let wait = PhaseWait { address, phase, location: site.location, gives_up: false };
     while !std::thread::panicking() && !look(site, form, wait, scope) {
         warp.suspend(Waiting::Phases(vec![wait]));
     }
 }
 
-/// In a lane closure: waits for a phase (`mbarrier.try_wait`, which here takes its time).
-pub(crate) fn wait_in_lane(site: Site, form: &'static str, address: u32, phase: Phase, scope: Scope) -> bool {
-    let wait = PhaseWait { address, phase, location: site.location };
-    while !std::thread::panicking() && !look(site, form, wait, scope) {
-        pause(site, form, Pause::Phase(wait));
+/// Looks whether a phase is over. If it is not, that is so many `more` tests in vain; what happened to a barrier since, counts.
+fn look_in_vain(site: Site, form: &'static str, wait: PhaseWait, scope: Scope, more: u64) -> bool {
+    let vain = with_block(|block| block.barriers.borrow().vain_tests);
+    let over = look(site, form, wait, scope);
+    if !over {
+        with_block(|block| block.barriers.borrow_mut().vain_tests = vain + more);
     }
-    true
+    over
+}
+
+/// In a lane closure: waits for a phase, but not for ever, and returns whether it is over (`mbarrier.try_wait`).
+///
+/// How long, PTX leaves open. Here some give up at once, drawn by the run's seed, so that who takes the phase for over whatever is returned
+/// is found; and the others when nobody can go on, so that who does something else then, for which others wait, is not taken for one
+/// that waits for ever.
+pub(crate) fn wait_in_lane(site: Site, form: &'static str, address: u32, phase: Phase, scope: Scope) -> bool {
+    let wait = PhaseWait { address, phase, location: site.location, gives_up: true };
+    if std::thread::panicking() || look_in_vain(site, form, wait, scope, 0) {
+        return true;
+    }
+    if with_block(|block| block.barriers.borrow_mut().random.bool()) {
+        return false;
+    }
+    pause(site, form, Pause::Phase(wait));
+    std::thread::panicking() || look_in_vain(site, form, wait, scope, 1)
 }
 
 /// In a lane closure: whether a phase is over (`mbarrier.test_wait`). Where it is not, others go on before this lane does.
@@ -368,13 +433,12 @@ pub(crate) fn test_in_lane(site: Site, form: &'static str, address: u32, phase: 
     if std::thread::panicking() {
         return true;
     }
-    let vain = with_block(|block| block.barriers.borrow().vain_tests);
-    let over = look(site, form, PhaseWait { address, phase, location: site.location }, scope);
+    let wait = PhaseWait { address, phase, location: site.location, gives_up: true };
+    let over = look_in_vain(site, form, wait, scope, 1);
     if !over {
-        if vain >= VAIN_TESTS {
+        if with_block(|block| block.barriers.borrow().vain_tests) > VAIN_TESTS {
             fail(site, Misuse::Polling { memory: Memory::Shared { address } });
         }
-        with_block(|block| block.barriers.borrow_mut().vain_tests = vain + 1);
         pause(site, form, Pause::Test(address));
     }
     over
@@ -392,33 +456,38 @@ pub(in crate::sim) fn phase_for_copy(block: &BlockState, by: Access, address: u3
     Ok(barrier.phase)
 }
 
-/// A bulk copy has brought bytes: `land(agent, tick)` puts them to memory, as done by this agent. Returns whether that ended the phase.
+/// A bulk copy that was started there has brought bytes: `land` puts them to memory, by this access. Returns whether that ended the phase.
 pub(in crate::sim) fn receive_copy(
     block: &BlockState,
     address: u32,
     bytes: u32,
-    land: impl FnOnce(usize, u32),
+    started: &'static Location<'static>,
+    land: impl FnOnce(Access),
 ) -> Result<bool, Misuse> {
     let mut barriers = block.barriers.borrow_mut();
     barriers.vain_tests = 0;
     let misuse = |misuse| Misuse::Barrier { address, misuse };
     let barrier = barriers.live.get_mut(&address).ok_or(misuse(BarrierMisuse::Uninitialised))?;
-    let (agent, phase) = (barrier.agent, barrier.phase);
-    let tick = phase.wrapping_add(1);
-    land(agent, tick);
-    barrier.told.pass_asynchronously(agent, tick);
+    let phase = barrier.phase;
+    land(barrier.tell_asynchronously(started));
     barrier.receive(bytes).map_err(misuse)?;
     Ok(barrier.phase != phase)
 }
 
-/// `fence.mbarrier_init`.
+/// `fence.mbarrier_init`: what the executing lanes initialised before, or know of, is there for what comes asynchronously. Of what another
+/// thread has initialised it tells nothing.
 pub(crate) fn fence_init(site: Site, form: &'static str) {
     if !std::thread::panicking() {
         note_lane(site, form);
         with_block(|block| {
-            block.barriers.borrow_mut().live.values_mut().for_each(|barrier| barrier.is_fenced = true);
+            let lanes = executing(current_lane());
+            for (&address, barrier) in &mut block.barriers.borrow_mut().live {
+                let knows =
+                    |lane| block.shared.is_barrier_made_before(block.access_by(Lanes::one(lane), site), address);
+                barrier.is_fenced |= lanes.clone().any(knows);
+            }
             if block.blocks > 1 {
-                block.order.fence(block.agent(), executing(current_lane()), &[Space::Barriers]);
+                block.order.fence(block.agent(), lanes, &[Space::Barriers]);
             }
         });
     }

@@ -7,9 +7,10 @@ use crate::sim::memory::bulk;
 use crate::sim::memory::global::GlobalAccesses;
 use crate::sim::memory::peer;
 use crate::sim::record::{Recorded, Recorder};
-use crate::sim::warps::block::{BlockState, ClusterState, Waiting, WarpOfBlock};
+use crate::sim::warps::block::{BlockState, ClusterState, Waiting, WarpOfBlock, random_of};
 use crate::sim::warps::context::{Failure, current_lane, in_block, take_panic, unwind};
 use crate::sim::warps::polling::begin_turn;
+use crate::sim::warps::registers;
 use crate::sim::wgmma;
 use crate::{Block, Grid};
 use corosensei::stack::DefaultStack;
@@ -56,6 +57,13 @@ impl Progress {
             Progress::Waiting(Waiting::Sync(_) | Waiting::Named { .. }) | Progress::Ended => false,
         }
     }
+
+    /// Whether the warp can go on by a wait that ends without what it was for.
+    fn may_give_up(&self, state: &BlockState) -> bool {
+        let Progress::Waiting(Waiting::Phases(waits)) = self else { return false };
+        let barriers = state.barriers.borrow();
+        waits.iter().any(|wait| barriers.may_give_up(wait) && !barriers.is_settled(wait))
+    }
 }
 
 /// The warps of a block that wait at a barrier of which all have come that it is for, if there is one.
@@ -98,9 +106,7 @@ pub(in crate::sim) fn run(launch: &Launch<'_>, first: Grid, seed: u64, patience:
             }
         })
         .collect();
-    let random =
-        fastrand::Rng::with_seed(seed ^ (u64::from(first.x) << 32 | u64::from(first.y) << 16 | u64::from(first.z)));
-    let ran = take_turns(&cluster, &mut warps, random, patience);
+    let ran = take_turns(&cluster, &mut warps, random_of(first, seed), patience);
     // Warps that have not ended are unwound, and what they hold is dropped, as part of the block that ended the run.
     let ended_by = ran.as_ref().err().map(|stopped| {
         let place = stopped.place.as_ref().map_or(String::new(), |place| format!("\n  --> {place}"));
@@ -155,10 +161,13 @@ fn take_turns(
     let mut progress: Vec<_> = warps.iter().map(|_| Progress::READY).collect();
     loop {
         let is_ready = |&agent: &usize| progress[agent].is_ready(cluster, cluster.warp(agent).0);
-        let ready: Vec<usize> = (0..warps.len()).filter(is_ready).collect();
+        let mut ready: Vec<usize> = (0..warps.len()).filter(is_ready).collect();
         let goes_on = |&agent: &usize| !matches!(&progress[agent], Progress::Waiting(Waiting::Turn(tested)) if !tested.is_empty());
-        if !ready.iter().any(goes_on) && land_awaited(cluster, &progress, &mut random)? {
-            continue;
+        if !ready.iter().any(goes_on) {
+            if land_awaited(cluster, &progress, &mut random)? {
+                continue;
+            }
+            ready.extend((0..warps.len()).filter(|&agent| progress[agent].may_give_up(cluster.warp(agent).0)));
         }
         let Some(&agent) = random.choice(&ready) else {
             if progress.iter().all(|progress| matches!(progress, Progress::Ended)) {
@@ -208,6 +217,7 @@ fn take_turns(
 /// The running warp of a block has ended, and maybe with it the block.
 fn end_warp(state: &BlockState, is_last: bool) {
     peer::end_warp(state, is_last);
+    registers::end_warp(state);
     if is_last {
         state.has_ended.set(true);
         bulk::end(state);
