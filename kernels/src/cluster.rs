@@ -1,5 +1,6 @@
 //! Clusters of blocks: where they stand, what they do to each other's shared memory and barriers, and copies to several of them.
 
+use crate::barriers::HINT;
 use ptx_matrix::*;
 
 /// Numbers that a block writes of where it stands.
@@ -179,9 +180,9 @@ pub fn cluster_barrier_script(
                         8 => peer.arrive(lane),
                         9 => peer.arrive_times(lane, operand),
                         10 => peer.arrive_expecting(lane, operand),
-                        11 => raw::mbarrier_arrive_drop_release_cluster_shared_cluster_b64(address),
-                        12 => raw::mbarrier_arrive_drop_release_cluster_shared_cluster_b64_count(address, operand),
-                        _ => raw::mbarrier_arrive_drop_expect_tx_release_cluster_shared_cluster_b64(address, operand),
+                        11 => peer.leave(lane),
+                        12 => peer.leave_times(lane, operand),
+                        _ => peer.leave_expecting(lane, operand),
                     }
                 }
             });
@@ -198,6 +199,72 @@ pub fn cluster_barrier_script(
         }
         cluster.sync();
     }
+}
+
+/// Ways to wait that [`cluster_waits`] goes through.
+pub const WAYS: usize = 6;
+
+/// Block 0 hands rows of 32 to block 1, which waits for each in another way.
+#[kernel(threads = 32, cluster = 2, target = "sm_90")]
+pub fn cluster_waits(
+    block: &ClusterBlock<2>,
+    #[shared] row: SharedTile<u32, 1, 32>,
+    #[shared] (full, empty): (BarrierMemory, BarrierMemory),
+    a: Global<u32>,
+    out: GlobalMut<u32>,
+) {
+    // Who waits for a row arrives too: so it has a state to wait by.
+    let (full, empty) = (full.init(block, 64), empty.init(block, 32));
+    let (warp, cluster, address) = (block.warp(), block.cluster(), full.address());
+    cluster.sync();
+    let (row_there, full_there) = (row.of(cluster.peer(1)), full.of(cluster.peer(1)));
+    let empty_there = empty.of(cluster.peer(0));
+    let (count, from) = (a.len() / 32 / (block.grid().x as usize / 2), block.index().x as usize / 2);
+    let (mut written, mut read) = (Phase::FIRST, Phase::BEFORE_FIRST);
+    for round in 0..count {
+        let first = (from * count + round) * 32;
+        if cluster.rank() == 0 {
+            read = empty.wait_with_hint(warp, read, HINT);
+            warp.each(|lane| {
+                row_there.set(lane, (0, lane.id()), a.get(first + lane.id()));
+                full_there.arrive(lane);
+            });
+        } else {
+            let way = round % WAYS;
+            if way == 0 {
+                warp.each(|lane| {
+                    full.arrive(lane);
+                });
+                full.wait_for_cluster_with_hint(warp, written, HINT);
+            } else if way == 1 {
+                let arrivals = warp.each(|lane| full.arrive(lane));
+                full.wait_behind_for_cluster(warp, &arrivals);
+            }
+            warp.each(|lane| {
+                // SAFETY: a barrier.
+                let state = if way > 1 { unsafe { raw::mbarrier_arrive_shared_cta_b64(address) } } else { 0 };
+                // SAFETY: likewise.
+                let is_over = || unsafe {
+                    match way {
+                        0 | 1 => true,
+                        2 => full.is_over_for_cluster(lane, written),
+                        3 => full.try_wait_for_cluster(lane, written, HINT),
+                        4 => raw::mbarrier_test_wait_acquire_cluster_shared_cta_b64(address, state),
+                        _ => raw::mbarrier_try_wait_acquire_cluster_shared_cta_b64_hint(address, state, HINT),
+                    }
+                };
+                while !is_over() {}
+                out.set(first + lane.id(), row.get(lane, (0, lane.id() ^ 9)));
+                empty_there.arrive_having_read(lane);
+            });
+            written = written.next();
+        }
+    }
+    // SAFETY: all lanes come here together, and wait behind their arrival.
+    warp.each(|_| unsafe {
+        raw::barrier_cluster_arrive_aligned();
+        raw::barrier_cluster_wait_aligned();
+    });
 }
 
 /// The forms that are not `.aligned`, and addresses of 64 bits: each lane of block 0 writes 16 bytes to block 1, which writes whose they are.

@@ -19,6 +19,7 @@ mod global_unwritten;
 mod im2col;
 mod launch;
 mod mbarrier;
+mod mbarrier_waits;
 mod message;
 mod nested;
 mod operands;

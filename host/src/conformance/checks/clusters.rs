@@ -11,7 +11,7 @@ use ptx_matrix::launch::Device;
 use ptx_matrix::target::{OnlyArch, Requirement};
 use ptx_matrix::{BoxTile, EncodedMap};
 use ptx_matrix_kernels::barriers::Step;
-use ptx_matrix_kernels::cluster::{self as kernels, Both, BothLine, EXCHANGED, PLACES};
+use ptx_matrix_kernels::cluster::{self as kernels, Both, BothLine, EXCHANGED, PLACES, WAYS};
 use rand::RngExt;
 use std::borrow::{Borrow, BorrowMut};
 
@@ -33,6 +33,7 @@ pub fn checks<D: Device + 'static>() -> Vec<Check<D>> {
         stages(),
         script("few arrivals", 12),
         script("many arrivals", (1 << 20) - 1),
+        waits(),
         unaligned(),
         send(),
         multicast(),
@@ -186,6 +187,29 @@ fn script<D: Device + 'static>(name: &str, most: u32) -> Check<D> {
                 if model.phase.is_multiple_of(2) { 2u32 } else { 1 }
             });
             bytes(&output.collect::<Vec<u32>>())
+        }),
+    }
+}
+
+/// Input: the rows.
+fn waits<D: Device + 'static>() -> Check<D> {
+    const ROWS: usize = CLUSTERS * WAYS * 3;
+    Check {
+        name: "mbarrier of another block, waited for in every way".into(),
+        needs: Needs::at_least(90),
+        arithmetic: None,
+        rounds: 16,
+        element: 4,
+        inputs: Box::new(|rng| vec![bytes(&words(rng, ROWS * 32))]),
+        run: Box::new(|device, inputs| {
+            let a = upload::<D, u32>(device, &inputs[0])?;
+            with_output::<D, u32>(device, ROWS * 32, |out| {
+                kernels::cluster_waits::launch(device, CLUSTERS as u32 * 2, a.borrow(), out)
+            })
+        }),
+        reference: Box::new(|inputs| {
+            let a = elements::<u32>(&inputs[0]);
+            bytes(&(0..a.len()).map(|i| a[i ^ 9]).collect::<Vec<u32>>())
         }),
     }
 }
