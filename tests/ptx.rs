@@ -421,6 +421,12 @@ fn what_is_done_to_other_blocks_is_an_instruction_each() {
     assert_eq!(count("cluster_exchange_16", "barrier.cluster.arrive.relaxed.aligned"), 1);
     let copy = "cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes ";
     assert_eq!(count("cluster_send", copy), 1);
+    let reduction = "cp.reduce.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes.";
+    let add_to_least = ["add.u32", "add.s32", "add.u64", "min.u32", "min.s32"];
+    let greatest_to_bits = ["max.u32", "max.s32", "inc.u32", "dec.u32", "and.b32", "or.b32", "xor.b32"];
+    for form in add_to_least.iter().chain(&greatest_to_bits) {
+        assert_eq!(count(&format!("cluster_{}", form.replace('.', "_")), &format!("{reduction}{form} ")), 1, "{form}");
+    }
     let multicast = "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster ";
     assert_eq!(count("cluster_multicast", multicast), 1);
     for dims in ["1d", "2d", "3d", "4d", "5d"] {

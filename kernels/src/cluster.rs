@@ -334,6 +334,73 @@ pub fn cluster_send(
     cluster.sync();
 }
 
+/// Elements that a block has reduced.
+pub const REDUCED: usize = 8 * 32;
+
+/// Each of four blocks has its tile reduced by those of the `count` blocks before it, and writes it.
+#[inline(always)]
+fn reduce<T: Element, R: reduction::SharedReduction<T> + LaneCapture>(
+    block: &ClusterBlock<4>,
+    ((own, reduced), full): ((SharedTile<T, 8, 32>, SharedTile<T, 8, 32>), BarrierMemory),
+    reduction: R,
+    (by, before): (Global<T>, Global<T>),
+    count: u32,
+    out: GlobalMut<T>,
+) {
+    let full = full.init(block, 1);
+    let (warp, cluster, first) = (block.warp(), block.cluster(), block.index().x as usize * REDUCED);
+    own.fill(warp, |row, col| by.get(first + row * 32 + col));
+    reduced.fill(warp, |row, col| before.get(first + row * 32 + col));
+    warp.fence_for_bulk();
+    warp.sync();
+    warp.elect(|lane| {
+        full.arrive_expecting(lane, count * SharedTile::<T, 8, 32>::COPIED_BYTES);
+    });
+    cluster.sync();
+    let (rank, peers) = (cluster.rank(), cluster.peers());
+    warp.elect(|lane| {
+        for further in 1..=count as usize {
+            own.reduce_bulk_to(lane, reduction, peers.get((rank + further) % 4), reduced, full);
+        }
+    });
+    full.wait(warp, Phase::FIRST);
+    reduced.for_each(warp, |row, col, value| out.set(first + row * 32 + col, value));
+    cluster.sync();
+}
+
+/// Kernels that reduce: their names, elements and reductions.
+macro_rules! reductions {
+    ($($name:ident $element:ty, $reduction:ident;)*) => {$(
+        /// Each of four blocks has its tile reduced by those of the `count` blocks before it, and writes it.
+        #[kernel(threads = 32, cluster = 4, target = "sm_90")]
+        pub fn $name(
+            block: &ClusterBlock<4>,
+            #[shared] memory: ((SharedTile<$element, 8, 32>, SharedTile<$element, 8, 32>), BarrierMemory),
+            by: Global<$element>,
+            before: Global<$element>,
+            count: u32,
+            out: GlobalMut<$element>,
+        ) {
+            reduce(block, memory, reduction::$reduction, (by, before), count, out);
+        }
+    )*};
+}
+
+reductions! {
+    cluster_add_u32 u32, Add;
+    cluster_add_s32 i32, Add;
+    cluster_add_u64 u64, Add;
+    cluster_min_u32 u32, Min;
+    cluster_min_s32 i32, Min;
+    cluster_max_u32 u32, Max;
+    cluster_max_s32 i32, Max;
+    cluster_inc_u32 u32, Inc;
+    cluster_dec_u32 u32, Dec;
+    cluster_and_b32 u32, And;
+    cluster_or_b32 u32, Or;
+    cluster_xor_b32 u32, Xor;
+}
+
 /// The block of rank 1 has a tile copied to itself and that of rank 2, or to all, if `all` is not 0; each block writes its tile, or, where
 /// none comes, the number 1.
 #[kernel(threads = 32, cluster = 4, target = "sm_90")]

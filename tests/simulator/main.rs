@@ -9,6 +9,7 @@ mod bulk;
 mod check;
 mod cluster;
 mod cluster_memory;
+mod cluster_reductions;
 mod cluster_ring;
 mod copies;
 mod determinism;

@@ -43,6 +43,8 @@ struct Load {
     phase: u32,
     /// If it comes from shared memory: the block's rank, and which memory.
     from: Option<(usize, Range<u32>)>,
+    /// If it does not write the elements, but reduces them.
+    reduction: Option<Reduction>,
     started: Access,
 }
 
@@ -181,13 +183,14 @@ pub(in crate::sim) fn start_load(site: Site, form: &'static str, to: u32, data: 
             Blocks::Mask(mask) => mask & 1 << rank != 0,
         };
         ranks.filter(is_to).try_for_each(|rank| {
-            start_load_to(block, &cluster.blocks[rank], block.access(site), to, data.clone(), barrier, None)
+            start_load_to(block, &cluster.blocks[rank], block.access(site), to, data.clone(), barrier, None, None)
         })
     });
     started.unwrap_or_else(|misuse| fail(site, misuse));
 }
 
 /// The same to one block.
+#[allow(clippy::too_many_arguments, reason = "a copy has so much")]
 fn start_load_to(
     block: &BlockState,
     target: &BlockState,
@@ -196,17 +199,30 @@ fn start_load_to(
     bytes: Vec<u8>,
     barrier: u32,
     from: Option<(usize, Range<u32>)>,
+    reduction: Option<Reduction>,
 ) -> Result<(), Misuse> {
     block.order.make_partial();
     peer::visit(block, target, started, Visit::Copy);
     let phase = mbarrier::phase_for_copy(target, started, barrier)?;
-    target.shared.start_bulk_write(started, to, bytes.len())?;
-    target.bulk.borrow_mut().loads.push(Load { to, bytes, barrier, phase, from, started });
+    match reduction {
+        None => target.shared.start_bulk_write(started, to, bytes.len())?,
+        Some(_) => target.shared.start_reduction(started, to, bytes.len())?,
+    }
+    target.bulk.borrow_mut().loads.push(Load { to, bytes, barrier, phase, from, reduction, started });
     Ok(())
 }
 
-/// `cp.async.bulk` from the block's shared memory to that of the block that the addresses of the `.shared::cluster` window name.
-pub(crate) fn send(site: Site, form: &'static str, to: u32, from: u32, bytes: u32, barrier: u32) {
+/// `cp.async.bulk`, or `cp.reduce.async.bulk`, from the block's shared memory to that of the block that the addresses of the
+/// `.shared::cluster` window name.
+pub(crate) fn send(
+    site: Site,
+    form: &'static str,
+    to: u32,
+    from: u32,
+    bytes: u32,
+    barrier: u32,
+    reduction: Option<Reduction>,
+) {
     if starting(site, form, to, bytes).is_none() {
         return;
     }
@@ -218,7 +234,7 @@ pub(crate) fn send(site: Site, form: &'static str, to: u32, from: u32, bytes: u3
             return Err(Misuse::BarrierOfAnother { to: target.rank, barrier: told.rank });
         }
         let source = Some((block.rank, from..from + bytes));
-        start_load_to(block, target, block.access(site), to, data, barrier, source)
+        start_load_to(block, target, block.access(site), to, data, barrier, source, reduction)
     });
     sent.unwrap_or_else(|misuse| fail(site, misuse));
 }
@@ -241,14 +257,17 @@ pub(in crate::sim) fn land_one(
     }
     let (block, load) = candidates[choose(candidates.len())];
     let load = block.bulk.borrow_mut().loads.remove(load);
-    let Load { to, bytes, barrier: address, phase, from, started } = load;
+    let Load { to, bytes, barrier: address, phase, from, reduction, started } = load;
     let others = || {
         let of_phase = |other: &&Load| (other.barrier, other.phase) == (address, phase);
         block.bulk.borrow().loads.iter().filter(of_phase).map(|other| other.bytes.len() as i64).sum::<i64>()
     };
     let landed = mbarrier::receive_copy(block, address, bytes.len() as u32, |agent, tick| {
         let by = Access { agent, by: Lanes::One(0), epoch: u32::MAX, warp_epoch: 0, tick, location: started.location };
-        block.shared.land_bulk(by, to, &bytes);
+        match reduction {
+            None => block.shared.land_bulk(by, to, &bytes),
+            Some(reduction) => block.shared.land_reduction(by, &started, to, reduction, &bytes),
+        }
         if let Some((rank, addresses)) = from {
             cluster.blocks[rank].shared.finish_bulk_read(by, &started, addresses);
             peer::read_by_copy(&cluster.blocks[rank], by, started);
