@@ -20,6 +20,10 @@ pub trait Reduction<T: Element>: Sealed + Copy {
     /// As the raw function.
     #[doc(hidden)]
     unsafe fn reduce(to: *mut u8, from: u32, bytes: u32);
+    /// # Safety
+    /// As the raw function.
+    #[doc(hidden)]
+    unsafe fn reduce_cached(to: *mut u8, from: u32, bytes: u32, policy: u64);
 }
 
 /// A reduction of what lies in shared memory, of another block of the cluster: fewer elements have one.
@@ -78,6 +82,16 @@ macro_rules! reductions {
                 unsafe fn reduce(to: *mut u8, from: u32, bytes: u32) {
                     // SAFETY: the caller's.
                     unsafe { raw::${concat(cp_reduce_async_bulk_global_shared_cta_bulk_group_, $ptx, _, $kind)}(to, from, bytes) }
+                }
+
+                #[inline(always)]
+                #[track_caller]
+                unsafe fn reduce_cached(to: *mut u8, from: u32, bytes: u32, policy: u64) {
+                    let reduce = raw::${concat(
+                        cp_reduce_async_bulk_global_shared_cta_bulk_group_L2_cache_hint_, $ptx, _, $kind
+                    )};
+                    // SAFETY: the caller's.
+                    unsafe { reduce(to, from, bytes, policy) }
                 }
             }
         )*

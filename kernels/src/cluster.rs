@@ -433,6 +433,35 @@ pub fn cluster_multicast(
     cluster.sync();
 }
 
+/// Each of two blocks has the tile with the pair's number copied to both, with a policy for the cache, one half of each; both write it.
+#[kernel(threads = 32, cluster = 2, target = "sm_90")]
+pub fn cluster_multicast_cached(
+    block: &ClusterBlock<2>,
+    #[shared] halves: SharedRing<SharedTile<u16, 4, 32>, 2>,
+    #[shared] full: BarrierMemory,
+    a: Global<u16>,
+    out: GlobalMut<u16>,
+) {
+    let full = full.init(block, 1);
+    let (warp, cluster, index) = (block.warp(), block.cluster(), block.index().x as usize);
+    let (rank, all, keep) = (cluster.rank(), cluster.all(), CachePolicy::evict_last());
+    warp.elect(|lane| {
+        full.arrive_expecting(lane, 2 * SharedTile::<u16, 4, 32>::BULK_BYTES);
+    });
+    cluster.sync();
+    warp.elect(|lane| {
+        let first = index / 2 * 256 + rank * 128;
+        a.prefetch_bulk_cached(lane, keep, first, 128);
+        halves.part(rank).load_bulk_to_cached(lane, all, keep, a, first, full);
+    });
+    full.wait(warp, Phase::FIRST);
+    for part in 0..2 {
+        let first = index * 256 + part * 128;
+        halves.part(part).for_each(warp, |row, col, value| out.set(first + row * 32 + col, value));
+    }
+    cluster.sync();
+}
+
 /// A box that goes to both blocks.
 pub type Both = SharedTile<u16, 16, 64, Swizzle128>;
 /// One line, likewise.

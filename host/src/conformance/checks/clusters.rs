@@ -37,6 +37,7 @@ pub fn checks<D: Device + 'static>() -> Vec<Check<D>> {
         unaligned(),
         send(),
         multicast(),
+        multicast_cached(),
         boxes::<D, BothLine, 1>("1d", [64], |device, from, at, out| {
             kernels::cluster_multicast_1d::launch(device, 2, from, at, out)
         }),
@@ -287,6 +288,29 @@ fn multicast<D: Device + 'static>() -> Check<D> {
                 if all || matches!(block % 4, 1 | 2) { a[block / 4 * TILE + element] } else { 1 }
             };
             bytes(&(0..CLUSTERS * 4 * TILE).map(element).collect::<Vec<u16>>())
+        }),
+    }
+}
+
+/// Input: a tile for each pair of blocks.
+fn multicast_cached<D: Device + 'static>() -> Check<D> {
+    Check {
+        name: "cp.async.bulk.L2::cache_hint, to several blocks".into(),
+        needs: Needs::at_least(90),
+        arithmetic: None,
+        rounds: 16,
+        element: 2,
+        inputs: Box::new(|rng| vec![bytes(&distinct(rng, CLUSTERS * TILE))]),
+        run: Box::new(|device, inputs| {
+            let a = upload::<D, u16>(device, &inputs[0])?;
+            with_output::<D, u16>(device, CLUSTERS * 2 * TILE, |out| {
+                kernels::cluster_multicast_cached::launch(device, CLUSTERS as u32 * 2, a.borrow(), out)
+            })
+        }),
+        reference: Box::new(|inputs| {
+            let a = elements::<u16>(&inputs[0]);
+            let element = |i: usize| a[i / TILE / 2 * TILE + i % TILE];
+            bytes(&(0..CLUSTERS * 2 * TILE).map(element).collect::<Vec<u16>>())
         }),
     }
 }
