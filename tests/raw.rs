@@ -21,7 +21,7 @@ const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 const TARGETS: [&str; 7] = ["sm_75", "sm_80", "sm_89", "sm_90", "sm_90a", "sm_100a", "sm_120a"];
 
 /// What functions need whose names begin so: the first row that fits. Of those that are forms of a table, that says it.
-const NEEDS: [(&str, &str); 40] = [
+const NEEDS: [(&str, &str); 38] = [
     ("bar_", "sm_75"),
     ("barrier_cluster_", "sm_90"),
     ("index::block_in_cluster", "sm_90"),
@@ -58,11 +58,9 @@ const NEEDS: [(&str, &str); 40] = [
     ("mbarrier_", "sm_90"),
     ("prefetch_tensormap", "sm_90"),
     ("setmaxnreg_", "sm_90a"),
-    ("st_async_", "sm_90"),
     ("st_shared_cluster_", "sm_90"),
     ("st_shared_", "sm_75"),
     ("trap", "sm_75"),
-    ("index::", "sm_75"),
 ];
 
 /// A function: its path in `raw`, and its constant parameters, as they stand in the source.
@@ -141,13 +139,18 @@ fn by_target(functions: &[Function]) -> BTreeMap<&'static str, Vec<&Function>> {
             (name(form.ptx), least.name())
         })
         .collect();
+    let mut unused: BTreeSet<&str> = NEEDS.iter().map(|(start, _)| *start).collect();
     let mut by_target: BTreeMap<_, Vec<_>> = BTreeMap::new();
     for function in functions {
-        let row = || NEEDS.iter().find(|(start, _)| function.path.starts_with(start)).map(|(_, target)| *target);
-        let target = of_table.get(&function.path).copied().or_else(row);
-        let target = target.unwrap_or_else(|| panic!("`raw::{}` has no row in `NEEDS`", function.path));
+        let target = of_table.get(&function.path).copied().unwrap_or_else(|| {
+            let row = NEEDS.iter().find(|(start, _)| function.path.starts_with(start));
+            let (start, target) = row.unwrap_or_else(|| panic!("`raw::{}` has no row in `NEEDS`", function.path));
+            unused.remove(start);
+            target
+        });
         by_target.entry(target).or_default().push(function);
     }
+    assert!(unused.is_empty(), "rows of `NEEDS` that no function needs: {unused:?}");
     by_target
 }
 

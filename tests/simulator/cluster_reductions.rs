@@ -71,9 +71,9 @@ fn add(
             warp.each(|lane| sums.set((0, lane.id()), 0)); // What it has waited for, it may write.
         }
     }
-    if how == 6 || how == 10 {
-        if rank == 0 {
-            [0, 1].map(|part| fulls.part(part).wait(warp, Phase::FIRST));
+    if rank == 0 && matches!(how, 6 | 10) {
+        for part in 0..2 {
+            fulls.part(part).wait(warp, Phase::FIRST);
         }
     }
     cluster.sync();
