@@ -128,7 +128,7 @@ pub fn barrier_stages(
     all.invalidate(block);
 }
 
-/// Ways to wait that [`barrier_waits`] goes through.
+/// Ways to wait that `barrier_waits` goes through.
 pub const WAYS: usize = 5;
 
 /// Nanoseconds that the hardware may let a warp sleep.

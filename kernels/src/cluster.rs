@@ -201,7 +201,7 @@ pub fn cluster_barrier_script(
     }
 }
 
-/// Ways to wait that [`cluster_waits`] goes through.
+/// Ways to wait that `cluster_waits` goes through.
 pub const WAYS: usize = 6;
 
 /// Block 0 hands rows of 32 to block 1, which waits for each in another way.
