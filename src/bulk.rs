@@ -163,13 +163,19 @@ impl<T: Element> Global<'_, T> {
         Self: BuiltFor<AtLeast<90>>,
     {
         let _ = lane;
-        let site = Site::here();
-        check_slice::<T>(site, self.name(), (self.len(), self.alignment()), index, count);
-        let bytes = count * size_of::<T>();
-        check!(bytes.is_multiple_of(16) && bytes < 1 << 32, site, BulkSize { bytes: bytes as u32 });
+        let bytes = check_prefetch(Site::here(), self, index, count);
         // SAFETY: within the slice, as checked, and aligned.
-        unsafe { raw::cp_async_bulk_prefetch_L2_global(self.as_ptr().wrapping_add(index).cast(), bytes as u32) }
+        unsafe { raw::cp_async_bulk_prefetch_L2_global(self.as_ptr().wrapping_add(index).cast(), bytes) }
     }
+}
+
+/// The bytes of `count` elements from `index` on, if they are in the slice, and both are multiples of 16 bytes.
+#[inline(always)]
+pub(crate) fn check_prefetch<T: Element>(site: Site, slice: Global<'_, T>, index: usize, count: usize) -> u32 {
+    check_slice::<T>(site, slice.name(), (slice.len(), slice.alignment()), index, count);
+    let bytes = count * size_of::<T>();
+    check!(bytes.is_multiple_of(16) && bytes < 1 << 32, site, BulkSize { bytes: bytes as u32 });
+    bytes as u32
 }
 
 /// Whether `count` elements from `index` on are in a slice of `len`, and start at a multiple of 16 bytes: a buffer does, what is

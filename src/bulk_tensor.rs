@@ -43,6 +43,14 @@ pub trait BoxAt: Sealed + Copy {
     /// As the raw function.
     #[doc(hidden)]
     unsafe fn reduce(self, map: *const u8, from: u32, operation: Operation);
+    /// # Safety
+    /// As the raw function.
+    #[doc(hidden)]
+    unsafe fn prefetch_cached(self, map: *const u8, policy: u64);
+    /// # Safety
+    /// As the raw function.
+    #[doc(hidden)]
+    unsafe fn reduce_cached(self, map: *const u8, from: u32, operation: Operation, policy: u64);
 }
 
 macro_rules! ranks {
@@ -113,16 +121,35 @@ macro_rules! ranks {
             #[inline(always)]
             #[track_caller]
             unsafe fn reduce(self, map: *const u8, from: u32, operation: Operation) {
-                ranks!(@reduce $dims self map from operation:
+                ranks!(@reduce $dims self map from operation () _tile_bulk_group:
+                    Add add, Min min, Max max, Inc inc, Dec dec, And and, Or or, Xor xor);
+            }
+
+            #[inline(always)]
+            #[track_caller]
+            unsafe fn prefetch_cached(self, map: *const u8, policy: u64) {
+                let prefetch = raw::${concat(cp_async_bulk_prefetch_tensor_, $dims, _L2_global_tile_L2_cache_hint)};
+                // SAFETY: the caller's.
+                unsafe { prefetch(map, self, policy) }
+            }
+
+            #[inline(always)]
+            #[track_caller]
+            unsafe fn reduce_cached(self, map: *const u8, from: u32, operation: Operation, policy: u64) {
+                ranks!(@reduce $dims self map from operation (policy) _tile_bulk_group_L2_cache_hint:
                     Add add, Min min, Max max, Inc inc, Dec dec, And and, Or or, Xor xor);
             }
         }
     )*};
-    (@reduce $dims:literal $at:ident $map:ident $from:ident $operation:ident: $($which:ident $name:ident),*) => {
+    (@reduce $dims:literal $at:ident $map:ident $from:ident $operation:ident $policy:tt $end:ident: $($which:ident $name:ident),*) => {
+        ranks!(@each $dims $at $map $from $operation $end $(($which $name $policy))*)
+    };
+    (@each $dims:literal $at:ident $map:ident $from:ident $operation:ident $end:ident
+        $(($which:ident $name:ident ($($policy:ident)?)))*) => {
         match $operation {
             // SAFETY: the caller's.
             $(Operation::$which => unsafe {
-                raw::${concat(cp_reduce_async_bulk_tensor_, $dims, _global_shared_cta_, $name, _tile_bulk_group)}($map, $at, $from)
+                raw::${concat(cp_reduce_async_bulk_tensor_, $dims, _global_shared_cta_, $name, $end)}($map, $at, $from, $($policy)?)
             },)*
         }
     };

@@ -63,6 +63,14 @@ pub trait Im2colAt: Sealed + Copy {
     /// As the raw function.
     #[doc(hidden)]
     unsafe fn reduce(self, map: *const u8, from: u32, operation: Operation);
+    /// # Safety
+    /// As the raw function.
+    #[doc(hidden)]
+    unsafe fn prefetch_cached(self, map: *const u8, offsets: Self::Spatial<u16>, policy: u64);
+    /// # Safety
+    /// As the raw function.
+    #[doc(hidden)]
+    unsafe fn reduce_cached(self, map: *const u8, from: u32, operation: Operation, policy: u64);
 }
 
 macro_rules! ranks {
@@ -147,16 +155,35 @@ macro_rules! ranks {
             #[inline(always)]
             #[track_caller]
             unsafe fn reduce(self, map: *const u8, from: u32, operation: Operation) {
-                ranks!(@reduce $dims self map from operation:
+                ranks!(@reduce $dims self map from operation () _im2col_no_offs_bulk_group:
+                    Add add, Min min, Max max, Inc inc, Dec dec, And and, Or or, Xor xor);
+            }
+
+            #[inline(always)]
+            #[track_caller]
+            unsafe fn prefetch_cached(self, map: *const u8, offsets: [u16; $spatial], policy: u64) {
+                let prefetch = raw::${concat(cp_async_bulk_prefetch_tensor_, $dims, _L2_global_im2col_L2_cache_hint)};
+                // SAFETY: the caller's.
+                unsafe { prefetch(map, self, offsets, policy) }
+            }
+
+            #[inline(always)]
+            #[track_caller]
+            unsafe fn reduce_cached(self, map: *const u8, from: u32, operation: Operation, policy: u64) {
+                ranks!(@reduce $dims self map from operation (policy) _im2col_no_offs_bulk_group_L2_cache_hint:
                     Add add, Min min, Max max, Inc inc, Dec dec, And and, Or or, Xor xor);
             }
         }
     )*};
-    (@reduce $dims:literal $at:ident $map:ident $from:ident $operation:ident: $($which:ident $name:ident),*) => {
+    (@reduce $dims:literal $at:ident $map:ident $from:ident $operation:ident $policy:tt $end:ident: $($which:ident $name:ident),*) => {
+        ranks!(@each $dims $at $map $from $operation $end $(($which $name $policy))*)
+    };
+    (@each $dims:literal $at:ident $map:ident $from:ident $operation:ident $end:ident
+        $(($which:ident $name:ident ($($policy:ident)?)))*) => {
         match $operation {
             // SAFETY: the caller's.
             $(Operation::$which => unsafe {
-                raw::${concat(cp_reduce_async_bulk_tensor_, $dims, _global_shared_cta_, $name, _im2col_no_offs_bulk_group)}($map, $at, $from)
+                raw::${concat(cp_reduce_async_bulk_tensor_, $dims, _global_shared_cta_, $name, $end)}($map, $at, $from, $($policy)?)
             },)*
         }
     };
@@ -388,9 +415,46 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: TensorSwizzle, O: Orde
         // SAFETY: as above; the elements have the reduction.
         unsafe { at.reduce(map.as_ptr(), self.address(), R::OPERATION) }
     }
+
+    /// As [`reduce_im2col`](Self::reduce_im2col), with a policy for the second-level cache (`.L2::cache_hint`).
+    #[inline(always)]
+    #[track_caller]
+    pub fn reduce_im2col_cached<R: Reduction<T> + reduction::Operates, const RANK: usize>(
+        self,
+        lane: Lane<'_>,
+        policy: CachePolicy,
+        reduction: R,
+        map: TensorMapMut<'_, Self, RANK, Im2col>,
+        at: [i32; RANK],
+    ) where
+        [i32; RANK]: Im2colAt,
+        Self: BuiltFor<AtLeast<90>>,
+    {
+        let _ = (lane, reduction);
+        // SAFETY: as `reduce_im2col`; only `createpolicy` makes a policy.
+        unsafe { at.reduce_cached(map.as_ptr(), self.address(), R::OPERATION, policy.bits()) }
+    }
 }
 
 impl<Tile: BoxTile, const RANK: usize> TensorMap<'_, Tile, RANK, Im2col> {
+    /// As [`prefetch_im2col`](Self::prefetch_im2col), with a policy for the second-level cache (`.L2::cache_hint`).
+    #[inline(always)]
+    #[track_caller]
+    pub fn prefetch_im2col_cached(
+        self,
+        lane: Lane<'_>,
+        policy: CachePolicy,
+        at: [i32; RANK],
+        offsets: <[i32; RANK] as Im2colAt>::Spatial<u16>,
+    ) where
+        [i32; RANK]: Im2colAt,
+        Self: BuiltFor<AtLeast<90>>,
+    {
+        let _ = lane;
+        // SAFETY: the map's tensor is there; only `createpolicy` makes a policy.
+        unsafe { at.prefetch_cached(self.as_ptr(), offsets, policy.bits()) }
+    }
+
     /// Has the pixels from these coordinates on, each moved by the offsets, brought to the second-level cache
     /// (`cp.async.bulk.prefetch.tensor.L2.global.im2col`).
     #[inline(always)]

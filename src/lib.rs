@@ -57,7 +57,7 @@ pub use arrangement::{Arrangement, Packed};
 pub use bulk::BulkGroup;
 pub use bulk_tensor::BoxAt;
 pub use bytemuck::Zeroable;
-pub use cache_policy::CachePolicy;
+pub use cache_policy::{CachePolicy, Priority, RestPriority};
 pub use cluster::{
     Blocks, Cluster, ClusterArrival, ClusterBlock, OfPeer, Peer, PeerBarrier, PeerBarrierRing, PeerRing, PeerTile,
     Peers,

@@ -194,6 +194,30 @@ macro_rules! arrivals {
     )*};
 }
 
+/// One look at a phase: its function, its operands, the raw one, PTX, whose writes are seen then.
+macro_rules! looks {
+    ($($(#[$doc:meta])* $name:ident($($operand:ident)?) $raw:ident $ptx:literal $scope:ident;)*) => {$(
+        $(#[$doc])*
+        #[inline(always)]
+        #[track_caller]
+        pub fn $name(self, lane: Lane<'_>, phase: Phase, $($operand: u32)?) -> bool
+        where
+            Self: BuiltFor<AtLeast<90>>,
+        {
+            let _ = lane;
+            #[cfg(target_arch = "nvptx64")]
+            // SAFETY: a barrier, which `init` has made.
+            return unsafe { raw::$raw(self.address, phase.parity(), $($operand)?) };
+            // Not as the raw function, which waits until the phase is over, and knows of it no more than that it is odd.
+            #[cfg(not(target_arch = "nvptx64"))]
+            return {
+                $(let _ = $operand;)?
+                sim::test_in_lane(Site::here(), $ptx, self.address, sim::Phase::Number(phase.0), sim::Scope::$scope)
+            };
+        }
+    )*};
+}
+
 impl Barrier {
     arrivals! {
         /// One arrival (`mbarrier.arrive`).
@@ -292,6 +316,85 @@ impl Barrier {
         phase.next()
     }
 
+    /// As [`wait`](Self::wait), and the hardware may let the warp sleep for about so many nanoseconds before it looks again
+    /// (`mbarrier.try_wait.parity` with `suspendTimeHint`, PTX ISA 9.7.13.15.16): longer than it does of itself where others need the issue
+    /// slots, shorter never makes the wait end sooner than the phase. It changes how fast the kernel is, and nothing else; the simulator
+    /// ignores it. Needs sm_90.
+    ///
+    /// ```
+    /// use ptx_matrix::*;
+    ///
+    /// /// Warp 0 computes for long, and warp 1 takes none of its time meanwhile.
+    /// #[kernel(threads = 64, target = "sm_90")]
+    /// fn collatz(block: &Block, #[shared] steps: SharedTile<u32, 1, 32>, #[shared] done: BarrierMemory, d: GlobalMut<u32>) {
+    ///     let done = done.init(block, 32);
+    ///     let warp = block.warp();
+    ///     if warp.index() == 0 {
+    ///         warp.each(|lane| {
+    ///             let (mut n, mut count) = (lane.id() as u32 + 1, 0);
+    ///             while n != 1 {
+    ///                 (n, count) = (if n % 2 == 0 { n / 2 } else { 3 * n + 1 }, count + 1);
+    ///             }
+    ///             steps.set((0, lane.id()), count);
+    ///             done.arrive(lane);
+    ///         });
+    ///     } else {
+    ///         done.wait_with_hint(warp, Phase::FIRST, 10_000);
+    ///         warp.each(|lane| d.set(lane.id(), steps.get(lane, (0, lane.id()))));
+    ///     }
+    /// }
+    ///
+    /// let mut d = [0; 32];
+    /// collatz::simulate(1, &mut d).check();
+    /// assert_eq!(d[26], 111); // of 27
+    /// ```
+    #[inline(always)]
+    #[track_caller]
+    pub fn wait_with_hint(self, warp: Warp<'_>, phase: Phase, nanoseconds: u32) -> Phase
+    where
+        Self: BuiltFor<AtLeast<90>>,
+    {
+        #[cfg(target_arch = "nvptx64")]
+        {
+            let _ = warp;
+            // SAFETY: a barrier, which `init` has made.
+            while !unsafe {
+                raw::mbarrier_try_wait_parity_shared_cta_b64_hint(self.address, phase.parity(), nanoseconds)
+            } {}
+            phase.next()
+        }
+        #[cfg(not(target_arch = "nvptx64"))]
+        {
+            let _ = nanoseconds;
+            self.wait(warp, phase)
+        }
+    }
+
+    /// The same for the cluster: as [`wait_for_cluster`](Self::wait_for_cluster), with the hint of
+    /// [`wait_with_hint`](Self::wait_with_hint) (`mbarrier.try_wait.parity.acquire.cluster`). Needs sm_90.
+    #[inline(always)]
+    #[track_caller]
+    pub fn wait_for_cluster_with_hint(self, warp: Warp<'_>, phase: Phase, nanoseconds: u32) -> Phase
+    where
+        Self: BuiltFor<AtLeast<90>>,
+    {
+        #[cfg(target_arch = "nvptx64")]
+        {
+            let _ = warp;
+            let parity = phase.parity();
+            // SAFETY: a barrier, which `init` has made.
+            while !unsafe {
+                raw::mbarrier_try_wait_parity_acquire_cluster_shared_cta_b64_hint(self.address, parity, nanoseconds)
+            } {}
+            phase.next()
+        }
+        #[cfg(not(target_arch = "nvptx64"))]
+        {
+            let _ = nanoseconds;
+            self.wait_for_cluster(warp, phase)
+        }
+    }
+
     /// Each lane waits until the phase is over that it arrived in (`mbarrier.try_wait`, until it is).
     #[inline(always)]
     #[track_caller]
@@ -305,22 +408,69 @@ impl Barrier {
         });
     }
 
-    /// Whether a phase is over (`mbarrier.test_wait.parity`). If it is, the lane sees what those did who arrived in it.
+    /// As [`wait_behind`](Self::wait_behind), and what other blocks of the cluster wrote before they arrived, the lane sees
+    /// (`mbarrier.try_wait.acquire.cluster`). Needs sm_90.
     #[inline(always)]
     #[track_caller]
-    pub fn is_over(self, lane: Lane<'_>, phase: Phase) -> bool
+    pub fn wait_behind_for_cluster(self, warp: Warp<'_>, arrivals: &PerLane<Arrival>)
     where
         Self: BuiltFor<AtLeast<90>>,
     {
-        let _ = lane;
-        #[cfg(target_arch = "nvptx64")]
-        // SAFETY: a barrier, which `init` has made.
-        return unsafe { raw::mbarrier_test_wait_parity_shared_cta_b64(self.address, phase.parity()) };
-        #[cfg(not(target_arch = "nvptx64"))]
-        return {
-            let form = "mbarrier.test_wait.parity.shared::cta.b64";
-            sim::test_in_lane(Site::here(), form, self.address, sim::Phase::Number(phase.0), sim::Scope::Block)
-        };
+        warp.each(|lane| {
+            let state = lane.get(arrivals).state;
+            // SAFETY: a barrier, which `init` has made.
+            while !unsafe { raw::mbarrier_try_wait_acquire_cluster_shared_cta_b64(self.address, state) } {}
+        });
+    }
+
+    looks! {
+        /// Whether a phase is over (`mbarrier.test_wait.parity`). If it is, the lane sees what those did who arrived in it.
+        is_over() mbarrier_test_wait_parity_shared_cta_b64 "mbarrier.test_wait.parity.shared::cta.b64" Block;
+        /// The same, and what other blocks of the cluster wrote before they arrived, the lane sees too
+        /// (`mbarrier.test_wait.parity.acquire.cluster`). Needs sm_90.
+        is_over_for_cluster() mbarrier_test_wait_parity_acquire_cluster_shared_cta_b64
+            "mbarrier.test_wait.parity.acquire.cluster.shared::cta.b64" Cluster;
+        /// Whether a phase is over, for which the lane waits up to about so many nanoseconds (`mbarrier.try_wait.parity` with
+        /// `suspendTimeHint`, PTX ISA 9.7.13.15.16): for lanes that have something else to do if it takes longer. If it is, the lane
+        /// sees what those did who arrived in it.
+        ///
+        /// Lanes of a warp may come to different answers, so there is none for a warp: that waits
+        /// ([`wait_with_hint`](Self::wait_with_hint)). The simulator has no time; there others go on once before the answer. Needs sm_90.
+        ///
+        /// ```
+        /// use ptx_matrix::*;
+        ///
+        /// /// One lane counts as long as what the other warp is to bring has not come.
+        /// #[kernel(threads = 64, target = "sm_90")]
+        /// fn look(block: &Block, #[shared] row: SharedTile<u32, 1, 4>, #[shared] come: BarrierMemory, d: GlobalMut<u32>) {
+        ///     let come = come.init(block, 1);
+        ///     let warp = block.warp();
+        ///     if warp.index() == 0 {
+        ///         warp.elect(|lane| {
+        ///             let mut in_vain = 0;
+        ///             while !come.try_wait(lane, Phase::FIRST, 500) {
+        ///                 in_vain += 1;
+        ///             }
+        ///             d.set(0, row.get(lane, (0, 0)));
+        ///             d.set(1, in_vain);
+        ///         });
+        ///     } else {
+        ///         warp.elect(|lane| {
+        ///             row.set((0, 0), 42);
+        ///             come.arrive(lane);
+        ///         });
+        ///     }
+        /// }
+        ///
+        /// let mut d = [0; 2];
+        /// look::simulate(1, &mut d).check();
+        /// assert_eq!(d[0], 42);
+        /// ```
+        try_wait(nanoseconds) mbarrier_try_wait_parity_shared_cta_b64_hint "mbarrier.try_wait.parity.shared::cta.b64" Block;
+        /// The same, and what other blocks of the cluster wrote before they arrived, the lane sees too
+        /// (`mbarrier.try_wait.parity.acquire.cluster`). Needs sm_90.
+        try_wait_for_cluster(nanoseconds) mbarrier_try_wait_parity_acquire_cluster_shared_cta_b64_hint
+            "mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64" Cluster;
     }
 
     /// The memory, for another barrier, once all warps of the block have come here and need this one no more (`bar.sync`,
@@ -331,16 +481,7 @@ impl Barrier {
     where
         Self: BuiltFor<AtLeast<90>>,
     {
-        block.sync();
-        let warp = block.warp();
-        if warp.index() == 0 {
-            warp.each(|lane| {
-                if lane.id() == 0 {
-                    // SAFETY: a barrier, which `init` has made, and which nobody needs any more.
-                    unsafe { raw::mbarrier_inval_shared_cta_b64(self.address) }
-                }
-            });
-        }
+        invalidate(block, |_| self.address, 1);
         BarrierMemory { address: self.address }
     }
 
@@ -348,6 +489,23 @@ impl Barrier {
     #[inline(always)]
     pub const fn address(self) -> u32 {
         self.address
+    }
+}
+
+#[inline(always)]
+#[track_caller]
+fn invalidate(block: &Block<'_>, address: impl Fn(usize) -> u32 + crate::LaneCapture, barriers: usize) {
+    block.sync();
+    let warp = block.warp();
+    if warp.index() == 0 {
+        warp.each(|lane| {
+            if lane.id() == 0 {
+                for index in 0..barriers {
+                    // SAFETY: a barrier, which `init` has made, and which nobody needs any more.
+                    unsafe { raw::mbarrier_inval_shared_cta_b64(address(index)) }
+                }
+            }
+        });
     }
 }
 
@@ -409,6 +567,18 @@ impl<const N: usize> BarrierRing<N> {
     #[track_caller]
     pub fn part(self, index: usize) -> Barrier {
         Barrier { address: self.memory.part(index).address }
+    }
+
+    /// The memory, for something else, once all warps of the block have come here and need none of the barriers any more: as
+    /// [`Barrier::invalidate`]. Needs sm_90.
+    #[inline(always)]
+    #[track_caller]
+    pub fn invalidate(self, block: &Block<'_>) -> SharedRing<BarrierMemory, N>
+    where
+        BarrierMemory: BuiltFor<AtLeast<90>>,
+    {
+        invalidate(block, |index| self.part(index).address, N);
+        self.memory
     }
 }
 

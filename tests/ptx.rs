@@ -238,15 +238,18 @@ fn addresses_of_bulk_copies_are_hidden_from_ptxas() {
 fn reductions_by_bulk_copies_become_their_instructions() {
     let (artifact, ptx) = built(Arch::SM_90A);
     let operations = ["add", "min", "max", "inc", "dec", "and", "or", "xor"];
+    let group = "cp.reduce.async.bulk.global.shared::cta.bulk_group";
     let kinds = ["u32", "s32", "u64", "s64", "f16", "bf16", "f32", "f64", "b32", "b64"];
     let mut found = 0;
     for (operation, kind) in operations.iter().flat_map(|operation| kinds.map(|kind| (operation, kind))) {
         let kernel = format!("bulk_{operation}_{kind}");
         let Some(usage) = artifact.manifest.kernel(&kernel) else { continue };
         let rounded = if *operation == "add" && kind.ends_with("f16") { ".noftz" } else { "" };
-        let form = format!("cp.reduce.async.bulk.global.shared::cta.bulk_group.{operation}{rounded}.{kind} [");
-        assert_eq!(instructions(ptx, &kernel).iter().filter(|line| line.starts_with(&form)).count(), 1, "{form}");
         assert_eq!((usage.stack, usage.spill_loads, usage.spill_stores), (0, 0, 0), "{kernel}");
+        for (kernel, hint) in [(kernel.clone(), ""), (format!("{kernel}_cached"), ".L2::cache_hint")] {
+            let form = format!("{group}{hint}.{operation}{rounded}.{kind} [");
+            assert_eq!(instructions(ptx, &kernel).iter().filter(|line| line.starts_with(&form)).count(), 1, "{form}");
+        }
         found += 1;
     }
     assert_eq!(found, 27);
@@ -421,6 +424,13 @@ fn what_is_done_to_other_blocks_is_an_instruction_each() {
     assert_eq!(count("cluster_exchange_16", "barrier.cluster.arrive.relaxed.aligned"), 1);
     let copy = "cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes ";
     assert_eq!(count("cluster_send", copy), 1);
+    let reduction = "cp.reduce.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes.";
+    for form in [
+        "add.u32", "add.s32", "add.u64", "min.u32", "min.s32", "max.u32", "max.s32", "inc.u32", "dec.u32", "and.b32",
+        "or.b32", "xor.b32",
+    ] {
+        assert_eq!(count(&format!("cluster_{}", form.replace('.', "_")), &format!("{reduction}{form} ")), 1, "{form}");
+    }
     let multicast = "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster ";
     assert_eq!(count("cluster_multicast", multicast), 1);
     for dims in ["1d", "2d", "3d", "4d", "5d"] {
@@ -449,6 +459,33 @@ fn a_cache_policy_is_made_once_and_goes_with_its_copies() {
             line.starts_with(&format!("cp.async.bulk.tensor.{dims}.")) && line.contains(".L2::cache_hint ")
         };
         assert_eq!(all.iter().filter(|line| tensor(line)).count(), 2, "{dims}");
+    }
+    for (name, prefetch, mode) in [("reduce", "tile", "tile"), ("reduce_im2col", "im2col", "im2col_no_offs")] {
+        for rank in if mode == "tile" { 1..=5 } else { 3..=5 } {
+            let all = instructions(ptx, &format!("cached_{name}_{rank}d"));
+            let count = |form: &str| all.iter().filter(|line| line.starts_with(form)).count();
+            let prefetch = format!("cp.async.bulk.prefetch.tensor.{rank}d.L2.global.{prefetch}.L2::cache_hint [");
+            assert_eq!(count(&prefetch), 1, "{prefetch}");
+            for operation in ["add", "min", "max", "inc", "dec", "and", "or", "xor"] {
+                let reduction = "global.shared::cta";
+                let form = format!(
+                    "cp.reduce.async.bulk.tensor.{rank}d.{reduction}.{operation}.{mode}.bulk_group.L2::cache_hint ["
+                );
+                assert_eq!(count(&form), 1, "{form}");
+            }
+        }
+    }
+    let all = instructions(ptx, "cluster_multicast_cached");
+    let count = |form: &str| all.iter().filter(|line| line.starts_with(form)).count();
+    assert_eq!(count("cp.async.bulk.prefetch.L2.global.L2::cache_hint ["), 1);
+    let load = "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster.L2::cache_hint [";
+    assert_eq!(count(load), 1);
+    let all = instructions(ptx, "cached_parts");
+    for priority in ["evict_first", "evict_last", "evict_normal", "evict_unchanged"] {
+        for rest in ["evict_first", "evict_unchanged"] {
+            let form = format!("createpolicy.fractional.L2::{priority}.L2::{rest}.b64 ");
+            assert_eq!(all.iter().filter(|line| line.starts_with(&form)).count(), 1, "{form}");
+        }
     }
 }
 

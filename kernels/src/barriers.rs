@@ -1,4 +1,4 @@
-//! `mbarrier`: every form, as a script says, and rows handed over through stages.
+//! `mbarrier`: every form, as a script says, rows handed over through stages, and ways to wait.
 
 use ptx_matrix::*;
 
@@ -126,4 +126,58 @@ pub fn barrier_stages(
     let arrivals = warp.each(|lane| all.arrive(lane));
     all.wait_behind(warp, &arrivals);
     all.invalidate(block);
+}
+
+/// Ways to wait that `barrier_waits` goes through.
+pub const WAYS: usize = 5;
+
+/// Nanoseconds that the hardware may let a warp sleep.
+pub(crate) const HINT: u32 = 200;
+
+/// One warp hands rows of 32 to another, which waits for each in another way.
+#[kernel(threads = 64, target = "sm_90")]
+pub fn barrier_waits(
+    block: &Block,
+    #[shared] row: SharedTile<u32, 1, 32>,
+    #[shared] (full, empty): (BarrierMemory, BarrierMemory),
+    a: Global<u32>,
+    out: GlobalMut<u32>,
+) {
+    // Who waits for a row arrives too: so it has a state to wait by.
+    let (full, empty) = (full.init(block, 64), empty.init(block, 32));
+    let (warp, address) = (block.warp(), full.address());
+    let (mut written, mut read) = (Phase::FIRST, Phase::BEFORE_FIRST);
+    for round in 0..a.len() / 32 {
+        if warp.index() == 0 {
+            read = empty.wait_with_hint(warp, read, HINT);
+            warp.each(|lane| {
+                row.set((0, lane.id()), a.get(round * 32 + lane.id()));
+                full.arrive(lane);
+            });
+        } else {
+            // SAFETY: a barrier.
+            let states = warp.each(|_| unsafe { raw::mbarrier_arrive_shared_cta_b64(address) });
+            let way = round % WAYS;
+            if way == 0 {
+                full.wait_with_hint(warp, written, HINT);
+            }
+            warp.each(|lane| {
+                let state = lane.get(&states);
+                // SAFETY: a barrier.
+                let is_over = || unsafe {
+                    match way {
+                        0 => true,
+                        1 => full.try_wait(lane, written, HINT),
+                        2 => raw::mbarrier_test_wait_shared_cta_b64(address, state),
+                        3 => raw::mbarrier_try_wait_shared_cta_b64_hint(address, state, HINT),
+                        _ => raw::mbarrier_try_wait_parity_shared_cta_b64_hint(address, written.parity(), HINT),
+                    }
+                };
+                while !is_over() {}
+                out.set(round * 32 + lane.id(), row.get(lane, (0, lane.id() ^ 9)));
+                empty.arrive(lane);
+            });
+            written = written.next();
+        }
+    }
 }

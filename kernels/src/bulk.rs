@@ -92,12 +92,12 @@ pub fn bulk_stages(
 /// Elements that a reduction is of.
 pub const REDUCED: usize = 8 * 32;
 
-/// Reduces elements of the output, from `to` on, by those of the source.
+/// Reduces elements of the output, from `to` on, by those of the source; maybe with a policy for the cache.
 #[inline(always)]
 fn reduce<T: Element, R: reduction::Reduction<T> + LaneCapture>(
     block: &Block,
     tile: SharedTile<T, 8, 32>,
-    reduction: R,
+    (reduction, policy): (R, Option<CachePolicy>),
     source: Global<T>,
     to: u32,
     out: GlobalMut<T>,
@@ -107,15 +107,18 @@ fn reduce<T: Element, R: reduction::Reduction<T> + LaneCapture>(
     warp.fence_for_bulk();
     warp.sync();
     warp.elect(|lane| {
-        tile.reduce_bulk(lane, reduction, out, to as usize);
+        match policy {
+            None => tile.reduce_bulk(lane, reduction, out, to as usize),
+            Some(policy) => tile.reduce_bulk_cached(lane, policy, reduction, out, to as usize),
+        }
         BulkGroup::commit(lane);
         BulkGroup::wait::<0>(lane);
     });
 }
 
-/// The kernels: their names, elements, and reductions.
+/// The kernels: their names, without and with a policy, elements, and reductions.
 macro_rules! reductions {
-    ($($name:ident $element:ty, $reduction:ident;)*) => {$(
+    ($($name:ident $cached:ident $element:ty, $reduction:ident;)*) => {$(
         /// Reduces elements of the output, from `to` on, by those of the source.
         #[kernel(threads = 32, target = "sm_90")]
         pub fn $name(
@@ -125,37 +128,49 @@ macro_rules! reductions {
             to: u32,
             out: GlobalMut<$element>,
         ) {
-            reduce(block, tile, reduction::$reduction, source, to, out);
+            reduce(block, tile, (reduction::$reduction, None), source, to, out);
+        }
+
+        /// The same, with a policy for the cache.
+        #[kernel(threads = 32, target = "sm_90")]
+        pub fn $cached(
+            block: &Block,
+            #[shared] tile: SharedTile<$element, 8, 32>,
+            source: Global<$element>,
+            to: u32,
+            out: GlobalMut<$element>,
+        ) {
+            reduce(block, tile, (reduction::$reduction, Some(CachePolicy::evict_first())), source, to, out);
         }
     )*};
 }
 
 reductions! {
-    bulk_add_u32 u32, Add;
-    bulk_add_s32 i32, Add;
-    bulk_add_u64 u64, Add;
-    bulk_add_f16 f16, Add;
-    bulk_add_bf16 bf16, Add;
-    bulk_add_f32 f32, Add;
-    bulk_add_f64 f64, Add;
-    bulk_min_u32 u32, Min;
-    bulk_min_s32 i32, Min;
-    bulk_min_u64 u64, Min;
-    bulk_min_s64 i64, Min;
-    bulk_min_f16 f16, Min;
-    bulk_min_bf16 bf16, Min;
-    bulk_max_u32 u32, Max;
-    bulk_max_s32 i32, Max;
-    bulk_max_u64 u64, Max;
-    bulk_max_s64 i64, Max;
-    bulk_max_f16 f16, Max;
-    bulk_max_bf16 bf16, Max;
-    bulk_inc_u32 u32, Inc;
-    bulk_dec_u32 u32, Dec;
-    bulk_and_b32 u32, And;
-    bulk_and_b64 u64, And;
-    bulk_or_b32 u32, Or;
-    bulk_or_b64 u64, Or;
-    bulk_xor_b32 u32, Xor;
-    bulk_xor_b64 u64, Xor;
+    bulk_add_u32 bulk_add_u32_cached u32, Add;
+    bulk_add_s32 bulk_add_s32_cached i32, Add;
+    bulk_add_u64 bulk_add_u64_cached u64, Add;
+    bulk_add_f16 bulk_add_f16_cached f16, Add;
+    bulk_add_bf16 bulk_add_bf16_cached bf16, Add;
+    bulk_add_f32 bulk_add_f32_cached f32, Add;
+    bulk_add_f64 bulk_add_f64_cached f64, Add;
+    bulk_min_u32 bulk_min_u32_cached u32, Min;
+    bulk_min_s32 bulk_min_s32_cached i32, Min;
+    bulk_min_u64 bulk_min_u64_cached u64, Min;
+    bulk_min_s64 bulk_min_s64_cached i64, Min;
+    bulk_min_f16 bulk_min_f16_cached f16, Min;
+    bulk_min_bf16 bulk_min_bf16_cached bf16, Min;
+    bulk_max_u32 bulk_max_u32_cached u32, Max;
+    bulk_max_s32 bulk_max_s32_cached i32, Max;
+    bulk_max_u64 bulk_max_u64_cached u64, Max;
+    bulk_max_s64 bulk_max_s64_cached i64, Max;
+    bulk_max_f16 bulk_max_f16_cached f16, Max;
+    bulk_max_bf16 bulk_max_bf16_cached bf16, Max;
+    bulk_inc_u32 bulk_inc_u32_cached u32, Inc;
+    bulk_dec_u32 bulk_dec_u32_cached u32, Dec;
+    bulk_and_b32 bulk_and_b32_cached u32, And;
+    bulk_and_b64 bulk_and_b64_cached u64, And;
+    bulk_or_b32 bulk_or_b32_cached u32, Or;
+    bulk_or_b64 bulk_or_b64_cached u64, Or;
+    bulk_xor_b32 bulk_xor_b32_cached u32, Xor;
+    bulk_xor_b64 bulk_xor_b64_cached u64, Xor;
 }

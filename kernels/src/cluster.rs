@@ -1,5 +1,6 @@
 //! Clusters of blocks: where they stand, what they do to each other's shared memory and barriers, and copies to several of them.
 
+use crate::barriers::HINT;
 use ptx_matrix::*;
 
 /// Numbers that a block writes of where it stands.
@@ -179,9 +180,9 @@ pub fn cluster_barrier_script(
                         8 => peer.arrive(lane),
                         9 => peer.arrive_times(lane, operand),
                         10 => peer.arrive_expecting(lane, operand),
-                        11 => raw::mbarrier_arrive_drop_release_cluster_shared_cluster_b64(address),
-                        12 => raw::mbarrier_arrive_drop_release_cluster_shared_cluster_b64_count(address, operand),
-                        _ => raw::mbarrier_arrive_drop_expect_tx_release_cluster_shared_cluster_b64(address, operand),
+                        11 => peer.leave(lane),
+                        12 => peer.leave_times(lane, operand),
+                        _ => peer.leave_expecting(lane, operand),
                     }
                 }
             });
@@ -198,6 +199,72 @@ pub fn cluster_barrier_script(
         }
         cluster.sync();
     }
+}
+
+/// Ways to wait that `cluster_waits` goes through.
+pub const WAYS: usize = 6;
+
+/// Block 0 hands rows of 32 to block 1, which waits for each in another way.
+#[kernel(threads = 32, cluster = 2, target = "sm_90")]
+pub fn cluster_waits(
+    block: &ClusterBlock<2>,
+    #[shared] row: SharedTile<u32, 1, 32>,
+    #[shared] (full, empty): (BarrierMemory, BarrierMemory),
+    a: Global<u32>,
+    out: GlobalMut<u32>,
+) {
+    // Who waits for a row arrives too: so it has a state to wait by.
+    let (full, empty) = (full.init(block, 64), empty.init(block, 32));
+    let (warp, cluster, address) = (block.warp(), block.cluster(), full.address());
+    cluster.sync();
+    let (row_there, full_there) = (row.of(cluster.peer(1)), full.of(cluster.peer(1)));
+    let empty_there = empty.of(cluster.peer(0));
+    let (count, from) = (a.len() / 32 / (block.grid().x as usize / 2), block.index().x as usize / 2);
+    let (mut written, mut read) = (Phase::FIRST, Phase::BEFORE_FIRST);
+    for round in 0..count {
+        let first = (from * count + round) * 32;
+        if cluster.rank() == 0 {
+            read = empty.wait_with_hint(warp, read, HINT);
+            warp.each(|lane| {
+                row_there.set(lane, (0, lane.id()), a.get(first + lane.id()));
+                full_there.arrive(lane);
+            });
+        } else {
+            let way = round % WAYS;
+            if way == 0 {
+                warp.each(|lane| {
+                    full.arrive(lane);
+                });
+                full.wait_for_cluster_with_hint(warp, written, HINT);
+            } else if way == 1 {
+                let arrivals = warp.each(|lane| full.arrive(lane));
+                full.wait_behind_for_cluster(warp, &arrivals);
+            }
+            warp.each(|lane| {
+                // SAFETY: a barrier.
+                let state = if way > 1 { unsafe { raw::mbarrier_arrive_shared_cta_b64(address) } } else { 0 };
+                // SAFETY: likewise.
+                let is_over = || unsafe {
+                    match way {
+                        0 | 1 => true,
+                        2 => full.is_over_for_cluster(lane, written),
+                        3 => full.try_wait_for_cluster(lane, written, HINT),
+                        4 => raw::mbarrier_test_wait_acquire_cluster_shared_cta_b64(address, state),
+                        _ => raw::mbarrier_try_wait_acquire_cluster_shared_cta_b64_hint(address, state, HINT),
+                    }
+                };
+                while !is_over() {}
+                out.set(first + lane.id(), row.get(lane, (0, lane.id() ^ 9)));
+                empty_there.arrive_having_read(lane);
+            });
+            written = written.next();
+        }
+    }
+    // SAFETY: all lanes come here together, and wait behind their arrival.
+    warp.each(|_| unsafe {
+        raw::barrier_cluster_arrive_aligned();
+        raw::barrier_cluster_wait_aligned();
+    });
 }
 
 /// The forms that are not `.aligned`, and addresses of 64 bits: each lane of block 0 writes 16 bytes to block 1, which writes whose they are.
@@ -267,6 +334,73 @@ pub fn cluster_send(
     cluster.sync();
 }
 
+/// Elements that a block has reduced.
+pub const REDUCED: usize = 8 * 32;
+
+/// Each of four blocks has its tile reduced by those of the `count` blocks before it, and writes it.
+#[inline(always)]
+fn reduce<T: Element, R: reduction::SharedReduction<T> + LaneCapture>(
+    block: &ClusterBlock<4>,
+    ((own, reduced), full): ((SharedTile<T, 8, 32>, SharedTile<T, 8, 32>), BarrierMemory),
+    reduction: R,
+    (by, before): (Global<T>, Global<T>),
+    count: u32,
+    out: GlobalMut<T>,
+) {
+    let full = full.init(block, 1);
+    let (warp, cluster, first) = (block.warp(), block.cluster(), block.index().x as usize * REDUCED);
+    own.fill(warp, |row, col| by.get(first + row * 32 + col));
+    reduced.fill(warp, |row, col| before.get(first + row * 32 + col));
+    warp.fence_for_bulk();
+    warp.sync();
+    warp.elect(|lane| {
+        full.arrive_expecting(lane, count * SharedTile::<T, 8, 32>::COPIED_BYTES);
+    });
+    cluster.sync();
+    let (rank, peers) = (cluster.rank(), cluster.peers());
+    warp.elect(|lane| {
+        for further in 1..=count as usize {
+            own.reduce_bulk_to(lane, reduction, peers.get((rank + further) % 4), reduced, full);
+        }
+    });
+    full.wait(warp, Phase::FIRST);
+    reduced.for_each(warp, |row, col, value| out.set(first + row * 32 + col, value));
+    cluster.sync();
+}
+
+/// Kernels that reduce: their names, elements and reductions.
+macro_rules! reductions {
+    ($($name:ident $element:ty, $reduction:ident;)*) => {$(
+        /// Each of four blocks has its tile reduced by those of the `count` blocks before it, and writes it.
+        #[kernel(threads = 32, cluster = 4, target = "sm_90")]
+        pub fn $name(
+            block: &ClusterBlock<4>,
+            #[shared] memory: ((SharedTile<$element, 8, 32>, SharedTile<$element, 8, 32>), BarrierMemory),
+            by: Global<$element>,
+            before: Global<$element>,
+            count: u32,
+            out: GlobalMut<$element>,
+        ) {
+            reduce(block, memory, reduction::$reduction, (by, before), count, out);
+        }
+    )*};
+}
+
+reductions! {
+    cluster_add_u32 u32, Add;
+    cluster_add_s32 i32, Add;
+    cluster_add_u64 u64, Add;
+    cluster_min_u32 u32, Min;
+    cluster_min_s32 i32, Min;
+    cluster_max_u32 u32, Max;
+    cluster_max_s32 i32, Max;
+    cluster_inc_u32 u32, Inc;
+    cluster_dec_u32 u32, Dec;
+    cluster_and_b32 u32, And;
+    cluster_or_b32 u32, Or;
+    cluster_xor_b32 u32, Xor;
+}
+
 /// The block of rank 1 has a tile copied to itself and that of rank 2, or to all, if `all` is not 0; each block writes its tile, or, where
 /// none comes, the number 1.
 #[kernel(threads = 32, cluster = 4, target = "sm_90")]
@@ -295,6 +429,35 @@ pub fn cluster_multicast(
         tile.for_each(warp, |row, col, value| out.set(index * 256 + row * 32 + col, value));
     } else {
         warp.each(|lane| (0..8).for_each(|row| out.set(index * 256 + row * 32 + lane.id(), 1)));
+    }
+    cluster.sync();
+}
+
+/// Each of two blocks has the tile with the pair's number copied to both, with a policy for the cache, one half of each; both write it.
+#[kernel(threads = 32, cluster = 2, target = "sm_90")]
+pub fn cluster_multicast_cached(
+    block: &ClusterBlock<2>,
+    #[shared] halves: SharedRing<SharedTile<u16, 4, 32>, 2>,
+    #[shared] full: BarrierMemory,
+    a: Global<u16>,
+    out: GlobalMut<u16>,
+) {
+    let full = full.init(block, 1);
+    let (warp, cluster, index) = (block.warp(), block.cluster(), block.index().x as usize);
+    let (rank, all, keep) = (cluster.rank(), cluster.all(), CachePolicy::evict_last());
+    warp.elect(|lane| {
+        full.arrive_expecting(lane, 2 * SharedTile::<u16, 4, 32>::BULK_BYTES);
+    });
+    cluster.sync();
+    warp.elect(|lane| {
+        let first = index / 2 * 256 + rank * 128;
+        a.prefetch_bulk_cached(lane, keep, first, 128);
+        halves.part(rank).load_bulk_to_cached(lane, all, keep, a, first, full);
+    });
+    full.wait(warp, Phase::FIRST);
+    for part in 0..2 {
+        let first = index * 256 + part * 128;
+        halves.part(part).for_each(warp, |row, col, value| out.set(first + row * 32 + col, value));
     }
     cluster.sync();
 }

@@ -1,8 +1,9 @@
-//! Copies to tiles of several blocks of the cluster, and from a tile to another block's.
+//! Copies to tiles of several blocks of the cluster, and from a tile to another block's, which they also reduce.
 
 use super::Peer;
 use crate::bulk::check_slice;
 use crate::bulk_tensor::BoxAt;
+use crate::reduction::SharedReduction;
 use crate::shared::{Order, SharedTile, Swizzle, TensorSwizzle, Unswizzled};
 use crate::site::Site;
 use crate::target::{AtLeast, BuiltFor};
@@ -179,6 +180,68 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order> Sha
         }
     }
 
-    /// The bytes of [`copy_bulk_to`](Self::copy_bulk_to), which a barrier is told of.
+    /// Starts to reduce the elements of `to` of another block of the cluster by this tile's, and has its `barrier` told
+    /// (`cp.reduce.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes`, PTX ISA 9.7.9.25.4): this block's handles, as of
+    /// [`copy_bulk_to`](Self::copy_bulk_to). The barrier is told of [`COPIED_BYTES`](Self::COPIED_BYTES).
+    ///
+    /// Each element is reduced as a whole, so that several blocks may reduce the same tile at once; in which order they come is not said,
+    /// which [`Inc`](crate::reduction::Inc) and [`Dec`](crate::reduction::Dec) tell. Who else touches it has waited for the
+    /// barriers that all of them tell, and what ordinary stores left in it is behind a [`fence_for_bulk`](crate::Warp::fence_for_bulk) of who
+    /// stored it. The simulator has a reduction land as late as that allows. [`SharedReduction`] says which elements have
+    /// which; in global memory ([`reduce_bulk`](SharedTile::reduce_bulk)) there are more. Needs sm_90.
+    ///
+    /// ```
+    /// use ptx_matrix::*;
+    /// type Tile = SharedTile<u32, 1, 32>;
+    ///
+    /// /// The blocks' numbers are added up in block 0, without a word of global memory between.
+    /// #[kernel(threads = 32, cluster = 4, target = "sm_90")]
+    /// fn total(block: &ClusterBlock<4>, #[shared] (own, sums): (Tile, Tile), #[shared] full: BarrierMemory, a: Global<u32>, d: GlobalMut<u32>) {
+    ///     let full = full.init(block, 1);
+    ///     let (warp, cluster) = (block.warp(), block.cluster());
+    ///     let rank = cluster.rank();
+    ///     own.fill(warp, |_, col| a.get(rank * 32 + col));
+    ///     sums.fill(warp, |_, _| 0);
+    ///     warp.fence_for_bulk();
+    ///     warp.sync();
+    ///     if rank == 0 {
+    ///         warp.elect(|lane| {
+    ///             full.arrive_expecting(lane, 4 * Tile::COPIED_BYTES);
+    ///         });
+    ///     }
+    ///     cluster.sync(); // The sums of block 0 are zero, and its barrier expects the bytes.
+    ///     let first = cluster.peer(0);
+    ///     warp.elect(|lane| own.reduce_bulk_to(lane, reduction::Add, first, sums, full));
+    ///     if rank == 0 {
+    ///         full.wait(warp, Phase::FIRST);
+    ///         sums.for_each(warp, |_, col, sum| d.set(col, sum));
+    ///     }
+    ///     cluster.sync(); // What is sent has been read before its block ends.
+    /// }
+    ///
+    /// let a: Vec<u32> = (0..128).collect();
+    /// let mut d = [0; 32];
+    /// total::simulate(4, &a, &mut d).check();
+    /// assert_eq!(d, core::array::from_fn(|col| (0..4).map(|rank| (rank * 32 + col) as u32).sum()));
+    /// ```
+    #[inline(always)]
+    #[track_caller]
+    pub fn reduce_bulk_to<R: SharedReduction<T>>(
+        self,
+        lane: Lane<'_>,
+        reduction: R,
+        peer: Peer,
+        to: Self,
+        barrier: Barrier,
+    ) where
+        Self: BuiltFor<AtLeast<90>>,
+    {
+        let _ = (lane, reduction);
+        let (to, barrier) = (peer.map(to.address()), peer.map(barrier.address()));
+        // SAFETY: as above; the elements have the reduction.
+        unsafe { R::reduce_shared(to, self.address(), Self::COPIED_BYTES, barrier) }
+    }
+
+    /// The bytes of [`copy_bulk_to`](Self::copy_bulk_to) and of [`reduce_bulk_to`](Self::reduce_bulk_to), which a barrier is told of.
     pub const COPIED_BYTES: u32 = (ROWS * COLS * size_of::<T>()) as u32;
 }

@@ -231,6 +231,50 @@ impl PeerBarrier {
         arrive_times(count) mbarrier_arrive_release_cluster_shared_cluster_b64_count;
         /// The phase waits for so many bytes more, and one has arrived (`mbarrier.arrive.expect_tx`).
         arrive_expecting(bytes) mbarrier_arrive_expect_tx_release_cluster_shared_cluster_b64;
+        /// One arrival, and from the next phase on one fewer is needed (`mbarrier.arrive_drop.release.cluster.shared::cluster`, PTX ISA
+        /// 9.7.13.15.14): of a block that has no more to bring, and may end when the barrier's own block knows of it.
+        ///
+        /// ```
+        /// use ptx_matrix::*;
+        ///
+        /// /// Blocks 1 to 3 bring block 0 as many numbers as their rank; who has no more leaves.
+        /// #[kernel(threads = 32, cluster = 4, target = "sm_90")]
+        /// fn gather(block: &ClusterBlock<4>, #[shared] row: SharedTile<u32, 1, 4>, #[shared] come: BarrierMemory, d: GlobalMut<u32>) {
+        ///     let come = come.init(block, 4);
+        ///     let (warp, cluster) = (block.warp(), block.cluster());
+        ///     let (rank, first) = (cluster.rank(), cluster.peer(0));
+        ///     cluster.sync();
+        ///     let (row_of_first, come_of_first) = (row.of(first), come.of(first));
+        ///     let mut phase = Phase::FIRST;
+        ///     for round in 1..=3 {
+        ///         if rank >= round {
+        ///             warp.elect(|lane| {
+        ///                 row_of_first.set(lane, (0, rank), (rank * 10 + round) as u32);
+        ///                 if rank == round { come_of_first.leave(lane) } else { come_of_first.arrive(lane) }
+        ///             });
+        ///         } else if rank == 0 {
+        ///             warp.elect(|lane| {
+        ///                 come.arrive(lane);
+        ///             });
+        ///             phase = come.wait_for_cluster(warp, phase);
+        ///         }
+        ///         cluster.sync(); // Nobody arrives in a phase twice.
+        ///     }
+        ///     if rank == 0 {
+        ///         warp.elect(|lane| (1..4).for_each(|from| d.set(from, row.get(lane, (0, from)))));
+        ///     }
+        /// }
+        ///
+        /// let mut d = [0; 4];
+        /// gather::simulate(4, &mut d).check();
+        /// assert_eq!(d, [0, 11, 22, 33]);
+        /// ```
+        leave() mbarrier_arrive_drop_release_cluster_shared_cluster_b64;
+        /// As many at once, at least one.
+        leave_times(count) mbarrier_arrive_drop_release_cluster_shared_cluster_b64_count;
+        /// The phase waits for so many bytes more, one has arrived, and later phases need one fewer
+        /// (`mbarrier.arrive_drop.expect_tx.release.cluster.shared::cluster`).
+        leave_expecting(bytes) mbarrier_arrive_drop_expect_tx_release_cluster_shared_cluster_b64;
         /// One arrival (`mbarrier.arrive.shared::cluster`), of a lane that has only read: what it, and who it knows of, read before may be
         /// overwritten then. What they wrote the other block need not see. It is quick: [`arrive`](Self::arrive) waits until
         /// what was written has come to memory.
@@ -239,6 +283,12 @@ impl PeerBarrier {
         expect(bytes) mbarrier_expect_tx_relaxed_cluster_shared_cluster_b64;
         /// So many bytes have come (`mbarrier.complete_tx`).
         complete(bytes) mbarrier_complete_tx_relaxed_cluster_shared_cluster_b64;
+    }
+
+    /// Where it lies, in the `.shared::cluster` window.
+    #[inline(always)]
+    pub const fn address(self) -> u32 {
+        self.address
     }
 }
 
@@ -265,5 +315,13 @@ impl<const N: usize> PeerBarrierRing<N> {
     #[inline(always)]
     pub fn stage(self, index: RingIndex<N>) -> PeerBarrier {
         PeerBarrier { address: self.address + index.get() as u32 * SharedRing::<crate::BarrierMemory, N>::STRIDE }
+    }
+
+    /// Barrier `index`, less than `N`.
+    #[inline(always)]
+    #[track_caller]
+    pub fn part(self, index: usize) -> PeerBarrier {
+        check!(index < N, Site::here(), RingOutOfBounds { index, len: N });
+        PeerBarrier { address: self.address + index as u32 * SharedRing::<crate::BarrierMemory, N>::STRIDE }
     }
 }

@@ -78,25 +78,33 @@ macro_rules! reductions {
     ($($operation:ident $simulated:ident: $($kind:ident $noftz:literal)*;)*) => {$($(
         reductions!(@one ${concat(cp_reduce_async_bulk_global_shared_cta_bulk_group_, $operation, _, $kind)}
             (concat!("cp.reduce.async.bulk.global.shared::cta.bulk_group.", stringify!($operation), $noftz, ".", stringify!($kind)))
-            $simulated $kind);
+            $simulated $kind () "");
+        reductions!(@one ${concat(cp_reduce_async_bulk_global_shared_cta_bulk_group_L2_cache_hint_, $operation, _, $kind)}
+            (concat!("cp.reduce.async.bulk.global.shared::cta.bulk_group.L2::cache_hint.", stringify!($operation), $noftz, ".",
+                stringify!($kind)))
+            $simulated $kind (policy) ", {policy}");
     )*)*};
-    (@one $name:ident ($ptx:expr) $simulated:ident $kind:ident) => {
-        #[doc = concat!("`", $ptx, " [to], [from], bytes;`: each element in global memory becomes this of itself and of the one in shared memory.")]
+    (@one $name:ident ($ptx:expr) $simulated:ident $kind:ident ($($policy:ident)?) $behind:literal) => {
+        #[doc = concat!("`", $ptx, " [to], [from], bytes", $behind, ";`: each element in global memory becomes this of itself and of the one in shared memory.")]
         ///
         /// # Safety
-        /// As [`cp_async_bulk_global_shared_cta_bulk_group`], but that others may reduce the same elements.
+        /// As [`cp_async_bulk_global_shared_cta_bulk_group`], but that others may reduce the same elements. A policy is one that `createpolicy`
+        /// made.
         #[inline(always)]
         #[track_caller]
-        pub unsafe fn $name(to: *mut u8, from: u32, bytes: u32) {
+        #[allow(non_snake_case, reason = "PTX's name")]
+        pub unsafe fn $name(to: *mut u8, from: u32, bytes: u32, $($policy: u64)?) {
             #[cfg(target_arch = "nvptx64")]
             // SAFETY: the caller's.
             unsafe {
-                asm!(concat!($ptx, " [{to}], [{from}], {bytes};"),
-                    to = in(reg64) whole(to), from = in(reg32) from, bytes = in(reg32) bytes, options(nostack));
+                asm!(concat!($ptx, " [{to}], [{from}], {bytes}", $behind, ";"),
+                    to = in(reg64) whole(to), from = in(reg32) from, bytes = in(reg32) bytes, $($policy = in(reg64) $policy,)?
+                    options(nostack));
             }
             #[cfg(not(target_arch = "nvptx64"))]
             // SAFETY: the caller's.
             unsafe {
+                $(let _ = $policy;)?
                 let reduction = sim::Reduction { operation: sim::Operation::$simulated, kind: sim::Kind::$kind };
                 sim::store(Site::here(), $ptx, to, from, bytes, Some(reduction));
             }

@@ -38,6 +38,44 @@ policies! {
     createpolicy_fractional_L2_evict_unchanged_b64 "evict_unchanged", "as it was.", 0x10f0_0000_0000_0000;
 }
 
+/// Policies for a part of what an access touches, and another for the rest: the function, the two priorities, and the number that stands for
+/// it here, with the part's bits.
+macro_rules! policies_of_parts {
+    ($($name:ident $priority:literal $rest:literal $bits:literal;)*) => {$(
+        #[doc = concat!("`createpolicy.fractional.L2::", $priority, ".L2::", $rest, ".b64 policy, fraction;`: the first for so much of what is touched, the second for the rest.")]
+        ///
+        /// # Safety
+        /// The fraction is more than 0 and at most 1.
+        #[inline(always)]
+        #[allow(non_snake_case, reason = "PTX's name")]
+        pub unsafe fn $name(fraction: f32) -> u64 {
+            #[cfg(target_arch = "nvptx64")]
+            return {
+                let policy;
+                // SAFETY: the caller's. It computes.
+                unsafe {
+                    asm!(concat!("createpolicy.fractional.L2::", $priority, ".L2::", $rest, ".b64 {policy}, {fraction};"),
+                        policy = lateout(reg64) policy, fraction = in(reg32) fraction, options(pure, nomem, nostack));
+                }
+                policy
+            };
+            #[cfg(not(target_arch = "nvptx64"))]
+            return $bits | u64::from(fraction.to_bits());
+        }
+    )*};
+}
+
+policies_of_parts! {
+    createpolicy_fractional_L2_evict_first_L2_evict_first_b64 "evict_first" "evict_first" 0x12f1_0000_0000_0000;
+    createpolicy_fractional_L2_evict_first_L2_evict_unchanged_b64 "evict_first" "evict_unchanged" 0x12f2_0000_0000_0000;
+    createpolicy_fractional_L2_evict_last_L2_evict_first_b64 "evict_last" "evict_first" 0x14f1_0000_0000_0000;
+    createpolicy_fractional_L2_evict_last_L2_evict_unchanged_b64 "evict_last" "evict_unchanged" 0x14f2_0000_0000_0000;
+    createpolicy_fractional_L2_evict_normal_L2_evict_first_b64 "evict_normal" "evict_first" 0x16f1_0000_0000_0000;
+    createpolicy_fractional_L2_evict_normal_L2_evict_unchanged_b64 "evict_normal" "evict_unchanged" 0x16f2_0000_0000_0000;
+    createpolicy_fractional_L2_evict_unchanged_L2_evict_first_b64 "evict_unchanged" "evict_first" 0x10f1_0000_0000_0000;
+    createpolicy_fractional_L2_evict_unchanged_L2_evict_unchanged_b64 "evict_unchanged" "evict_unchanged" 0x10f2_0000_0000_0000;
+}
+
 /// `cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint [to], [from], bytes, [barrier], policy;`
 ///
 /// # Safety
@@ -65,6 +103,62 @@ pub unsafe fn cp_async_bulk_shared_cluster_global_mbarrier_complete_tx_bytes_L2_
     unsafe {
         let (form, _) = ("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint", policy);
         sim::load(Site::here(), form, to, from, bytes, barrier, sim::Blocks::One);
+    }
+}
+
+/// `cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster.L2::cache_hint [to], [from], bytes, [barrier], mask, policy;`:
+/// to each block whose bit is set.
+///
+/// # Safety
+/// As [`cp_async_bulk_shared_cluster_global_mbarrier_complete_tx_bytes_multicast_cluster`](super::cp_async_bulk_shared_cluster_global_mbarrier_complete_tx_bytes_multicast_cluster);
+/// the policy is one that `createpolicy` made.
+#[inline(always)]
+#[track_caller]
+#[allow(non_snake_case, reason = "PTX's name")]
+pub unsafe fn cp_async_bulk_shared_cluster_global_mbarrier_complete_tx_bytes_multicast_cluster_L2_cache_hint(
+    to: u32,
+    from: *const u8,
+    bytes: u32,
+    barrier: u32,
+    mask: u16,
+    policy: u64,
+) {
+    #[cfg(target_arch = "nvptx64")]
+    // SAFETY: the caller's.
+    unsafe {
+        asm!("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster.L2::cache_hint [{to}], [{from}], {bytes}, [{barrier}], {mask}, {policy};",
+            to = in(reg32) to, from = in(reg64) whole(from), bytes = in(reg32) bytes, barrier = in(reg32) barrier,
+            mask = in(reg16) mask, policy = in(reg64) policy, options(nostack));
+    }
+    #[cfg(not(target_arch = "nvptx64"))]
+    // SAFETY: the caller's.
+    unsafe {
+        let form =
+            "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster.L2::cache_hint";
+        let _ = policy;
+        sim::load(Site::here(), form, to, from, bytes, barrier, sim::Blocks::Mask(mask));
+    }
+}
+
+/// `cp.async.bulk.prefetch.L2.global.L2::cache_hint [from], bytes, policy;`: to the second-level cache.
+///
+/// # Safety
+/// As [`cp_async_bulk_prefetch_L2_global`](super::cp_async_bulk_prefetch_L2_global); the policy is one that `createpolicy` made.
+#[inline(always)]
+#[track_caller]
+#[allow(non_snake_case, reason = "PTX's name")]
+pub unsafe fn cp_async_bulk_prefetch_L2_global_L2_cache_hint(from: *const u8, bytes: u32, policy: u64) {
+    #[cfg(target_arch = "nvptx64")]
+    // SAFETY: the caller's.
+    unsafe {
+        asm!("cp.async.bulk.prefetch.L2.global.L2::cache_hint [{from}], {bytes}, {policy};",
+            from = in(reg64) whole(from), bytes = in(reg32) bytes, policy = in(reg64) policy, options(nostack));
+    }
+    #[cfg(not(target_arch = "nvptx64"))]
+    // SAFETY: the caller's.
+    unsafe {
+        let _ = policy;
+        sim::prefetch(Site::here(), "cp.async.bulk.prefetch.L2.global.L2::cache_hint", from, bytes);
     }
 }
 
@@ -107,8 +201,43 @@ macro_rules! rank {
             (concat!("cp.async.bulk.tensor.", $dims, ".shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster.L2::cache_hint"))
             $rank $braces (mask) ", {mask}": $($c $index)*);
         rank!(@store ${concat(cp_async_bulk_tensor_, $dims, _global_shared_cta_tile_bulk_group_L2_cache_hint)}
-            (concat!("cp.async.bulk.tensor.", $dims, ".global.shared::cta.tile.bulk_group.L2::cache_hint"))
+            (concat!("cp.async.bulk.tensor.", $dims, ".global.shared::cta.tile.bulk_group.L2::cache_hint")) None
             $rank $braces: $($c $index)*);
+        rank!(@prefetch ${concat(cp_async_bulk_prefetch_tensor_, $dims, _L2_global_tile_L2_cache_hint)}
+            (concat!("cp.async.bulk.prefetch.tensor.", $dims, ".L2.global.tile.L2::cache_hint")) $rank $braces: $($c $index)*);
+        rank!(@reductions $dims $rank $braces [$($c $index)*]:
+            add Add, min Min, max Max, inc Inc, dec Dec, and And, or Or, xor Xor);
+    };
+    (@reductions $dims:literal $rank:literal $braces:literal $cs:tt: $($operation:ident $simulated:ident),*) => {
+        $(rank!(@reduction $dims $rank $braces $cs $operation $simulated);)*
+    };
+    (@reduction $dims:literal $rank:literal $braces:literal [$($c:ident $index:literal)*] $operation:ident $simulated:ident) => {
+        rank!(@store ${concat(cp_reduce_async_bulk_tensor_, $dims, _global_shared_cta_, $operation, _tile_bulk_group_L2_cache_hint)}
+            (concat!("cp.reduce.async.bulk.tensor.", $dims, ".global.shared::cta.", stringify!($operation), ".tile.bulk_group.L2::cache_hint"))
+            (Some(tensor::Operation::$simulated)) $rank $braces: $($c $index)*);
+    };
+    (@prefetch $name:ident ($ptx:expr) $rank:literal $braces:literal: $($c:ident $index:literal)*) => {
+        #[doc = concat!("`", $ptx, " [map, ", $braces, "], policy;`")]
+        ///
+        /// # Safety
+        /// As the same without a policy, which is one that `createpolicy` made.
+        #[inline(always)]
+        #[track_caller]
+        #[allow(non_snake_case, reason = "PTX's name")]
+        pub unsafe fn $name(map: *const u8, at: [i32; $rank], policy: u64) {
+            #[cfg(target_arch = "nvptx64")]
+            // SAFETY: the caller's.
+            unsafe {
+                asm!(concat!($ptx, " [{map}, {{", $braces, "}}], {policy};"), map = in(reg64) map,
+                    policy = in(reg64) policy, $($c = in(reg32) at[$index],)* options(nostack));
+            }
+            #[cfg(not(target_arch = "nvptx64"))]
+            // SAFETY: the caller's.
+            unsafe {
+                let _ = policy;
+                tensor::prefetch(Site::here(), $ptx, map, tensor::At::tiled(&at));
+            }
+        }
     };
     (@load $name:ident ($ptx:expr) $rank:literal $braces:literal ($($mask:ident)?) $behind:literal: $($c:ident $index:literal)*) => {
         #[doc = concat!("`", $ptx, " [to], [map, ", $braces, "], [barrier]", $behind, ", policy;`")]
@@ -136,7 +265,7 @@ macro_rules! rank {
     };
     (@blocks) => { tensor::Blocks::One };
     (@blocks $mask:ident) => { tensor::Blocks::Mask($mask) };
-    (@store $name:ident ($ptx:expr) $rank:literal $braces:literal: $($c:ident $index:literal)*) => {
+    (@store $name:ident ($ptx:expr) $operation:tt $rank:literal $braces:literal: $($c:ident $index:literal)*) => {
         #[doc = concat!("`", $ptx, " [map, ", $braces, "], [from], policy;`")]
         ///
         /// # Safety
@@ -156,7 +285,7 @@ macro_rules! rank {
             // SAFETY: the caller's.
             unsafe {
                 let _ = policy;
-                tensor::store(Site::here(), $ptx, map, tensor::At::tiled(&at), from, None);
+                tensor::store(Site::here(), $ptx, map, tensor::At::tiled(&at), from, $operation);
             }
         }
     };

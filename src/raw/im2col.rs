@@ -36,13 +36,21 @@ macro_rules! rank {
         rank!(@reductions $dims $rank $cs $c:
             add Add, min Min, max Max, inc Inc, dec Dec, and And, or Or, xor Xor);
         rank!(@prefetch ${concat(cp_async_bulk_prefetch_tensor_, $dims, _L2_global_im2col)}
-            (concat!("cp.async.bulk.prefetch.tensor.", $dims, ".L2.global.im2col")) $rank $cs $c $spatial $os $o);
+            (concat!("cp.async.bulk.prefetch.tensor.", $dims, ".L2.global.im2col")) $rank $cs $c $spatial $os $o () "");
+        rank!(@prefetch ${concat(cp_async_bulk_prefetch_tensor_, $dims, _L2_global_im2col_L2_cache_hint)}
+            (concat!("cp.async.bulk.prefetch.tensor.", $dims, ".L2.global.im2col.L2::cache_hint"))
+            $rank $cs $c $spatial $os $o (policy) ", {policy}");
     };
     (@reductions $dims:literal $rank:literal $cs:literal $c:tt: $($operation:ident $simulated:ident),*) => {$(
         rank!(@store ${concat(cp_reduce_async_bulk_tensor_, $dims, _global_shared_cta_, $operation, _im2col_no_offs_bulk_group)}
             (concat!("cp.reduce.async.bulk.tensor.", $dims, ".global.shared::cta.", stringify!($operation), ".im2col_no_offs.bulk_group"))
             (Some(sim::Operation::$simulated))
             "each element of the pixels becomes this of itself and of the one in shared memory" $rank $cs $c () "");
+        rank!(@store ${concat(cp_reduce_async_bulk_tensor_, $dims, _global_shared_cta_, $operation, _im2col_no_offs_bulk_group_L2_cache_hint)}
+            (concat!("cp.reduce.async.bulk.tensor.", $dims, ".global.shared::cta.", stringify!($operation),
+                ".im2col_no_offs.bulk_group.L2::cache_hint"))
+            (Some(sim::Operation::$simulated))
+            "each element of the pixels becomes this of itself and of the one in shared memory" $rank $cs $c (policy) ", {policy}");
     )*};
     (@load $name:ident ($ptx:expr) $rank:literal $cs:literal ($($c:ident $ci:literal)*) $spatial:literal $os:literal ($($o:ident $oi:literal)*)
         ($($mask:ident)?) ($($policy:ident)?) $behind:literal) => {
@@ -113,25 +121,26 @@ macro_rules! rank {
         }
     };
     (@prefetch $name:ident ($ptx:expr) $rank:literal $cs:literal ($($c:ident $ci:literal)*)
-        $spatial:literal $os:literal ($($o:ident $oi:literal)*)) => {
-        #[doc = concat!("`", $ptx, " [map, ", $cs, "], ", $os, ";`: the pixels, to the second-level cache.")]
+        $spatial:literal $os:literal ($($o:ident $oi:literal)*) ($($policy:ident)?) $behind:literal) => {
+        #[doc = concat!("`", $ptx, " [map, ", $cs, "], ", $os, $behind, ";`: the pixels, to the second-level cache.")]
         ///
         /// # Safety
         /// `map` is that of a tensor map of this rank and im2col mode, which lies in a kernel's parameters, or in constant or global memory; the
-        /// tensor is there.
+        /// tensor is there. A policy is one that `createpolicy` made.
         #[inline(always)]
         #[track_caller]
         #[allow(non_snake_case, reason = "PTX's name")]
-        pub unsafe fn $name(map: *const u8, at: [i32; $rank], offsets: [u16; $spatial]) {
+        pub unsafe fn $name(map: *const u8, at: [i32; $rank], offsets: [u16; $spatial], $($policy: u64)?) {
             #[cfg(target_arch = "nvptx64")]
             // SAFETY: the caller's.
             unsafe {
-                asm!(concat!($ptx, " [{map}, {{", $cs, "}}], {{", $os, "}};"), map = in(reg64) map,
-                    $($c = in(reg32) at[$ci],)* $($o = in(reg16) offsets[$oi],)* options(nostack));
+                asm!(concat!($ptx, " [{map}, {{", $cs, "}}], {{", $os, "}}", $behind, ";"), map = in(reg64) map,
+                    $($c = in(reg32) at[$ci],)* $($o = in(reg16) offsets[$oi],)* $($policy = in(reg64) $policy,)? options(nostack));
             }
             #[cfg(not(target_arch = "nvptx64"))]
             // SAFETY: the caller's.
             unsafe {
+                $(let _ = $policy;)?
                 sim::prefetch(Site::here(), $ptx, map, sim::At::im2col(&at, &offsets));
             }
         }

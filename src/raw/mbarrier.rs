@@ -139,6 +139,10 @@ waits! {
         "mbarrier.try_wait.acquire.cluster.shared::cta.b64" Cluster wait_in_lane(sim::Phase::Number(state as u32));
     mbarrier_try_wait_parity_acquire_cluster_shared_cta_b64(parity: u32 reg32)
         "mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64" Cluster wait_in_lane(sim::Phase::Parity(parity));
+    mbarrier_try_wait_acquire_cluster_shared_cta_b64_hint(state: u64 reg64, nanoseconds)
+        "mbarrier.try_wait.acquire.cluster.shared::cta.b64" Cluster wait_in_lane(sim::Phase::Number(state as u32));
+    mbarrier_try_wait_parity_acquire_cluster_shared_cta_b64_hint(parity: u32 reg32, nanoseconds)
+        "mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64" Cluster wait_in_lane(sim::Phase::Parity(parity));
 }
 
 /// `mbarrier.pending_count.b64 count, state;`: the arrivals that the phase still needed, before the one that returned the state.

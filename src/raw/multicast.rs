@@ -1,5 +1,6 @@
-//! Copies to shared memory of several blocks of the cluster, and from one block's to another's (PTX ISA 9.7.9.25.4 `cp.async.bulk`,
-//! 9.7.9.27 `cp.async.bulk.tensor`). sm_90, PTX 8.0; to several blocks they are fast on sm_90a and newer.
+//! Copies to shared memory of several blocks of the cluster, and from one block's to another's, which it also reduces (PTX ISA 9.7.9.25.4
+//! `cp.async.bulk` and `cp.reduce.async.bulk`, 9.7.9.27 `cp.async.bulk.tensor`). sm_90, PTX 8.0; to several blocks they are fast on sm_90a
+//! and newer.
 //!
 //! What goes to several blocks lies in each at the same place, and in each tells the barrier at the same place.
 
@@ -65,8 +66,53 @@ pub unsafe fn cp_async_bulk_shared_cluster_shared_cta_mbarrier_complete_tx_bytes
     #[cfg(not(target_arch = "nvptx64"))]
     {
         let form = "cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes";
-        sim::send(Site::here(), form, to, from, bytes, barrier);
+        sim::send(Site::here(), form, to, from, bytes, barrier, None);
     }
+}
+
+/// Reductions: the operation, and what it is of.
+macro_rules! reductions {
+    ($($operation:ident $simulated:ident: $($kind:ident)*;)*) => {$($(
+        reductions!(@one
+            ${concat(cp_reduce_async_bulk_shared_cluster_shared_cta_mbarrier_complete_tx_bytes_, $operation, _, $kind)}
+            (concat!("cp.reduce.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes.", stringify!($operation), ".",
+                stringify!($kind)))
+            $simulated $kind);
+    )*)*};
+    (@one $name:ident ($ptx:expr) $simulated:ident $kind:ident) => {
+        #[doc = concat!("`", $ptx, " [to], [from], bytes, [barrier];`: each element at `to` becomes this of itself and of the one at `from`.")]
+        ///
+        /// # Safety
+        /// As [`cp_async_bulk_shared_cluster_shared_cta_mbarrier_complete_tx_bytes`], but that others may reduce the same elements.
+        #[inline(always)]
+        #[track_caller]
+        pub unsafe fn $name(to: u32, from: u32, bytes: u32, barrier: u32) {
+            #[cfg(target_arch = "nvptx64")]
+            // SAFETY: the caller's.
+            unsafe {
+                asm!(concat!($ptx, " [{to}], [{from}], {bytes}, [{barrier}];"),
+                    to = in(reg32) to, from = in(reg32) from, bytes = in(reg32) bytes, barrier = in(reg32) barrier,
+                    options(nostack));
+            }
+            #[cfg(not(target_arch = "nvptx64"))]
+            {
+                let reduction = sim::Reduction { operation: sim::Operation::$simulated, kind: sim::Kind::$kind };
+                sim::send(Site::here(), $ptx, to, from, bytes, barrier, Some(reduction));
+            }
+        }
+    };
+}
+
+// Fewer than in global memory.
+reductions! {
+    add Add: u32 s32 u64;
+    min Min: u32 s32;
+    max Max: u32 s32;
+    inc Inc: u32;
+    dec Dec: u32;
+    and And: b32;
+    or Or: b32;
+    xor Xor: b32;
 }
 
 /// One rank: the function, PTX, how many dimensions, their coordinates in PTX's braces, as names, and by index.

@@ -43,6 +43,8 @@ struct Load {
     phase: u32,
     /// If it comes from shared memory: the block's rank, and which memory.
     from: Option<(usize, Range<u32>)>,
+    /// If it does not write the elements, but reduces them.
+    reduction: Option<Reduction>,
     started: Access,
 }
 
@@ -170,7 +172,7 @@ pub(in crate::sim) fn start_load(site: Site, form: &'static str, to: u32, data: 
     note_copy(site, form, to, data.len());
     let started = with_cluster(|cluster, block| {
         if !form.contains(".shared::cluster.") {
-            return start_load_to(block, block, block.access(site), to, data, barrier, None);
+            return start_load_to(block, block, block.access(site), to, data, barrier, None, None);
         }
         let ((target, to), (told, barrier)) =
             (peer::resolve(cluster, block, to)?, peer::resolve(cluster, block, barrier)?);
@@ -185,13 +187,14 @@ pub(in crate::sim) fn start_load(site: Site, form: &'static str, to: u32, data: 
             Blocks::Mask(mask) => u32::from(mask),
         };
         (0..cluster.blocks.len()).filter(|rank| mask & 1 << rank != 0).try_for_each(|rank| {
-            start_load_to(block, &cluster.blocks[rank], block.access(site), to, data.clone(), barrier, None)
+            start_load_to(block, &cluster.blocks[rank], block.access(site), to, data.clone(), barrier, None, None)
         })
     });
     started.unwrap_or_else(|misuse| fail(site, misuse));
 }
 
 /// The same to one block.
+#[allow(clippy::too_many_arguments, reason = "a copy has so much")]
 fn start_load_to(
     block: &BlockState,
     target: &BlockState,
@@ -200,17 +203,30 @@ fn start_load_to(
     bytes: Vec<u8>,
     barrier: u32,
     from: Option<(usize, Range<u32>)>,
+    reduction: Option<Reduction>,
 ) -> Result<(), Misuse> {
     block.order.make_partial();
     peer::visit(block, target, started, Visit::Copy);
     let phase = mbarrier::phase_for_copy(target, started, barrier)?;
-    target.shared.start_bulk_write(started, to, bytes.len())?;
-    target.bulk.borrow_mut().loads.push(Load { to, bytes, barrier, phase, from, started });
+    match reduction {
+        None => target.shared.start_bulk_write(started, to, bytes.len())?,
+        Some(_) => target.shared.start_reduction(started, to, bytes.len())?,
+    }
+    target.bulk.borrow_mut().loads.push(Load { to, bytes, barrier, phase, from, reduction, started });
     Ok(())
 }
 
-/// `cp.async.bulk` from the block's shared memory to that of the block that the addresses of the `.shared::cluster` window name.
-pub(crate) fn send(site: Site, form: &'static str, to: u32, from: u32, bytes: u32, barrier: u32) {
+/// `cp.async.bulk`, or `cp.reduce.async.bulk`, from the block's shared memory to that of the block that the addresses of the
+/// `.shared::cluster` window name.
+pub(crate) fn send(
+    site: Site,
+    form: &'static str,
+    to: u32,
+    from: u32,
+    bytes: u32,
+    barrier: u32,
+    reduction: Option<Reduction>,
+) {
     if starting(site, form, to, bytes).is_none() {
         return;
     }
@@ -222,7 +238,7 @@ pub(crate) fn send(site: Site, form: &'static str, to: u32, from: u32, bytes: u3
             return Err(Misuse::BarrierOfAnother { to: target.rank, barrier: told.rank });
         }
         let source = Some((block.rank, from..from + bytes));
-        start_load_to(block, target, block.access(site), to, data, barrier, source)
+        start_load_to(block, target, block.access(site), to, data, barrier, source, reduction)
     });
     sent.unwrap_or_else(|misuse| fail(site, misuse));
 }
@@ -245,13 +261,16 @@ pub(in crate::sim) fn land_one(
     }
     let (block, load) = candidates[choose(candidates.len())];
     let load = block.bulk.borrow_mut().loads.remove(load);
-    let Load { to, bytes, barrier: address, phase, from, started } = load;
+    let Load { to, bytes, barrier: address, phase, from, reduction, started } = load;
     let others = || {
         let of_phase = |other: &&Load| (other.barrier, other.phase) == (address, phase);
         block.bulk.borrow().loads.iter().filter(of_phase).map(|other| other.bytes.len() as i64).sum::<i64>()
     };
     let landed = mbarrier::receive_copy(block, address, bytes.len() as u32, started.location, |by| {
-        block.shared.land_bulk(by, to, &bytes);
+        match reduction {
+            None => block.shared.land_bulk(by, to, &bytes),
+            Some(reduction) => block.shared.land_reduction(by, &started, to, reduction, &bytes),
+        }
         if let Some((rank, addresses)) = from {
             cluster.blocks[rank].shared.finish_bulk_read(by, &started, addresses);
             peer::read_by_copy(&cluster.blocks[rank], by, started);

@@ -1,7 +1,9 @@
 //! What is known of each byte of a block's shared memory. Bytes that were always accessed together have it in common: it is kept once,
 //! and looked at once for all of them.
 
+use crate::sim::memory::order::Order;
 use crate::sim::memory::race::{Access, History};
+use std::boxed::Box;
 use std::ops::Range;
 use std::vec;
 use std::vec::Vec;
@@ -12,6 +14,52 @@ pub(in crate::sim) struct Known {
     pub(in crate::sim) history: History,
     /// Who copies to them, while a copy to them is in flight.
     pub(in crate::sim) copying: Option<Access>,
+    /// Few bytes have any.
+    reductions: Option<Box<Reductions>>,
+}
+
+/// The reductions of some bytes, by bulk copies.
+#[derive(Clone, Default)]
+struct Reductions {
+    /// Who started those that are in flight.
+    in_flight: Vec<Access>,
+    /// Those that have landed, since the last write. As reads: they do not race with each other, and with all else.
+    landed: History,
+}
+
+impl Known {
+    /// Who started a reduction that is in flight.
+    pub(in crate::sim) fn reducing(&self) -> Option<Access> {
+        self.reductions.as_ref()?.in_flight.first().copied()
+    }
+
+    /// A reduction starts.
+    pub(in crate::sim) fn start_reduction(&mut self, started: Access) {
+        self.reductions.get_or_insert_default().in_flight.push(started);
+    }
+
+    /// One that was started then has landed, by this asynchronous agent.
+    pub(in crate::sim) fn land_reduction(&mut self, started: &Access, by: Access, order: &Order) {
+        let Reductions { in_flight, landed } = &mut **self.reductions.get_or_insert_default();
+        let is_it = |of: &Access| (of.agent, of.by, of.tick) == (started.agent, started.by, started.tick);
+        if let Some(index) = in_flight.iter().position(is_it) {
+            in_flight.swap_remove(index);
+        }
+        landed.read(by, order);
+    }
+
+    /// One that has landed, which who makes the access does not know of.
+    pub(in crate::sim) fn unseen_reduction(&self, by: &Access, order: &Order) -> Option<Access> {
+        self.reductions.as_ref()?.landed.reads().find(|landed| !landed.is_seen_by(by, order))
+    }
+
+    /// The bytes are written: what they were reduced by before is no more.
+    pub(in crate::sim) fn forget_reductions(&mut self) {
+        if let Some(reductions) = &mut self.reductions {
+            reductions.landed = History::default();
+            self.reductions.take_if(|reductions| reductions.in_flight.is_empty());
+        }
+    }
 }
 
 pub(in crate::sim) struct KnownBytes {
@@ -70,7 +118,6 @@ impl KnownBytes {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sim::memory::order::Order;
     use crate::sim::memory::race::Lanes;
     use core::panic::Location;
 

@@ -5,6 +5,7 @@ use crate::sim::findings::{Memory, Misuse};
 use crate::sim::memory::bytes::{Known, KnownBytes};
 use crate::sim::memory::order::{Order, Space};
 use crate::sim::memory::race::Access;
+use crate::sim::memory::reduction::Reduction;
 use crate::sim::record::Traffic;
 use crate::sim::record::note_element;
 use crate::sim::warps::context::{fail, with_block};
@@ -73,16 +74,17 @@ impl SharedMemory {
         report: bool,
         changes: impl Fn(usize, u8) -> bool,
     ) {
-        let overlaps = |(source, _): &&(Range<usize>, Access)| source.start < range.end && range.start < source.end;
-        if let Some((source, started)) = self.sources.borrow().iter().find(overlaps) {
-            let address = address + source.start.saturating_sub(range.start) as u32;
-            let (place, (warp, block)) = (started.location.into(), self.findings.warp(started.agent));
-            self.findings.note(by, Misuse::CopySourceInFlight { address, place, warp, block });
-        }
+        self.check_sources(by, address, &range);
         let (bytes, start) = (self.bytes.borrow(), range.start);
         let changes = |byte: usize| changes(byte - start, bytes[byte]);
         let alike = |one, other| changes(one) == changes(other);
         self.known.borrow_mut().change(range, alike, |byte, known| {
+            let reduced = known.unseen_reduction(&by, &self.order);
+            if let Some(earlier) = reduced.filter(|_| report) {
+                let address = address + (byte - start) as u32;
+                self.findings.note(by, self.race("write", address, "reduction", by, earlier));
+            }
+            known.forget_reductions();
             let raced = known.history.write(by, changes(byte), &self.order);
             if let Some((earlier, wrote)) = raced.filter(|_| report) {
                 let other_access = if wrote { "write" } else { "read" };
@@ -92,10 +94,33 @@ impl SharedMemory {
         });
     }
 
-    /// Whether no copy to the bytes is in flight. Else that is the finding, and a race with the copy would be the same again.
+    /// Tells of bytes that a bulk copy still reads, and that are to be written, or reduced.
+    fn check_sources(&self, by: Access, address: u32, range: &Range<usize>) {
+        let overlaps = |(source, _): &&(Range<usize>, Access)| source.start < range.end && range.start < source.end;
+        if let Some((source, started)) = self.sources.borrow().iter().find(overlaps) {
+            let address = address + source.start.saturating_sub(range.start) as u32;
+            let (place, (warp, block)) = (started.location.into(), self.findings.warp(started.agent));
+            self.findings.note(by, Misuse::CopySourceInFlight { address, place, warp, block });
+        }
+    }
+
+    /// Whether no copy to the bytes is in flight, nor a reduction of them. Else that is the finding, and a race with the copy would be the
+    /// same again.
     fn check_in_flight(&self, access: &'static str, by: Access, address: u32, range: Range<usize>) -> bool {
+        self.check_free(access, by, address, range, |known| known.copying.or_else(|| known.reducing()))
+    }
+
+    /// The same of copies of which `in_flight` says who started one.
+    fn check_free(
+        &self,
+        access: &'static str,
+        by: Access,
+        address: u32,
+        range: Range<usize>,
+        in_flight: impl Fn(&Known) -> Option<Access>,
+    ) -> bool {
         let (known, start) = (self.known.borrow(), range.start);
-        let in_flight = known.of(range).find_map(|(byte, known)| Some((byte, known.copying?)));
+        let in_flight = known.of(range).find_map(|(byte, known)| Some((byte, in_flight(known)?)));
         if let Some((byte, copy)) = in_flight {
             let (place, (warp, block)) = (copy.location.into(), self.findings.warp(copy.agent));
             let address = address + (byte - start) as u32;
@@ -140,6 +165,52 @@ impl SharedMemory {
         // What was not ordered with its start was found then, and what came since is told of as in flight.
         self.note_write(by, address, range.clone(), false, |_, _| true);
         self.bytes.borrow_mut()[range].copy_from_slice(from);
+    }
+
+    /// A bulk copy that reduces these bytes starts. Others may, too.
+    pub(in crate::sim) fn start_reduction(&self, by: Access, address: u32, bytes: usize) -> Result<(), Misuse> {
+        let range = self.range("reduction", address, bytes)?;
+        self.check_fenced(by, address, range.clone());
+        self.check_sources(by, address, &range);
+        let free = self.check_free("reduction", by, address, range.clone(), |known| known.copying);
+        let (mut unwritten, start) = (false, range.start);
+        self.known.borrow_mut().change(
+            range,
+            |_, _| true,
+            |byte, known| {
+                unwritten |= !known.history.is_written();
+                if let Some((earlier, wrote)) = known.history.beside(&by, &self.order).filter(|_| free) {
+                    let (address, other) = (address + (byte - start) as u32, if wrote { "write" } else { "read" });
+                    self.findings.note(by, self.race("reduction", address, other, by, earlier));
+                }
+                known.start_reduction(by);
+            },
+        );
+        if unwritten {
+            self.findings.note(by, Misuse::SharedUnwritten { address, bytes });
+        }
+        Ok(())
+    }
+
+    /// A bulk copy that was started then reduces these bytes by the values: each element as a whole.
+    pub(in crate::sim) fn land_reduction(
+        &self,
+        by: Access,
+        started: &Access,
+        address: u32,
+        reduction: Reduction,
+        values: &[u8],
+    ) {
+        let range = self.range("reduction", address, values.len()).expect("the start of the copy was in bounds");
+        self.known.borrow_mut().change(
+            range.clone(),
+            |_, _| true,
+            |_, known| known.land_reduction(started, by, &self.order),
+        );
+        let (mut bytes, size) = (self.bytes.borrow_mut(), reduction.kind.bytes());
+        for (memory, value) in bytes[range].chunks_mut(size).zip(values.chunks(size)) {
+            reduction.apply(memory, value);
+        }
     }
 
     /// A bulk copy from these bytes starts.
@@ -260,12 +331,14 @@ impl SharedMemory {
         self.known.borrow_mut().change(
             range.clone(),
             |_, _| true,
-            |byte, Known { history, .. }| {
-                unwritten |= !history.is_written();
-                history.read(reading, &self.order);
-                if let Some(earlier) = history.unseen_write(&by, &self.order).filter(|_| free) {
+            |byte, known| {
+                unwritten |= !known.history.is_written();
+                known.history.read(reading, &self.order);
+                let write = known.history.unseen_write(&by, &self.order).map(|earlier| ("write", earlier));
+                let reduction = || Some(("reduction", known.unseen_reduction(&by, &self.order)?));
+                if let Some((other, earlier)) = write.or_else(reduction).filter(|_| free) {
                     let address = address + (byte - range.start) as u32;
-                    self.findings.note(by, self.race("read", address, "write", by, earlier));
+                    self.findings.note(by, self.race("read", address, other, by, earlier));
                 }
             },
         );

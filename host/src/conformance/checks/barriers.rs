@@ -5,12 +5,12 @@ use crate::conformance::data::Rng;
 use crate::conformance::{bytes, elements};
 use ptx_matrix::forms::Needs;
 use ptx_matrix::launch::Device;
-use ptx_matrix_kernels::barriers::{NO_ARRIVAL, Step, barrier_script, barrier_stages};
+use ptx_matrix_kernels::barriers::{NO_ARRIVAL, Step, WAYS, barrier_script, barrier_stages, barrier_waits};
 use rand::RngExt;
 use std::borrow::Borrow;
 
 pub fn checks<D: Device + 'static>() -> Vec<Check<D>> {
-    vec![script("few arrivals", 12), script("many arrivals", (1 << 20) - 1), stages()]
+    vec![script("few arrivals", 12), script("many arrivals", (1 << 20) - 1), stages(), waits()]
 }
 
 /// Steps of a script.
@@ -135,6 +135,27 @@ fn stages<D: Device + 'static>() -> Check<D> {
             let a = elements::<u32>(&inputs[0]);
             let element = |index: usize| a[index / 192 * 64 + ((index % 64) ^ 33)] * (index / 64 % 3 + 1) as u32;
             bytes(&(0..ROWS * 3 * 64).map(element).collect::<Vec<u32>>())
+        }),
+    }
+}
+
+/// Input: the rows.
+fn waits<D: Device + 'static>() -> Check<D> {
+    const ROWS: usize = WAYS * 4;
+    Check {
+        name: "mbarrier, waited for in every way".into(),
+        needs: Needs::at_least(90),
+        arithmetic: None,
+        rounds: 16,
+        element: 4,
+        inputs: Box::new(|rng| vec![bytes(&(0..ROWS * 32).map(|_| rng.random::<u32>()).collect::<Vec<u32>>())]),
+        run: Box::new(|device, inputs| {
+            let a = upload::<D, u32>(device, &inputs[0])?;
+            with_output::<D, u32>(device, ROWS * 32, |out| barrier_waits::launch(device, 1, a.borrow(), out))
+        }),
+        reference: Box::new(|inputs| {
+            let a = elements::<u32>(&inputs[0]);
+            bytes(&(0..a.len()).map(|i| a[i ^ 9]).collect::<Vec<u32>>())
         }),
     }
 }

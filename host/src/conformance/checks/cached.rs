@@ -1,18 +1,47 @@
-//! Copies with a policy for the second-level cache.
+//! Copies and reductions with a policy for the second-level cache.
 
-use super::tensors::{Boxes, Place, right};
+use super::im2col::reduced;
+use super::tensors::{self, Boxes, Place, right};
 use super::{Check, upload, with_output};
 use crate::conformance::{bytes, data, elements};
 use ptx_matrix::forms::Needs;
 use ptx_matrix::launch::Device;
 use ptx_matrix::target::{OnlyArch, Requirement};
-use ptx_matrix::{BoxTile, EncodedMap, EncodedMapMut};
-use ptx_matrix_kernels::cached::{self as kernels, Copied, CopiedLine};
+use ptx_matrix::{BoxTile, EncodedMap, EncodedMapMut, Im2colTensor, Tensor};
+use ptx_matrix_kernels::cached::{self as kernels, Copied, CopiedLine, PARTS};
+use ptx_matrix_kernels::im2col::{self, REDUCTIONS};
+use ptx_matrix_kernels::tensor::{self, Line};
 use rand::RngExt;
 use std::borrow::{Borrow, BorrowMut};
 
+/// The checks of a reduction: of what, the tile, the rank, the sizes of a tensor that is as much as the tile, which the source lies in, and the
+/// kernel.
+macro_rules! boxes_and_pixels {
+    ($device:ident $which:ident; $($mode:ident $tile:ty, $rank:literal $sizes:tt $kernel:ident;)*) => {
+        vec![$(boxes_and_pixels!(@$mode $device $which $tile, $rank $sizes $kernel)),*]
+    };
+    (@boxes $device:ident $which:ident $tile:ty, $rank:literal $sizes:tt $kernel:ident) => {
+        tensors::reduction::<$device, $tile, $rank>(
+            &format!("cp.reduce.async.bulk.tensor.{}d.L2::cache_hint, {}", $rank, REDUCTIONS[$which]),
+            $sizes,
+            tensors::number,
+            move |memory, value| reduced($which, memory, value),
+            move |device: &$device, source, at, out| {
+                let from = right(Tensor::<$tile, $rank>::new($sizes).boxes($sizes).map(device, source));
+                kernels::$kernel::launch(device, 1, &from, at, $which as u32, out)
+            },
+        )
+    };
+    (@pixels $device:ident $which:ident $tile:ty, $rank:literal $sizes:tt $kernel:ident) => {
+        super::im2col::reduction::<$device, $rank>(".L2::cache_hint", $which, |device, source, at, which, out| {
+            let from = right(Im2colTensor::<$tile, $rank>::new($sizes).map(device, source));
+            kernels::$kernel::launch(device, 1, &from, at, which, out)
+        })
+    };
+}
+
 pub fn checks<D: Device + 'static>() -> Vec<Check<D>> {
-    vec![
+    let copies = vec![
         bulk(),
         boxes::<D, CopiedLine, 1>("1d", [64], |device, a, d, at| kernels::cached_1d::launch(device, 1, a, d, at)),
         boxes::<D, Copied, 2>("2d", [64, 16], |device, a, d, at| kernels::cached_2d::launch(device, 1, a, d, at)),
@@ -21,7 +50,23 @@ pub fn checks<D: Device + 'static>() -> Vec<Check<D>> {
         boxes::<D, Copied, 5>("5d", [64, 2, 2, 2, 2], |device, a, d, at| {
             kernels::cached_5d::launch(device, 1, a, d, at)
         }),
-    ]
+        parts(),
+    ];
+    copies.into_iter().chain((0..REDUCTIONS.len()).flat_map(reductions)).collect()
+}
+
+/// The reductions of this number: of boxes of each rank, and of pixels of each.
+fn reductions<D: Device + 'static>(which: usize) -> Vec<Check<D>> {
+    boxes_and_pixels! { D which;
+        boxes Line, 1 [96] cached_reduce_1d;
+        boxes tensor::Of32, 2 [8, 24] cached_reduce_2d;
+        boxes tensor::Of32, 3 [8, 4, 6] cached_reduce_3d;
+        boxes tensor::Of32, 4 [8, 2, 3, 4] cached_reduce_4d;
+        boxes tensor::Of32, 5 [8, 2, 3, 2, 2] cached_reduce_5d;
+        pixels im2col::Of32, 3 [8, 40, 1] cached_reduce_im2col_3d;
+        pixels im2col::Of32, 4 [8, 40, 1, 1] cached_reduce_im2col_4d;
+        pixels im2col::Of32, 5 [8, 40, 1, 1, 1] cached_reduce_im2col_5d;
+    }
 }
 
 /// Elements of a tile, and tiles.
@@ -52,6 +97,25 @@ fn bulk<D: Device + 'static>() -> Check<D> {
             tiles.rotate_right(elements::<u32>(&inputs[1])[0] as usize * TILE);
             bytes(&tiles)
         }),
+    }
+}
+
+/// Input: the tiles.
+fn parts<D: Device + 'static>() -> Check<D> {
+    Check {
+        name: "cp.async.bulk.L2::cache_hint, of a part".into(),
+        needs: Needs::at_least(90),
+        arithmetic: None,
+        rounds: 8,
+        element: 2,
+        inputs: Box::new(|rng| vec![bytes(&data::distinct(rng, PARTS * TILE))]),
+        run: Box::new(|device, inputs| {
+            let source = upload::<D, u16>(device, &inputs[0])?;
+            with_output::<D, u16>(device, PARTS * TILE, |out| {
+                kernels::cached_parts::launch(device, PARTS as u32, source.borrow(), out)
+            })
+        }),
+        reference: Box::new(|inputs| inputs[0].clone()),
     }
 }
 

@@ -11,7 +11,7 @@ use ptx_matrix::launch::Device;
 use ptx_matrix::target::{OnlyArch, Requirement};
 use ptx_matrix::{BoxTile, EncodedMap};
 use ptx_matrix_kernels::barriers::Step;
-use ptx_matrix_kernels::cluster::{self as kernels, Both, BothLine, EXCHANGED, PLACES};
+use ptx_matrix_kernels::cluster::{self as kernels, Both, BothLine, EXCHANGED, PLACES, WAYS};
 use rand::RngExt;
 use std::borrow::{Borrow, BorrowMut};
 
@@ -33,9 +33,11 @@ pub fn checks<D: Device + 'static>() -> Vec<Check<D>> {
         stages(),
         script("few arrivals", 12),
         script("many arrivals", (1 << 20) - 1),
+        waits(),
         unaligned(),
         send(),
         multicast(),
+        multicast_cached(),
         boxes::<D, BothLine, 1>("1d", [64], |device, from, at, out| {
             kernels::cluster_multicast_1d::launch(device, 2, from, at, out)
         }),
@@ -191,6 +193,29 @@ fn script<D: Device + 'static>(name: &str, most: u32) -> Check<D> {
 }
 
 /// Input: the rows.
+fn waits<D: Device + 'static>() -> Check<D> {
+    const ROWS: usize = CLUSTERS * WAYS * 3;
+    Check {
+        name: "mbarrier of another block, waited for in every way".into(),
+        needs: Needs::at_least(90),
+        arithmetic: None,
+        rounds: 16,
+        element: 4,
+        inputs: Box::new(|rng| vec![bytes(&words(rng, ROWS * 32))]),
+        run: Box::new(|device, inputs| {
+            let a = upload::<D, u32>(device, &inputs[0])?;
+            with_output::<D, u32>(device, ROWS * 32, |out| {
+                kernels::cluster_waits::launch(device, CLUSTERS as u32 * 2, a.borrow(), out)
+            })
+        }),
+        reference: Box::new(|inputs| {
+            let a = elements::<u32>(&inputs[0]);
+            bytes(&(0..a.len()).map(|i| a[i ^ 9]).collect::<Vec<u32>>())
+        }),
+    }
+}
+
+/// Input: the rows.
 fn unaligned<D: Device + 'static>() -> Check<D> {
     Check {
         name: "barrier.cluster, mapa and getctarank, of lanes".into(),
@@ -263,6 +288,29 @@ fn multicast<D: Device + 'static>() -> Check<D> {
                 if all || matches!(block % 4, 1 | 2) { a[block / 4 * TILE + element] } else { 1 }
             };
             bytes(&(0..CLUSTERS * 4 * TILE).map(element).collect::<Vec<u16>>())
+        }),
+    }
+}
+
+/// Input: a tile for each pair of blocks.
+fn multicast_cached<D: Device + 'static>() -> Check<D> {
+    Check {
+        name: "cp.async.bulk.L2::cache_hint, to several blocks".into(),
+        needs: Needs::at_least(90),
+        arithmetic: None,
+        rounds: 16,
+        element: 2,
+        inputs: Box::new(|rng| vec![bytes(&distinct(rng, CLUSTERS * TILE))]),
+        run: Box::new(|device, inputs| {
+            let a = upload::<D, u16>(device, &inputs[0])?;
+            with_output::<D, u16>(device, CLUSTERS * 2 * TILE, |out| {
+                kernels::cluster_multicast_cached::launch(device, CLUSTERS as u32 * 2, a.borrow(), out)
+            })
+        }),
+        reference: Box::new(|inputs| {
+            let a = elements::<u16>(&inputs[0]);
+            let element = |i: usize| a[i / TILE / 2 * TILE + i % TILE];
+            bytes(&(0..CLUSTERS * 2 * TILE).map(element).collect::<Vec<u16>>())
         }),
     }
 }

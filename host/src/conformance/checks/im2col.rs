@@ -273,7 +273,7 @@ where
     }
 }
 
-type Reduce<D, const RANK: usize> = for<'d> fn(
+pub(super) type Reduce<D, const RANK: usize> = for<'d> fn(
     &'d D,
     &'d <D as Device>::Buffer<u32>,
     &'d <D as Device>::Buffer<i32>,
@@ -282,7 +282,7 @@ type Reduce<D, const RANK: usize> = for<'d> fn(
 ) -> Result<<D as Device>::Report, <D as Device>::Error>;
 
 /// What becomes of an element, by the number of the reduction.
-fn reduced(which: usize, m: u32, v: u32) -> u32 {
+pub(super) fn reduced(which: usize, m: u32, v: u32) -> u32 {
     match REDUCTIONS[which] {
         "add" => m.wrapping_add(v),
         "min" => m.min(v),
@@ -298,12 +298,16 @@ fn reduced(which: usize, m: u32, v: u32) -> u32 {
 }
 
 /// Input: the images, windows and coordinates; the buffer that they are in; the tile.
-fn reduction<D: Device + 'static, const RANK: usize>(which: usize, launch: Reduce<D, RANK>) -> Check<D>
+pub(super) fn reduction<D: Device + 'static, const RANK: usize>(
+    hint: &str,
+    which: usize,
+    launch: Reduce<D, RANK>,
+) -> Check<D>
 where
     [i32; RANK]: Im2colAt,
 {
     Check {
-        name: format!("cp.reduce.async.bulk.tensor.{RANK}d.im2col_no_offs, {}", REDUCTIONS[which]),
+        name: format!("cp.reduce.async.bulk.tensor.{RANK}d.im2col_no_offs{hint}, {}", REDUCTIONS[which]),
         needs: Needs::at_least(90),
         arithmetic: None,
         rounds: 4,
@@ -460,13 +464,13 @@ pub fn checks<D: Device + 'static>() -> Vec<Check<D>> {
     };
     let reductions = (0..REDUCTIONS.len()).flat_map(|which| {
         [
-            reduction::<D, 3>(which, |d, source, at, which, out| {
+            reduction::<D, 3>("", which, |d, source, at, which, out| {
                 kernels::im2col_reduce_3d::launch(d, 1, source, at, which, out)
             }),
-            reduction::<D, 4>(which, |d, source, at, which, out| {
+            reduction::<D, 4>("", which, |d, source, at, which, out| {
                 kernels::im2col_reduce_4d::launch(d, 1, source, at, which, out)
             }),
-            reduction::<D, 5>(which, |d, source, at, which, out| {
+            reduction::<D, 5>("", which, |d, source, at, which, out| {
                 kernels::im2col_reduce_5d::launch(d, 1, source, at, which, out)
             }),
         ]

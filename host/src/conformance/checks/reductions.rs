@@ -1,6 +1,6 @@
-//! Reductions by bulk copies.
+//! Reductions by bulk copies: of elements in global memory, and in shared memory of other blocks.
 
-use super::{Check, upload};
+use super::{Check, upload, with_output};
 use crate::conformance::data::Rng;
 use crate::conformance::{bytes, elements};
 use bytemuck::Pod;
@@ -8,6 +8,7 @@ use half::{bf16, f16};
 use ptx_matrix::forms::Needs;
 use ptx_matrix::launch::Device;
 use ptx_matrix_kernels::bulk::{self as kernels, REDUCED};
+use ptx_matrix_kernels::cluster;
 use rand::RngExt;
 use std::borrow::{Borrow, BorrowMut};
 use std::iter::zip;
@@ -56,6 +57,60 @@ fn reduction<D: Device + 'static, T: Pod>(
     }
 }
 
+type ClusterLaunch<D, T> = for<'d> fn(
+    &'d D,
+    u32,
+    [&'d <D as Device>::Buffer<T>; 2],
+    u32,
+    &'d mut <D as Device>::Buffer<T>,
+) -> Result<<D as Device>::Report, <D as Device>::Error>;
+
+/// Blocks of a cluster, and of a launch.
+const IN_CLUSTER: usize = 4;
+const BLOCKS: usize = 3 * IN_CLUSTER;
+
+/// Input: each block's elements, by which others reduce theirs, and those that are reduced; by how many blocks, at most `most`.
+fn in_cluster<D: Device + 'static, T: Pod>(
+    form: &str,
+    most: u32,
+    draw: fn(&mut Rng) -> T,
+    reduce: fn(T, T) -> T,
+    launch: ClusterLaunch<D, T>,
+) -> Check<D> {
+    const COUNT: usize = BLOCKS * cluster::REDUCED;
+    Check {
+        name: format!("cp.reduce.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes.{form}"),
+        needs: Needs::at_least(90),
+        arithmetic: None,
+        rounds: 8,
+        element: size_of::<T>(),
+        inputs: Box::new(move |rng| {
+            let mut draw = || bytes(&(0..COUNT).map(|_| draw(rng)).collect::<Vec<T>>());
+            let (by, before) = (draw(), draw());
+            vec![by, before, bytes(&[rng.random_range(1..=most)])]
+        }),
+        run: Box::new(move |device, inputs| {
+            let (by, before) = (upload::<D, T>(device, &inputs[0])?, upload::<D, T>(device, &inputs[1])?);
+            let [count] = elements::<u32>(&inputs[2])[..] else { panic!("one number") };
+            with_output::<D, T>(device, COUNT, |out| {
+                launch(device, BLOCKS as u32, [by.borrow(), before.borrow()], count, out)
+            })
+        }),
+        reference: Box::new(move |inputs| {
+            let (by, mut out) = (elements::<T>(&inputs[0]), elements::<T>(&inputs[1]));
+            let count = elements::<u32>(&inputs[2])[0] as usize;
+            for (index, out) in out.iter_mut().enumerate() {
+                let (block, element) = (index / cluster::REDUCED, index % cluster::REDUCED);
+                for before in 1..=count {
+                    let from = block / IN_CLUSTER * IN_CLUSTER + (block + IN_CLUSTER - before) % IN_CLUSTER;
+                    *out = reduce(*out, by[from * cluster::REDUCED + element]);
+                }
+            }
+            bytes(&out)
+        }),
+    }
+}
+
 /// Numbers of which some are equal, and some small.
 fn integer(rng: &mut Rng) -> u64 {
     match rng.random_range(0..4) {
@@ -71,42 +126,73 @@ fn float(rng: &mut Rng) -> f64 {
     if rng.random() { magnitude } else { -magnitude }
 }
 
-/// The checks: the form, its kernel, its elements, how one is drawn, and what becomes of one (`m`, by `v`).
+/// The checks: the form, its kernels, without and with a policy for the cache, its elements, how one is drawn, and what becomes of one
+/// (`m`, by `v`).
 macro_rules! reductions {
-    ($device:ident; $($form:literal $kernel:ident $element:ty: $draw:expr, |$m:ident, $v:ident| $reduced:expr;)*) => {
-        vec![$(reduction::<$device, $element>(
-            $form, $draw, |$m, $v| $reduced, |d, s, t, o| kernels::$kernel::launch(d, 1, s, t, o))),*]
+    ($device:ident; $($form:literal $kernel:ident $cached:ident $element:ty: $draw:expr, |$m:ident, $v:ident| $reduced:expr;)*) => {
+        vec![$(
+            reduction::<$device, $element>(
+                $form, $draw, |$m, $v| $reduced, |d, s, t, o| kernels::$kernel::launch(d, 1, s, t, o)),
+            reduction::<$device, $element>(
+                concat!("L2::cache_hint.", $form), $draw, |$m, $v| $reduced,
+                |d, s, t, o| kernels::$cached::launch(d, 1, s, t, o)),
+        )*]
+    };
+}
+
+/// The same in clusters: the form, its kernel, its elements, how many blocks reduce an element at most (where their order tells, one), how
+/// an element is drawn, and what becomes of one (`m`, by `v`).
+macro_rules! in_clusters {
+    ($device:ident; $($form:literal $kernel:ident $element:ty, $most:literal: $draw:expr, |$m:ident, $v:ident| $reduced:expr;)*) => {
+        vec![$(in_cluster::<$device, $element>(
+            $form, $most, $draw, |$m, $v| $reduced,
+            |device, grid, [by, before], count, out| cluster::$kernel::launch(device, grid, by, before, count, out))),*]
     };
 }
 
 pub fn checks<D: Device + 'static>() -> Vec<Check<D>> {
-    reductions! { D;
-        "add.u32" bulk_add_u32 u32: |rng| integer(rng) as u32, |m, v| m.wrapping_add(v);
-        "add.s32" bulk_add_s32 i32: |rng| integer(rng) as i32, |m, v| m.wrapping_add(v);
-        "add.u64" bulk_add_u64 u64: integer, |m, v| m.wrapping_add(v);
-        "add.noftz.f16" bulk_add_f16 f16: |rng| f16::from_f64(float(rng)), |m, v| f16::from_f64(m.to_f64() + v.to_f64());
-        "add.noftz.bf16" bulk_add_bf16 bf16: |rng| bf16::from_f64(float(rng)), |m, v| bf16::from_f64(m.to_f64() + v.to_f64());
-        "add.f32" bulk_add_f32 f32: |rng| float(rng) as f32, |m, v| m + v;
-        "add.f64" bulk_add_f64 f64: float, |m, v| m + v;
-        "min.u32" bulk_min_u32 u32: |rng| integer(rng) as u32, |m, v| m.min(v);
-        "min.s32" bulk_min_s32 i32: |rng| integer(rng) as i32, |m, v| m.min(v);
-        "min.u64" bulk_min_u64 u64: integer, |m, v| m.min(v);
-        "min.s64" bulk_min_s64 i64: |rng| integer(rng) as i64, |m, v| m.min(v);
-        "min.f16" bulk_min_f16 f16: |rng| f16::from_f64(float(rng)), |m, v| if v < m { v } else { m };
-        "min.bf16" bulk_min_bf16 bf16: |rng| bf16::from_f64(float(rng)), |m, v| if v < m { v } else { m };
-        "max.u32" bulk_max_u32 u32: |rng| integer(rng) as u32, |m, v| m.max(v);
-        "max.s32" bulk_max_s32 i32: |rng| integer(rng) as i32, |m, v| m.max(v);
-        "max.u64" bulk_max_u64 u64: integer, |m, v| m.max(v);
-        "max.s64" bulk_max_s64 i64: |rng| integer(rng) as i64, |m, v| m.max(v);
-        "max.f16" bulk_max_f16 f16: |rng| f16::from_f64(float(rng)), |m, v| if v > m { v } else { m };
-        "max.bf16" bulk_max_bf16 bf16: |rng| bf16::from_f64(float(rng)), |m, v| if v > m { v } else { m };
-        "inc.u32" bulk_inc_u32 u32: |rng| integer(rng) as u32, |m, v| if m >= v { 0 } else { m + 1 };
-        "dec.u32" bulk_dec_u32 u32: |rng| integer(rng) as u32, |m, v| if m == 0 || m > v { v } else { m - 1 };
-        "and.b32" bulk_and_b32 u32: |rng| integer(rng) as u32, |m, v| m & v;
-        "and.b64" bulk_and_b64 u64: integer, |m, v| m & v;
-        "or.b32" bulk_or_b32 u32: |rng| integer(rng) as u32, |m, v| m | v;
-        "or.b64" bulk_or_b64 u64: integer, |m, v| m | v;
-        "xor.b32" bulk_xor_b32 u32: |rng| integer(rng) as u32, |m, v| m ^ v;
-        "xor.b64" bulk_xor_b64 u64: integer, |m, v| m ^ v;
-    }
+    let in_clusters = in_clusters! { D;
+        "add.u32" cluster_add_u32 u32, 4: |rng| integer(rng) as u32, |m, v| m.wrapping_add(v);
+        "add.s32" cluster_add_s32 i32, 4: |rng| integer(rng) as i32, |m, v| m.wrapping_add(v);
+        "add.u64" cluster_add_u64 u64, 4: integer, |m, v| m.wrapping_add(v);
+        "min.u32" cluster_min_u32 u32, 4: |rng| integer(rng) as u32, |m, v| m.min(v);
+        "min.s32" cluster_min_s32 i32, 4: |rng| integer(rng) as i32, |m, v| m.min(v);
+        "max.u32" cluster_max_u32 u32, 4: |rng| integer(rng) as u32, |m, v| m.max(v);
+        "max.s32" cluster_max_s32 i32, 4: |rng| integer(rng) as i32, |m, v| m.max(v);
+        "inc.u32" cluster_inc_u32 u32, 1: |rng| integer(rng) as u32, |m, v| if m >= v { 0 } else { m + 1 };
+        "dec.u32" cluster_dec_u32 u32, 1: |rng| integer(rng) as u32, |m, v| if m == 0 || m > v { v } else { m - 1 };
+        "and.b32" cluster_and_b32 u32, 4: |rng| integer(rng) as u32, |m, v| m & v;
+        "or.b32" cluster_or_b32 u32, 4: |rng| integer(rng) as u32, |m, v| m | v;
+        "xor.b32" cluster_xor_b32 u32, 4: |rng| integer(rng) as u32, |m, v| m ^ v;
+    };
+    let in_global = reductions! { D;
+        "add.u32" bulk_add_u32 bulk_add_u32_cached u32: |rng| integer(rng) as u32, |m, v| m.wrapping_add(v);
+        "add.s32" bulk_add_s32 bulk_add_s32_cached i32: |rng| integer(rng) as i32, |m, v| m.wrapping_add(v);
+        "add.u64" bulk_add_u64 bulk_add_u64_cached u64: integer, |m, v| m.wrapping_add(v);
+        "add.noftz.f16" bulk_add_f16 bulk_add_f16_cached f16: |rng| f16::from_f64(float(rng)), |m, v| f16::from_f64(m.to_f64() + v.to_f64());
+        "add.noftz.bf16" bulk_add_bf16 bulk_add_bf16_cached bf16: |rng| bf16::from_f64(float(rng)), |m, v| bf16::from_f64(m.to_f64() + v.to_f64());
+        "add.f32" bulk_add_f32 bulk_add_f32_cached f32: |rng| float(rng) as f32, |m, v| m + v;
+        "add.f64" bulk_add_f64 bulk_add_f64_cached f64: float, |m, v| m + v;
+        "min.u32" bulk_min_u32 bulk_min_u32_cached u32: |rng| integer(rng) as u32, |m, v| m.min(v);
+        "min.s32" bulk_min_s32 bulk_min_s32_cached i32: |rng| integer(rng) as i32, |m, v| m.min(v);
+        "min.u64" bulk_min_u64 bulk_min_u64_cached u64: integer, |m, v| m.min(v);
+        "min.s64" bulk_min_s64 bulk_min_s64_cached i64: |rng| integer(rng) as i64, |m, v| m.min(v);
+        "min.f16" bulk_min_f16 bulk_min_f16_cached f16: |rng| f16::from_f64(float(rng)), |m, v| if v < m { v } else { m };
+        "min.bf16" bulk_min_bf16 bulk_min_bf16_cached bf16: |rng| bf16::from_f64(float(rng)), |m, v| if v < m { v } else { m };
+        "max.u32" bulk_max_u32 bulk_max_u32_cached u32: |rng| integer(rng) as u32, |m, v| m.max(v);
+        "max.s32" bulk_max_s32 bulk_max_s32_cached i32: |rng| integer(rng) as i32, |m, v| m.max(v);
+        "max.u64" bulk_max_u64 bulk_max_u64_cached u64: integer, |m, v| m.max(v);
+        "max.s64" bulk_max_s64 bulk_max_s64_cached i64: |rng| integer(rng) as i64, |m, v| m.max(v);
+        "max.f16" bulk_max_f16 bulk_max_f16_cached f16: |rng| f16::from_f64(float(rng)), |m, v| if v > m { v } else { m };
+        "max.bf16" bulk_max_bf16 bulk_max_bf16_cached bf16: |rng| bf16::from_f64(float(rng)), |m, v| if v > m { v } else { m };
+        "inc.u32" bulk_inc_u32 bulk_inc_u32_cached u32: |rng| integer(rng) as u32, |m, v| if m >= v { 0 } else { m + 1 };
+        "dec.u32" bulk_dec_u32 bulk_dec_u32_cached u32: |rng| integer(rng) as u32, |m, v| if m == 0 || m > v { v } else { m - 1 };
+        "and.b32" bulk_and_b32 bulk_and_b32_cached u32: |rng| integer(rng) as u32, |m, v| m & v;
+        "and.b64" bulk_and_b64 bulk_and_b64_cached u64: integer, |m, v| m & v;
+        "or.b32" bulk_or_b32 bulk_or_b32_cached u32: |rng| integer(rng) as u32, |m, v| m | v;
+        "or.b64" bulk_or_b64 bulk_or_b64_cached u64: integer, |m, v| m | v;
+        "xor.b32" bulk_xor_b32 bulk_xor_b32_cached u32: |rng| integer(rng) as u32, |m, v| m ^ v;
+        "xor.b64" bulk_xor_b64 bulk_xor_b64_cached u64: integer, |m, v| m ^ v;
+    };
+    in_global.into_iter().chain(in_clusters).collect()
 }

@@ -178,20 +178,40 @@ fn copy<D: Device + 'static, Tile: BoxTile<Element: Pod>, const RANK: usize>(
     }
 }
 
-type Reduce<D, Tile, const RANK: usize> = for<'d> fn(
-    &'d D,
-    &'d <D as Device>::Buffer<<Tile as BoxTile>::Element>,
-    &'d <D as Device>::Buffer<i32>,
-    EncodedMapMut<'d, D, Tile, RANK>,
-) -> Result<<D as Device>::Report, <D as Device>::Error>;
+/// Launches a kernel that reduces: of the source, the coordinates, and the tensor's map.
+pub(super) trait Reduce<D: Device, Tile: BoxTile, const RANK: usize>:
+    for<'d> Fn(
+        &'d D,
+        &'d D::Buffer<Tile::Element>,
+        &'d D::Buffer<i32>,
+        EncodedMapMut<'d, D, Tile, RANK>,
+    ) -> Result<D::Report, D::Error>
+    + Send
+    + Sync
+    + 'static
+{
+}
+
+impl<D: Device, Tile: BoxTile, const RANK: usize, F> Reduce<D, Tile, RANK> for F where
+    F: for<'d> Fn(
+            &'d D,
+            &'d D::Buffer<Tile::Element>,
+            &'d D::Buffer<i32>,
+            EncodedMapMut<'d, D, Tile, RANK>,
+        ) -> Result<D::Report, D::Error>
+        + Send
+        + Sync
+        + 'static
+{
+}
 
 /// Input: the tensor's place, and coordinates; the buffer that it is in; the tile.
-fn reduction<D: Device + 'static, Tile: BoxTile<Element: Pod>, const RANK: usize>(
+pub(super) fn reduction<D: Device + 'static, Tile: BoxTile<Element: Pod>, const RANK: usize>(
     name: &str,
     sizes: [usize; RANK],
     draw: fn(&mut Rng) -> Tile::Element,
-    reduce: fn(Tile::Element, Tile::Element) -> Tile::Element,
-    launch: Reduce<D, Tile, RANK>,
+    reduce: impl Fn(Tile::Element, Tile::Element) -> Tile::Element + Send + Sync + 'static,
+    launch: impl Reduce<D, Tile, RANK>,
 ) -> Check<D> {
     let boxes = Boxes { sizes, steps: [1; RANK], row_major: true };
     let element = size_of::<Tile::Element>();
@@ -230,7 +250,7 @@ fn reduction<D: Device + 'static, Tile: BoxTile<Element: Pod>, const RANK: usize
 }
 
 /// Numbers of which many are small.
-fn number(rng: &mut Rng) -> u32 {
+pub(super) fn number(rng: &mut Rng) -> u32 {
     if rng.random() { rng.random_range(0..4) } else { rng.random() }
 }
 

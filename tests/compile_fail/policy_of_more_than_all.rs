@@ -1,0 +1,7 @@
+//! A policy is for a part of what a copy touches, or for all of it.
+use ptx_matrix::*;
+
+fn main() {
+    CachePolicy::of_part::<101>(Priority::EvictLast, RestPriority::EvictFirst);
+}
+//~? ERROR evaluation panicked: a policy is for 1 to 100 percent of what a copy touches

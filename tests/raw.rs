@@ -1,0 +1,264 @@
+//! Every function of `raw` is assembled by ptxas, for the least target that it needs: for the one before, it is refused.
+//!
+//! Which functions there are, the compiler says, which expands the tables that they are made of: so that none is forgotten. Of each a kernel
+//! takes the address, and ptxas has to assemble it as a function, whether or not any other kernel calls it.
+//!
+//! But for those of `wgmma`, of which ptxas takes none in a function: `wgmma.mma_async` is compared with the table of forms, each of which
+//! `wgmma.rs` has assembled, and what orders them is in each of the kernels that `ptx.rs` counts them in.
+
+use ptx_matrix::forms;
+use ptx_matrix_build::{Arch, Builder, Toolchain};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
+use std::fs;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
+
+/// The targets, each with instructions that the one before lacks.
+const TARGETS: [&str; 7] = ["sm_75", "sm_80", "sm_89", "sm_90", "sm_90a", "sm_100a", "sm_120a"];
+
+/// What functions need whose names begin so: the first row that fits. Of those that are forms of a table, that says it.
+const NEEDS: [(&str, &str); 38] = [
+    ("bar_", "sm_75"),
+    ("barrier_cluster_", "sm_90"),
+    ("index::block_in_cluster", "sm_90"),
+    ("index::block", "sm_75"),
+    ("index::clock", "sm_75"),
+    ("index::cluster", "sm_90"),
+    ("index::grid", "sm_75"),
+    ("index::is_explicit_cluster", "sm_90"),
+    ("index::thread", "sm_75"),
+    ("cp_async_bulk_", "sm_90"),
+    ("cp_async_", "sm_80"),
+    ("cp_reduce_async_bulk_", "sm_90"),
+    ("createpolicy_", "sm_80"),
+    ("cvt_f32_f16", "sm_75"),
+    ("cvt_rn_f16_f32", "sm_75"),
+    ("cvt_rn_", "sm_80"),
+    ("elect_sync", "sm_90"),
+    ("fence_", "sm_90"),
+    ("getctarank_", "sm_90"),
+    ("griddepcontrol_", "sm_90"),
+    ("ld_shared_cluster_", "sm_90"),
+    ("ld_shared_", "sm_75"),
+    ("mapa_", "sm_90"),
+    // A part of them came before bytes, clusters and waits did.
+    ("mbarrier_arrive_drop_shared_cta_b64_count", "sm_90"),
+    ("mbarrier_arrive_drop_shared_cta_b64", "sm_80"),
+    ("mbarrier_arrive_shared_cta_b64_count", "sm_90"),
+    ("mbarrier_arrive_shared_cta_b64", "sm_80"),
+    ("mbarrier_init_", "sm_80"),
+    ("mbarrier_inval_", "sm_80"),
+    ("mbarrier_pending_count_", "sm_80"),
+    ("mbarrier_test_wait_parity_shared_cta_", "sm_80"),
+    ("mbarrier_test_wait_shared_cta_", "sm_80"),
+    ("mbarrier_", "sm_90"),
+    ("prefetch_tensormap", "sm_90"),
+    ("setmaxnreg_", "sm_90a"),
+    ("st_shared_cluster_", "sm_90"),
+    ("st_shared_", "sm_75"),
+    ("trap", "sm_75"),
+];
+
+/// A function: its path in `raw`, and its constant parameters, as they stand in the source.
+struct Function {
+    path: String,
+    parameters: String,
+}
+
+impl Function {
+    /// It, with constants that it takes.
+    fn instance(&self) -> String {
+        let constants = self.parameters.split(',').filter_map(|parameter| parameter.split(':').nth(1));
+        let constant = |kind: &str| match kind.trim() {
+            "bool" => "false",
+            "usize" => "1",
+            _ if self.path.starts_with("setmaxnreg_") => "24",
+            _ => "0",
+        };
+        let constants: Vec<&str> = constants.map(constant).collect();
+        let constants = if constants.is_empty() { String::new() } else { format!("::<{}>", constants.join(", ")) };
+        format!("raw::{}{constants}", self.path)
+    }
+}
+
+/// The functions of `raw`, as the compiler finds them.
+fn functions() -> Vec<Function> {
+    // A folder of its own, so that it waits for no other build.
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("raw-expanded");
+    let output = Command::new(env!("CARGO"))
+        .args(["rustc", "--quiet", "--package", "ptx-matrix", "--lib", "--target-dir"])
+        .arg(target)
+        .args(["--", "-Zunpretty=expanded"])
+        .current_dir(ROOT)
+        .env_remove("RUSTFLAGS")
+        .env_remove("CARGO_ENCODED_RUSTFLAGS")
+        .output()
+        .expect("cargo");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let text = String::from_utf8(output.stdout).unwrap();
+    let (_, raw) = text.split_once("\npub mod raw {").expect("the module");
+    let (raw, _) = raw.split_once("\n}\n").expect("its end");
+
+    let mut functions = Vec::new();
+    let mut module = "";
+    let mut rest = raw;
+    while let Some((line, behind)) = rest.split_once('\n') {
+        rest = behind;
+        let line = line.trim();
+        if let Some(name) =
+            line.strip_suffix(" {").and_then(|line| line.trim_start_matches("pub ").strip_prefix("mod "))
+        {
+            module = if line.starts_with("pub ") { name } else { "" };
+        }
+        let line = line.strip_prefix("pub ").unwrap_or_default();
+        let Some(name) = line.trim_start_matches("unsafe ").strip_prefix("fn ") else { continue };
+        let end = name.find(['(', '<']).expect("parameters");
+        // What stands in angle brackets may go on in further lines.
+        let parameters = if name[end..].starts_with('<') {
+            let start = raw.len() - behind.len() - 1 - name.len() + end + 1;
+            raw[start..].split_once('>').expect("their end").0
+        } else {
+            ""
+        };
+        let path = if module.is_empty() { name[..end].to_owned() } else { format!("{module}::{}", &name[..end]) };
+        functions.push(Function { path, parameters: parameters.to_owned() });
+    }
+    functions
+}
+
+/// By the least target, the functions that are to be assembled for it.
+fn by_target(functions: &[Function]) -> BTreeMap<&'static str, Vec<&Function>> {
+    let name = |ptx: &str| ptx.replace("::", "_").replace('.', "_").to_lowercase();
+    let of_table: BTreeMap<String, &'static str> = forms::all()
+        .map(|form| {
+            let least = Arch::supported().find(|arch| form.needs.are_met_by(arch.name())).expect("a target has it");
+            (name(form.ptx), least.name())
+        })
+        .collect();
+    let mut unused: BTreeSet<&str> = NEEDS.iter().map(|(start, _)| *start).collect();
+    let mut by_target: BTreeMap<_, Vec<_>> = BTreeMap::new();
+    for function in functions {
+        let target = of_table.get(&function.path).copied().unwrap_or_else(|| {
+            let row = NEEDS.iter().find(|(start, _)| function.path.starts_with(start));
+            let (start, target) = row.unwrap_or_else(|| panic!("`raw::{}` has no row in `NEEDS`", function.path));
+            unused.remove(start);
+            target
+        });
+        by_target.entry(target).or_default().push(function);
+    }
+    assert!(unused.is_empty(), "rows of `NEEDS` that no function needs: {unused:?}");
+    by_target
+}
+
+/// A crate with a kernel that takes the address of each of these, built for this target. Returns the PTX.
+fn assemble(toolchain: &Toolchain, target: &str, functions: &[&Function]) -> String {
+    let mut source = "#![no_std]\nuse ptx_matrix::raw;\n\n/// Takes the address of each.\n#[unsafe(no_mangle)]\n\
+                      pub unsafe extern \"ptx-kernel\" fn addresses(out: *mut *const ()) {\n    unsafe {\n"
+        .to_owned();
+    for (index, function) in functions.iter().enumerate() {
+        writeln!(source, "        out.add({index}).write({} as *const ());", function.instance()).unwrap();
+    }
+    source.push_str("    }\n}\n");
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("raw-{target}"));
+    let manifest = format!(
+        "[package]\nname = \"raw-{}\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n[workspace]\n\n\
+         [dependencies]\nptx-matrix = {{ path = {:?} }}\n",
+        target.replace('_', "-"),
+        Path::new(ROOT).canonicalize().unwrap()
+    );
+    fs::create_dir_all(folder.join("src")).unwrap();
+    write_if_new(&folder.join("Cargo.toml"), &manifest);
+    write_if_new(&folder.join("src/lib.rs"), &source);
+    // The versions that are here already, so that nothing is downloaded.
+    fs::copy(Path::new(ROOT).join("Cargo.lock"), folder.join("Cargo.lock")).unwrap();
+    // The workspace's folder, which has the toolchain, and the library for most targets.
+    let target_dir = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| Path::new(ROOT).join("target"), PathBuf::from);
+    let builder = Builder::new(&folder).toolchain(toolchain.clone()).target_dir(target_dir).out_dir(folder.join("ptx"));
+    let built = builder.archs([target.parse().unwrap()]).build().unwrap_or_else(|error| panic!("{target}: {error:#}"));
+    fs::read_to_string(&built[0].ptx).unwrap()
+}
+
+/// Of each function in PTX, its name and the lines of its body.
+fn bodies(ptx: &str) -> Vec<(&str, Range<usize>)> {
+    let mut bodies = Vec::new();
+    let (mut name, mut start) = (None, 0);
+    for (number, line) in (1..).zip(ptx.lines()) {
+        if line.starts_with(".func") {
+            name = line.split_whitespace().find(|word| word.starts_with("ptx_matrix_raw_"));
+        } else if line == ";" || line.ends_with(");") {
+            name = None; // It is only declared.
+        } else if line == "{" {
+            start = number;
+        } else if line == "}" {
+            bodies.extend(name.take().map(|name| (name, start..number)));
+        }
+    }
+    bodies
+}
+
+/// The functions in this PTX that ptxas would also assemble for an older target.
+fn not_refused<'ptx>(toolchain: &Toolchain, ptx: &'ptx str, (target, older): (&str, &str)) -> Vec<&'ptx str> {
+    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("raw-for-{older}.ptx"));
+    fs::write(&file, ptx.replace(&format!(".target {target}\n"), &format!(".target {older}\n"))).unwrap();
+    let said = toolchain.assemble(older, &file, &file.with_extension("cubin")).expect_err("it is for another target");
+    let refused = |line: &str| line.split_once("; error")?.0.rsplit_once("line ")?.1.trim().parse().ok();
+    let refused: Vec<usize> = said.lines().filter_map(refused).collect();
+    let bodies = bodies(ptx).into_iter().filter(|(_, lines)| !refused.iter().any(|line| lines.contains(line)));
+    bodies.map(|(name, _)| name).collect()
+}
+
+/// Cargo compiles again what has been written again.
+fn write_if_new(file: &Path, text: &str) {
+    if fs::read_to_string(file).is_ok_and(|before| before == text) {
+        return;
+    }
+    fs::write(file, text).unwrap();
+}
+
+#[test]
+fn ptxas_assembles_every_function_for_the_least_target_that_it_needs() {
+    let functions = functions();
+    let (wgmma, others): (Vec<_>, Vec<_>) =
+        functions.into_iter().partition(|function| function.path.starts_with("wgmma_"));
+    assert!(others.len() > 700, "{} functions", others.len());
+
+    let project = Path::new(ROOT).join("kernels");
+    let toolchain = Toolchain::find_or_fetch(&project, &Toolchain::store(&project).unwrap(), &|_| {}).unwrap();
+    let by_target = by_target(&others);
+    for (before, target) in [None].into_iter().chain(TARGETS.map(Some)).zip(TARGETS) {
+        let functions = &by_target[target];
+        let ptx = assemble(&toolchain, target, functions);
+        let bodies = bodies(&ptx);
+        for function in functions {
+            let name = format!("_{}_", function.path.replace("::", "_"));
+            assert!(
+                bodies.iter().any(|(body, _)| body.contains(&name)),
+                "{target}: nothing of `raw::{}`",
+                function.path
+            );
+        }
+        if let Some(before) = before {
+            let not_refused = not_refused(&toolchain, &ptx, (target, before));
+            assert!(not_refused.is_empty(), "{before} would do for {not_refused:#?}");
+        }
+    }
+    assert_eq!(by_target.len(), TARGETS.len());
+
+    let names =
+        |form: forms::WgmmaForm| ["ss", "rs"].map(|a| format!("{}_{a}", form.ptx.replace("::", "_").replace('.', "_")));
+    let of_table: BTreeSet<String> = forms::all_wgmma().flat_map(names).collect();
+    let order = [
+        "wgmma_fence_sync_aligned",
+        "wgmma_commit_group_sync_aligned",
+        "wgmma_wait_group_sync_aligned",
+        "wgmma_registers",
+    ];
+    let of_raw = wgmma.into_iter().map(|function| function.path).filter(|path| !order.contains(&&**path));
+    let of_raw: BTreeSet<String> = of_raw.collect();
+    let difference: Vec<_> = of_table.symmetric_difference(&of_raw).collect();
+    assert!(difference.is_empty(), "{difference:#?}");
+}

@@ -1,0 +1,153 @@
+//! mbarriers: looks at a phase and waits with a hint, and what is told by who leaves a barrier of another block.
+
+use crate::assert_at;
+use ptx_matrix::sim::{Agent, BarrierMisuse, Memory, Misuse, Simulator};
+use ptx_matrix::*;
+
+type Row = SharedTile<u32, 1, 32>;
+
+/// Warp 0 writes a row and arrives; warp 1 waits for it as `how` says, and reads it.
+#[kernel(threads = 64, target = "sm_90")]
+fn look(block: &Block, #[shared] row: Row, #[shared] full: BarrierMemory, d: GlobalMut<u32>, how: u32) {
+    let full = full.init(block, 32);
+    let warp = block.warp();
+    if warp.index() == 0 {
+        warp.each(|lane| {
+            row.set((0, lane.id()), lane.id() as u32);
+            if how < 3 {
+                full.arrive(lane);
+            }
+        });
+    } else {
+        if how == 0 {
+            full.wait_with_hint(warp, Phase::FIRST, 100);
+        }
+        warp.each(|lane| {
+            match how {
+                1 => while !full.try_wait(lane, Phase::FIRST, 100) {},
+                // Whatever the answer is.
+                2 => drop(full.try_wait(lane, Phase::FIRST, 100)),
+                // It does something else, when that takes too long.
+                3 if !full.try_wait(lane, Phase::FIRST, 100) => return d.set(lane.id(), 7),
+                4 => while !full.try_wait(lane, Phase::FIRST, 100) {}, // <- in vain
+                _ => {}
+            }
+            d.set(lane.id(), row.get(lane, (0, 31 - lane.id()))); // <- read
+        });
+    }
+}
+
+#[test]
+fn who_looked_and_found_the_phase_over_sees_what_was_written() {
+    for how in [0, 1] {
+        let mut d = [0; 32];
+        look::launch(&Simulator::new(0).schedules(32), 1, &mut d, how).check();
+        assert_eq!(d, core::array::from_fn(|i| 31 - i as u32));
+    }
+}
+
+#[test]
+fn who_does_not_heed_the_answer_may_read_too_early() {
+    let found = (0..32).filter_map(|seed| look::launch(&Simulator::new(seed), 1, &mut [0; 32], 2).err());
+    let found: Vec<_> = found.collect();
+    assert!(!found.is_empty());
+    for error in found {
+        let is_early = |misuse: &Misuse| matches!(misuse, Misuse::Race { .. } | Misuse::SharedUnwritten { .. });
+        assert!(error.findings().iter().all(|finding| is_early(&finding.misuse)), "{error}");
+    }
+}
+
+#[test]
+fn a_look_in_vain_is_no_deadlock_but_looking_without_end_is_told_of() {
+    let mut d = [0; 32];
+    look::launch(&Simulator::new(0).schedules(8), 1, &mut d, 3).check();
+    assert_eq!(d, [7; 32]);
+    let error = look::simulate(1, &mut [0; 32], 4).unwrap_err();
+    assert!(matches!(error.misuse, Misuse::Polling { memory: Memory::Shared { .. } }), "{error}");
+    assert_at(&error, "in vain", (0, 0, 0), 1, Some(0));
+}
+
+/// Block 1 writes a row of block 0, and leaves its barrier, as many times as `times` says, which is for one arrival a phase. Block 0 looks
+/// for the cluster, or not, and reads the row.
+#[kernel(threads = 32, cluster = 2, target = "sm_90")]
+fn leave(
+    block: &ClusterBlock<2>,
+    #[shared] row: Row,
+    #[shared] fulls: SharedRing<BarrierMemory, 2>,
+    d: GlobalMut<u32>,
+    times: u32,
+    how: u32,
+) {
+    let fulls = fulls.init(block, 2);
+    let (warp, cluster) = (block.warp(), block.cluster());
+    cluster.sync();
+    let full = fulls.part(1);
+    if cluster.rank() == 1 {
+        let (row, full) = (row.of(cluster.peer(0)), fulls.of(cluster.peer(0)).part(1));
+        warp.each(|lane| row.set(lane, (0, lane.id()), lane.id() as u32));
+        warp.sync();
+        warp.elect(|lane| if times == 1 { full.leave(lane) } else { full.leave_times(lane, times) }); // <- left
+    } else {
+        // In the first phase two arrive, in the second one.
+        warp.elect(|lane| {
+            full.arrive(lane);
+        });
+        let over = warp.each(|lane| {
+            match how {
+                0 => while !full.is_over_for_cluster(lane, Phase::FIRST) {},
+                1 => while !full.try_wait_for_cluster(lane, Phase::FIRST, 100) {},
+                _ => while !full.is_over(lane, Phase::FIRST) {},
+            }
+            row.get(lane, (0, 31 - lane.id())) // <- read by the block
+        });
+        warp.sync();
+        warp.elect(|lane| {
+            full.arrive(lane);
+        });
+        full.wait_for_cluster_with_hint(warp, Phase::FIRST.next(), 100);
+        warp.each(|lane| d.set(lane.id(), lane.get(&over)));
+    }
+    cluster.sync();
+    fulls.invalidate(block);
+}
+
+#[test]
+fn who_leaves_another_blocks_barrier_tells_what_it_wrote() {
+    for how in [0, 1] {
+        let mut d = [0; 32];
+        leave::launch(&Simulator::new(0).schedules(32), 2, &mut d, 1, how).check();
+        assert_eq!(d, core::array::from_fn(|i| 31 - i as u32));
+    }
+}
+
+#[test]
+fn a_look_for_the_block_does_not_see_what_another_block_wrote() {
+    for seed in 0..12 {
+        let error = leave::launch(&Simulator::new(seed), 2, &mut [0; 32], 1, 2).unwrap_err();
+        let Misuse::Race { access: "read", other_access: "write", other, .. } = error.misuse else { panic!("{error}") };
+        assert_eq!(other, Agent::WarpOfPeer { block: Grid { x: 1, y: 0, z: 0 }, warp: 0 });
+        assert_at(&error, "read by the block", (0, 0, 0), 0, Some(0));
+    }
+}
+
+#[test]
+fn no_more_leave_than_there_are() {
+    let error = leave::simulate(2, &mut [0; 32], 3, 0).unwrap_err();
+    let Misuse::Barrier { misuse, .. } = error.misuse else { panic!("{error}") };
+    assert!(matches!(misuse, BarrierMisuse::TooManyArrivals { .. }), "{error}");
+    assert_at(&error, "left", (1, 0, 0), 0, Some(0));
+}
+
+#[kernel(threads = 32, cluster = 2, target = "sm_90")]
+fn beyond_the_ring(block: &ClusterBlock<2>, #[shared] fulls: SharedRing<BarrierMemory, 2>, index: u32) {
+    let fulls = fulls.init(block, 1);
+    block.cluster().sync();
+    fulls.of(block.cluster().peer(0)).part(index as usize);
+}
+
+#[test]
+fn a_peers_ring_has_its_bounds() {
+    beyond_the_ring::simulate(2, 1).check();
+    let error = beyond_the_ring::simulate(2, 2).unwrap_err();
+    assert!(matches!(error.misuse, Misuse::RingOutOfBounds { index: 2, len: 2 }), "{error}");
+}
