@@ -1,6 +1,6 @@
 //! mbarriers: looks at a phase and waits with a hint, and what is told by who leaves a barrier of another block.
 
-use crate::assert_at;
+use crate::{assert_at, assert_elected_at};
 use ptx_matrix::sim::{Agent, BarrierMisuse, Memory, Misuse, Simulator};
 use ptx_matrix::*;
 
@@ -135,7 +135,7 @@ fn no_more_leave_than_there_are() {
     let error = leave::simulate(2, &mut [0; 32], 3, 0).unwrap_err();
     let Misuse::Barrier { misuse, .. } = error.misuse else { panic!("{error}") };
     assert!(matches!(misuse, BarrierMisuse::TooManyArrivals { .. }), "{error}");
-    assert_at(&error, "left", (1, 0, 0), 0, Some(0));
+    assert_elected_at(&error, "left", (1, 0, 0), 0);
 }
 
 #[kernel(threads = 32, cluster = 2, target = "sm_90")]
