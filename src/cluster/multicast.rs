@@ -188,7 +188,8 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order> Sha
     /// which [`Inc`](crate::reduction::Inc) and [`Dec`](crate::reduction::Dec) tell. Who else touches it has waited for the
     /// barriers that all of them tell, and what ordinary stores left in it is behind a [`fence_for_bulk`](crate::Warp::fence_for_bulk) of who
     /// stored it. The simulator has a reduction land as late as that allows. [`SharedReduction`] says which elements have
-    /// which; in global memory ([`reduce_bulk`](SharedTile::reduce_bulk)) there are more. Needs sm_90.
+    /// which; in global memory ([`reduce_bulk`](SharedTile::reduce_bulk)) there are more. The block itself may be the other one: so it is on an
+    /// H200, where compute-sanitizer's memcheck (2025.3) says that it is an invalid write, and stops it. Needs sm_90.
     ///
     /// ```
     /// use ptx_matrix::*;
