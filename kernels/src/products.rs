@@ -104,15 +104,15 @@ pub fn product_in_halves(
     right.fill(group, |k, col| b.get(k * 128 + 64 + col));
     group.warp().fence_for_bulk();
     group.sync();
-    let mut sums: [_; 2] = from_fn(|_| GroupAccumulator::<64, f32>::zero().begin(group));
-    for (sums, tile_b) in sums.iter_mut().zip([left, right]) {
-        Wgmma::<64, bf16, bf16, f32>::issue(group, sums, |issue| {
-            for k in 0..4 {
-                issue.accumulate(tile_a.matrix_a((0, k * 16)), tile_b.matrix_b((k * 16, 0)));
-            }
-        });
-    }
-    let [left, right] = sums;
-    left.finish_behind::<1>(group).for_each(group, |row, col, value| d.set(row * 128 + col, value));
-    right.finish(group).for_each(group, |row, col, value| d.set(row * 128 + 64 + col, value));
+    // Each by its name: an array of sums would have to lie in memory, for an index to find them.
+    let mut sums_of_left = GroupAccumulator::<64, f32>::zero().begin(group);
+    let mut sums_of_right = GroupAccumulator::<64, f32>::zero().begin(group);
+    Wgmma::<64, bf16, bf16, f32>::issue(group, &mut sums_of_left, |issue| {
+        (0..4).for_each(|k| issue.accumulate(tile_a.matrix_a((0, k * 16)), left.matrix_b((k * 16, 0))));
+    });
+    Wgmma::<64, bf16, bf16, f32>::issue(group, &mut sums_of_right, |issue| {
+        (0..4).for_each(|k| issue.accumulate(tile_a.matrix_a((0, k * 16)), right.matrix_b((k * 16, 0))));
+    });
+    sums_of_left.finish_behind::<1>(group).for_each(group, |row, col, value| d.set(row * 128 + col, value));
+    sums_of_right.finish(group).for_each(group, |row, col, value| d.set(row * 128 + 64 + col, value));
 }
