@@ -26,28 +26,29 @@ impl fmt::Display for UnknownForm {
 const NEAREST: usize = 4;
 
 /// A form, of what a warp executes or a warpgroup.
+// A variant `Warp` would have the compiler's messages call the type of that name by its path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AnyForm {
     /// Of `mma`, `mma.sp`, `ldmatrix`, `stmatrix` or `movmatrix`.
-    Warp(&'static Form),
+    OfWarp(&'static Form),
     /// Of `wgmma`.
-    WarpGroup(WgmmaForm),
+    OfWarpGroup(WgmmaForm),
 }
 
 impl AnyForm {
     /// The instruction, as in PTX.
     fn ptx(&self) -> &'static str {
         match self {
-            AnyForm::Warp(form) => form.ptx,
-            AnyForm::WarpGroup(form) => form.ptx,
+            AnyForm::OfWarp(form) => form.ptx,
+            AnyForm::OfWarpGroup(form) => form.ptx,
         }
     }
 
     /// The same, as its function in `raw` is called.
     fn name(&self) -> String {
         match self {
-            AnyForm::Warp(form) => form.name(),
-            AnyForm::WarpGroup(form) => form.name(),
+            AnyForm::OfWarp(form) => form.name(),
+            AnyForm::OfWarpGroup(form) => form.name(),
         }
     }
 }
@@ -66,13 +67,13 @@ pub fn find(name: &str) -> Result<&'static Form, UnknownForm> {
 /// ```
 /// use ptx_matrix::forms::{AnyForm, find_any};
 /// let found = find_any("wgmma.mma_async.sync.aligned.m64n24k16.f32.bf16.bf16").unwrap();
-/// assert!(matches!(found, AnyForm::WarpGroup(form) if form.n == 24));
+/// assert!(matches!(found, AnyForm::OfWarpGroup(form) if form.n == 24));
 /// ```
 ///
 /// # Errors
 /// As [`find`].
 pub fn find_any(name: &str) -> Result<AnyForm, UnknownForm> {
-    let all = super::all().map(AnyForm::Warp).chain(super::all_wgmma().map(AnyForm::WarpGroup));
+    let all = super::all().map(AnyForm::OfWarp).chain(super::all_wgmma().map(AnyForm::OfWarpGroup));
     find_among(name, all, AnyForm::ptx, AnyForm::name)
 }
 
@@ -112,11 +113,11 @@ mod tests {
         for form in forms::all() {
             assert_eq!(find(form.ptx), Ok(form));
             assert_eq!(find(&form.name()), Ok(form));
-            assert_eq!(find_any(form.ptx), Ok(AnyForm::Warp(form)));
+            assert_eq!(find_any(form.ptx), Ok(AnyForm::OfWarp(form)));
         }
         for form in forms::all_wgmma().step_by(7) {
-            assert_eq!(find_any(form.ptx), Ok(AnyForm::WarpGroup(form)));
-            assert_eq!(find_any(&form.name()), Ok(AnyForm::WarpGroup(form)));
+            assert_eq!(find_any(form.ptx), Ok(AnyForm::OfWarpGroup(form)));
+            assert_eq!(find_any(&form.name()), Ok(AnyForm::OfWarpGroup(form)));
         }
     }
 

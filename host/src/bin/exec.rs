@@ -73,8 +73,8 @@ fn main() -> ExitCode {
 
 fn run(arguments: &Arguments) -> Result<()> {
     match find_any(&arguments.form)? {
-        AnyForm::Warp(form) => run_form(form, arguments),
-        AnyForm::WarpGroup(form) => run_form(&form, arguments),
+        AnyForm::OfWarp(form) => run_form(form, arguments),
+        AnyForm::OfWarpGroup(form) => run_form(&form, arguments),
     }
 }
 

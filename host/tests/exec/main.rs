@@ -16,8 +16,8 @@ const FP16: &str = "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32";
 /// A form of `wgmma`.
 fn group_form(name: &str) -> WgmmaForm {
     match find_any(name).unwrap() {
-        AnyForm::WarpGroup(form) => form,
-        AnyForm::Warp(form) => panic!("{form:?}"),
+        AnyForm::OfWarpGroup(form) => form,
+        AnyForm::OfWarp(form) => panic!("{form:?}"),
     }
 }
 
