@@ -109,14 +109,12 @@ impl<'p> Body<'p> {
 
     /// The lines that may come behind this one.
     fn behind(&self, at: usize) -> impl Iterator<Item = usize> {
-        let line = self.lines[at];
-        let branch = line.split_once("bra").map(|(before, rest)| (before, rest.trim_end_matches(';')));
-        let goes_on = match branch {
-            Some((before, _)) => before.contains('@'),
-            None => !["ret;", "exit;", "trap;"].iter().any(|end| line.ends_with(end)) || line.starts_with('@'),
-        };
-        let names = line.split(|c: char| c.is_whitespace() || ",;".contains(c)).filter(|_| branch.is_some());
-        let targets = names.filter_map(|name| self.labels.get(name).copied());
+        let words = || self.lines[at].split(|c: char| c.is_whitespace() || ",;".contains(c));
+        let is_conditional = self.lines[at].starts_with('@');
+        let is_branch = words().any(|word| word == "bra" || word.starts_with("bra."));
+        let ends = is_branch || words().any(|word| ["ret", "exit", "trap"].contains(&word));
+        let goes_on = is_conditional || !ends;
+        let targets = words().filter(|_| is_branch).filter_map(|name| self.labels.get(name).copied());
         goes_on.then_some(at + 1).into_iter().chain(targets.collect::<Vec<_>>())
     }
 
