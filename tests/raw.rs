@@ -1,7 +1,8 @@
 //! Every function of `raw` is assembled by ptxas, for the least target that it needs: for the one before, it is refused.
 //!
 //! Which functions there are, the compiler says, which expands the tables that they are made of: so that none is forgotten. Of each a kernel
-//! takes the address, and ptxas has to assemble it as a function, whether or not any other kernel calls it.
+//! takes the address, and ptxas has to assemble it as a function, whether or not any other kernel calls it. The PTX of a few builds is
+//! assembled for all targets: where ptxas finds an error, there it refuses a function.
 //!
 //! But for those of `wgmma`, of which ptxas takes none in a function: `wgmma.mma_async` is compared with the table of forms, each of which
 //! `wgmma.rs` has assembled, and what orders them is in each of the kernels that `ptx.rs` counts them in.
@@ -17,8 +18,17 @@ use std::process::Command;
 
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 
-/// The targets, each with instructions that the one before lacks.
-const TARGETS: [&str; 7] = ["sm_75", "sm_80", "sm_89", "sm_90", "sm_90a", "sm_100a", "sm_120a"];
+/// The targets, each with instructions that the one before lacks, and for which what it brings is built: a target that has the instructions of
+/// those before.
+const TARGETS: [(&str, &str); 7] = [
+    ("sm_75", "sm_90a"),
+    ("sm_80", "sm_90a"),
+    ("sm_89", "sm_90a"),
+    ("sm_90", "sm_90a"),
+    ("sm_90a", "sm_90a"),
+    ("sm_100a", "sm_100a"),
+    ("sm_120a", "sm_120a"),
+];
 
 /// What functions need whose names begin so: the first row that fits. Of those that are forms of a table, that says it.
 const NEEDS: [(&str, &str); 38] = [
@@ -188,7 +198,9 @@ fn bodies(ptx: &str) -> Vec<(&str, Range<usize>)> {
     let (mut name, mut start) = (None, 0);
     for (number, line) in (1..).zip(ptx.lines()) {
         if line.starts_with(".func") {
-            name = line.split_whitespace().find(|word| word.starts_with("ptx_matrix_raw_"));
+            // Behind the function's own name, what makes it unique.
+            let unique = line.split_whitespace().find(|word| word.starts_with("ptx_matrix_raw_"));
+            name = unique.map(|name| name.split("_$_").next().unwrap_or(name).trim_end_matches("_shim_reify_0_"));
         } else if line == ";" || line.ends_with(");") {
             name = None; // It is only declared.
         } else if line == "{" {
@@ -200,14 +212,15 @@ fn bodies(ptx: &str) -> Vec<(&str, Range<usize>)> {
     bodies
 }
 
-/// The functions in this PTX that ptxas would also assemble for an older target.
-fn not_refused<'ptx>(toolchain: &Toolchain, ptx: &'ptx str, (target, older): (&str, &str)) -> Vec<&'ptx str> {
-    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("raw-for-{older}.ptx"));
-    fs::write(&file, ptx.replace(&format!(".target {target}\n"), &format!(".target {older}\n"))).unwrap();
-    let said = toolchain.assemble(older, &file, &file.with_extension("cubin")).expect_err("it is for another target");
-    let refused = |line: &str| line.split_once("; error")?.0.rsplit_once("line ")?.1.trim().parse().ok();
-    let refused: Vec<usize> = said.lines().filter_map(refused).collect();
-    let bodies = bodies(ptx).into_iter().filter(|(_, lines)| !refused.iter().any(|line| lines.contains(line)));
+/// The functions in this PTX, built for `built`, that ptxas refuses for `target`: their bodies' names.
+fn refused<'ptx>(toolchain: &Toolchain, ptx: &'ptx str, (built, target): (&str, &str)) -> Vec<&'ptx str> {
+    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("raw-of-{built}-for-{target}.ptx"));
+    fs::write(&file, ptx.replace(&format!(".target {built}\n"), &format!(".target {target}\n"))).unwrap();
+    let Err(said) = toolchain.assemble(target, &file, &file.with_extension("cubin")) else { return Vec::new() };
+    let line = |line: &str| line.split_once("; error")?.0.rsplit_once("line ")?.1.trim().parse().ok();
+    let lines: Vec<usize> = said.lines().filter_map(line).collect();
+    assert!(!lines.is_empty(), "{target}: {said}");
+    let bodies = bodies(ptx).into_iter().filter(|(_, body)| lines.iter().any(|line| body.contains(line)));
     bodies.map(|(name, _)| name).collect()
 }
 
@@ -229,21 +242,30 @@ fn ptxas_assembles_every_function_for_the_least_target_that_it_needs() {
     let project = Path::new(ROOT).join("kernels");
     let toolchain = Toolchain::find_or_fetch(&project, &Toolchain::store(&project).unwrap(), &|_| {}).unwrap();
     let by_target = by_target(&others);
-    for (before, target) in [None].into_iter().chain(TARGETS.map(Some)).zip(TARGETS) {
-        let functions = &by_target[target];
-        let ptx = assemble(&toolchain, target, functions);
-        let bodies = bodies(&ptx);
-        for function in functions {
-            let name = format!("_{}_", function.path.replace("::", "_"));
+    let builds: BTreeSet<&str> = TARGETS.map(|(_, built)| built).into();
+    let ptx: BTreeMap<&str, String> = builds
+        .into_iter()
+        .map(|built| {
+            let brings = TARGETS.iter().filter(|(_, by)| *by == built).flat_map(|(target, _)| &by_target[target]);
+            (built, assemble(&toolchain, built, &brings.copied().collect::<Vec<_>>()))
+        })
+        .collect();
+    for (index, (target, built)) in TARGETS.into_iter().enumerate() {
+        let ptx = &ptx[built];
+        let bodies = bodies(ptx);
+        let refused = |target| if target == built { Vec::new() } else { refused(&toolchain, ptx, (built, target)) };
+        let before = index.checked_sub(1).map(|index| TARGETS[index].0);
+        let (refused, refused_before) = (refused(target), before.map(refused));
+        for function in &by_target[target] {
+            let name = format!("_{}", function.path.replace("::", "_"));
+            let is_of = |bodies: &[&str]| bodies.iter().any(|body| body.ends_with(&name));
+            let path = &function.path;
+            assert!(bodies.iter().any(|(body, _)| body.ends_with(&name)), "{built}: nothing of `raw::{path}`");
+            assert!(!is_of(&refused), "{target} does not do for `raw::{path}`");
             assert!(
-                bodies.iter().any(|(body, _)| body.contains(&name)),
-                "{target}: nothing of `raw::{}`",
-                function.path
+                refused_before.as_ref().is_none_or(|refused| is_of(refused)),
+                "{before:?} would do for `raw::{path}`"
             );
-        }
-        if let Some(before) = before {
-            let not_refused = not_refused(&toolchain, &ptx, (target, before));
-            assert!(not_refused.is_empty(), "{before} would do for {not_refused:#?}");
         }
     }
     assert_eq!(by_target.len(), TARGETS.len());
