@@ -149,7 +149,7 @@ fn a_product_by_warpgroups_has_its_stages_multiplied_in_one_group() {
             (1, 1),
             "{kernel}"
         );
-        assert_eq!((count("setmaxnreg.dec.sync.aligned.u32 40"), count("setmaxnreg.inc.sync.aligned.u32 232")), (1, 1));
+        assert_eq!((count("setmaxnreg.dec.sync.aligned.u32 24"), count("setmaxnreg.inc.sync.aligned.u32 240")), (1, 1));
         // Four strips of 64 columns, four times 16 each: for copies of tensors, or for threads.
         assert_eq!(count("stmatrix.sync.aligned.m8n8.x4.shared.b16"), 2 * 16, "{kernel}");
         let usage = artifact.manifest.kernel(kernel).unwrap();

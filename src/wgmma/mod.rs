@@ -170,7 +170,7 @@ impl<const N: usize, T: Element> InFlight<N, T>
 where
     M64<N>: WgmmaColumns<T::Width>,
 {
-    /// Waits until at most the `NEWEST` newest groups are in flight, at least one (`wgmma.wait_group`): the tiles of the older ones have been
+    /// Waits until at most the `NEWEST` newest groups are in flight (`wgmma.wait_group`): the tiles of the older ones, or of all, have been
     /// read, and may be filled again by whoever is told of it.
     #[inline(always)]
     #[track_caller]
@@ -178,7 +178,6 @@ where
     where
         Self: BuiltFor<OnlyArch<90>>,
     {
-        const { assert!(NEWEST > 0, "`finish` waits for all, and returns the sums") };
         // SAFETY: warpgroup scope is converged.
         unsafe { wait_for::<NEWEST>(Site::here(), group) };
     }

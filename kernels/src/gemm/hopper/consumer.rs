@@ -37,8 +37,7 @@ impl<A: Left, B: Right, const STAGES: usize, const BLOCKS: usize> Consumer<'_, A
     ///
     /// All columns at once stay in the tensor cores' hands from the first step to the last. Parts of them are for elements of 8 bits with an
     /// exponent, whose products tensor cores add up with 13 bits of fraction: there a step's sums are taken out of their hands, and
-    /// added to those before with all bits of an `f32`. It takes registers for both, so it is done part after part; and while one
-    /// consumer adds, the tensor cores multiply for another.
+    /// added to those before with all bits of an `f32`, of one part while the next is multiplied.
     #[inline(always)]
     pub fn sum<T: Number + Element<Width = Bits32>, const N: usize, const PART: usize>(
         &mut self,
@@ -88,7 +87,8 @@ impl<A: Left, B: Right, const STAGES: usize, const BLOCKS: usize> Consumer<'_, A
         sums
     }
 
-    /// The sums of each step taken out, and added to those before.
+    /// The sums of each step taken out, and added to those before: of one part of the columns while those of the next are multiplied. Parts come
+    /// by pairs, each with registers of its own.
     #[inline(always)]
     fn sum_by_steps<T: Number + Element<Width = Bits32>, const N: usize, const PART: usize>(
         &mut self,
@@ -101,33 +101,57 @@ impl<A: Left, B: Right, const STAGES: usize, const BLOCKS: usize> Consumer<'_, A
         Wgmma<PART, Multiplied<A::Element>, Multiplied<B::Element>, T>:
             WgmmaForm<Registers = <M64<PART> as WgmmaColumns<Bits32>>::Registers>,
     {
+        let group = self.group;
+        let add = |sums: GroupAccumulator<N, T>, first, products: &GroupAccumulator<PART, T>| {
+            sums.zip(group, first, products, |sum, product| sum.plus(T::ONE, product)).settled(group)
+        };
+        let last = N - PART;
         let mut sums = GroupAccumulator::<N, T>::zero();
-        let mut products = GroupAccumulator::<PART, T>::zero();
+        let mut left = GroupAccumulator::<PART, T>::zero().begin(group);
+        let mut right = GroupAccumulator::<PART, T>::zero().begin(group);
         for _ in 0..steps {
             let (a, b) = self.wait();
-            let row = self.row();
-            for first in (0..N).step_by(PART) {
-                let mut multiplied = products.begin(self.group);
-                Wgmma::<PART, Multiplied<A::Element>, Multiplied<B::Element>, T>::issue(
-                    self.group,
-                    &mut multiplied,
-                    |issue| {
-                        issue.multiply(a.matrix(row, 0), b.matrix(first, 0));
-                        for slice in 1..SLICES {
-                            issue.accumulate(a.matrix(row, slice), b.matrix(first, slice));
-                        }
-                    },
-                );
-                products = multiplied.finish(self.group);
-                if first + PART == N {
-                    self.leave(self.turn);
-                }
-                let added = sums.zip(self.group, first, &products, |sum, product| sum.plus(T::ONE, product));
-                sums = added.settled(self.group);
+            for first in (0..N).step_by(2 * PART) {
+                self.multiply(&mut left, a, b, first);
+                // Of the pair before, or of the step before; behind the first, zeros.
+                let products = right.finish_behind::<1>(group);
+                sums = add(sums, if first == 0 { last } else { first - PART }, &products);
+                right = products.begin(group);
+                self.multiply(&mut right, a, b, first + PART);
+                let products = left.finish_behind::<1>(group);
+                sums = add(sums, first, &products);
+                left = products.begin(group);
             }
+            // ptxas has no sums read of loops in which there is a group in flight throughout: so all end here, and the next comes at once.
+            right.wait::<0>(group);
+            self.leave(self.turn);
             self.turn = self.turn.next();
         }
-        sums
+        let products = right.finish(group);
+        add(sums, last, &products)
+    }
+
+    /// The products of a stage's tiles, of columns `first` on.
+    #[inline(always)]
+    fn multiply<T: Number + Element<Width = Bits32>, const COLS: usize>(
+        &self,
+        products: &mut InFlight<COLS, T>,
+        a: A,
+        b: B,
+        first: usize,
+    ) where
+        B: Columns<COLS>,
+        M64<COLS>: WgmmaColumns<Bits32>,
+        Wgmma<COLS, Multiplied<A::Element>, Multiplied<B::Element>, T>:
+            WgmmaForm<Registers = <M64<COLS> as WgmmaColumns<Bits32>>::Registers>,
+    {
+        let row = self.row();
+        Wgmma::<COLS, Multiplied<A::Element>, Multiplied<B::Element>, T>::issue(self.group, products, |issue| {
+            issue.multiply(a.matrix(row, 0), b.matrix(first, 0));
+            for slice in 1..SLICES {
+                issue.accumulate(a.matrix(row, slice), b.matrix(first, slice));
+            }
+        });
     }
 
     /// The tiles of this turn's stage, when they have come.

@@ -17,8 +17,8 @@ use ptx_matrix::*;
 
 /// Registers of a producer's thread, and of a consumer's: together, for one and two warpgroups, what a multiprocessor has. With one consumer
 /// all have enough.
-const PRODUCER: u32 = 40;
-const CONSUMER: u32 = 232;
+const PRODUCER: u32 = 24;
+const CONSUMER: u32 = 240;
 
 /// Computes the block's tiles of D, `M` x `N` each, `PART` columns at once: see `Consumer::sum`.
 #[inline(always)]
@@ -58,7 +58,10 @@ pub fn product<
 {
     const {
         assert!(M == CONSUMERS * Consumer::<A, B, STAGES, BLOCKS>::ROWS, "each consumer computes 64 rows");
-        assert!(N.is_multiple_of(PART), "the parts are all columns");
+        assert!(
+            PART == N || N.is_multiple_of(2 * PART),
+            "columns are multiplied all at once, or by parts, of which two are in flight"
+        );
         assert!(K * size_of::<A::Element>() == 128, "the lines of a stage's tiles are the swizzle's");
     }
     let group = block.warp_group();
