@@ -1,6 +1,6 @@
 //! A form by its name.
 
-use super::{Form, WgmmaForm};
+use super::{Form, HeldMatrix, WgmmaForm};
 use core::fmt;
 use std::string::String;
 use std::vec::Vec;
@@ -37,14 +37,22 @@ pub enum AnyForm {
 
 impl AnyForm {
     /// The instruction, as in PTX.
-    fn ptx(&self) -> &'static str {
+    pub fn ptx(&self) -> &'static str {
         match self {
             AnyForm::OfWarp(form) => form.ptx,
             AnyForm::OfWarpGroup(form) => form.ptx,
         }
     }
 
-    /// The same, as its function in `raw` is called.
+    /// The matrices that it takes from registers, and the one that it puts there.
+    pub fn matrices(&self) -> Vec<HeldMatrix> {
+        match self {
+            AnyForm::OfWarp(form) => form.matrices(),
+            AnyForm::OfWarpGroup(form) => form.matrices(),
+        }
+    }
+
+    /// The instruction, as its function in `raw` is called.
     fn name(&self) -> String {
         match self {
             AnyForm::OfWarp(form) => form.name(),

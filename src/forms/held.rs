@@ -9,7 +9,7 @@ use std::string::{String, ToString};
 use std::vec::Vec;
 use std::{format, vec};
 
-/// A matrix that an instruction takes from the registers of a warp, or puts there: which lane holds which element.
+/// A matrix that an instruction takes from the registers of a warp or a warpgroup, or puts there: which lane holds which element.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HeldMatrix {
     /// `A`, or `metadata`.
@@ -33,14 +33,14 @@ pub struct Held {
     pub row: usize,
     /// The column.
     pub col: usize,
-    /// The lane.
+    /// The lane; of a matrix that a warpgroup holds, the thread, of 128.
     pub lane: usize,
     /// The element's number among those that the lane holds: it is in register `index / per_register`.
     pub index: usize,
 }
 
 impl HeldMatrix {
-    fn of(name: &str, elements: &str, layout: Layout, per_register: usize) -> Self {
+    pub(super) fn of(name: &str, elements: &str, layout: Layout, per_register: usize) -> Self {
         let held = (0..LANES).flat_map(|lane| {
             (0..layout.elements()).map(move |index| {
                 let (row, col) = layout.position(lane, index);
@@ -49,6 +49,23 @@ impl HeldMatrix {
         });
         let (rows, cols) = (layout.rows(), layout.cols());
         HeldMatrix { name: name.into(), elements: elements.into(), rows, cols, per_register, held: held.collect() }
+    }
+
+    /// As many of them beside each other, in registers behind each other.
+    pub(super) fn beside(self, count: usize) -> Self {
+        let per_lane = self.held.len() / LANES;
+        let place =
+            |part, held: &Held| Held { col: held.col + part * self.cols, index: held.index + part * per_lane, ..*held };
+        let held = (0..count).flat_map(|part| self.held.iter().map(move |held| place(part, held))).collect();
+        HeldMatrix { cols: count * self.cols, held, ..self }
+    }
+
+    /// One of each of a warpgroup's four warps: below each other.
+    pub(super) fn of_group(self) -> Self {
+        let place =
+            |warp, held: &Held| Held { row: held.row + warp * self.rows, lane: held.lane + warp * LANES, ..*held };
+        let held = (0..4).flat_map(|warp| self.held.iter().map(move |held| place(warp, held))).collect();
+        HeldMatrix { rows: 4 * self.rows, held, ..self }
     }
 
     pub(super) fn fragment<S: FragmentShape<R, T::Width>, R: Role, T: Element>(name: &str) -> Self {

@@ -24,6 +24,8 @@ mod wgmma;
 #[cfg(not(target_arch = "nvptx64"))]
 mod wgmma_form;
 #[cfg(not(target_arch = "nvptx64"))]
+mod wgmma_held;
+#[cfg(not(target_arch = "nvptx64"))]
 mod wgmma_memory;
 #[cfg(not(target_arch = "nvptx64"))]
 mod wgmma_options;

@@ -1,11 +1,10 @@
 //! Where the kernel of a `wgmma` has its matrices: in memory, in shared memory, and in registers.
 
 use super::{WgmmaForm, WgmmaOptions};
-use crate::element::{Bits1, Bits8, Bits16, Bits32};
-use crate::fragment::{FragmentShape, Layout, RoleA, RoleC};
+use crate::fragment::Layout;
 use crate::shared::swizzled_in_line;
 use crate::wgmma::{PatternSwizzle, descriptor, width};
-use crate::{LANES, M16N8K8, M16N8K16, M16N8K32, M16N8K256, Swizzle32, Swizzle64, Swizzle128};
+use crate::{LANES, Swizzle32, Swizzle64, Swizzle128};
 use std::vec;
 use std::vec::Vec;
 
@@ -75,23 +74,14 @@ impl WgmmaForm {
         let a = (!options.a_in_registers).then(in_shared);
         let start_of_b = a.map_or(0, |a| a.bytes);
         let b = Tiles::new(start_of_b, (self.n, self.k), element_bits, options.transposes_b);
-        let bits_of_d = 32 * self.d / (self.n / 2);
         WgmmaMemory {
             a,
             b,
-            layout_a: match element_bits {
-                1 => <M16N8K256 as FragmentShape<RoleA, Bits1>>::LAYOUT,
-                8 => <M16N8K32 as FragmentShape<RoleA, Bits8>>::LAYOUT,
-                16 => <M16N8K16 as FragmentShape<RoleA, Bits16>>::LAYOUT,
-                _ => <M16N8K8 as FragmentShape<RoleA, Bits32>>::LAYOUT,
-            },
-            layout_d: match bits_of_d {
-                16 => <M16N8K16 as FragmentShape<RoleC, Bits16>>::LAYOUT,
-                _ => <M16N8K16 as FragmentShape<RoleC, Bits32>>::LAYOUT,
-            },
+            layout_a: self.layout_of_a(),
+            layout_d: self.layout_of_d(),
             shared_bytes: (start_of_b + b.bytes).next_multiple_of(FILLED),
             element_bits,
-            bits_of_d,
+            bits_of_d: self.bits_of_d(),
             d: self.d,
             n: self.n,
             k: self.k,

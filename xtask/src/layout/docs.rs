@@ -3,7 +3,7 @@
 use super::picture::Picture;
 use super::svg;
 use anyhow::{Context, Result};
-use ptx_matrix::forms::{self, Form, Held, HeldMatrix};
+use ptx_matrix::forms::{self, Form, Held, HeldMatrix, WgmmaForm};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::fs;
@@ -26,11 +26,12 @@ const FOLDER: &str = "docs/layouts";
 const HEAD: &str = "# Which lane holds which element
 
 One picture for each way in which the lanes of a warp hold a matrix, and the matrices that they hold so. `T5 4-7` is elements 4 to 7 of lane 5,
-counted from the lowest bits of its first register on; the numbers beside it are the row and the column of a cell's first element. Made by
+counted from the lowest bits of its first register on; the numbers beside it are the row and the column of a cell's first element.
+Of `wgmma`, `T5` is thread 5 of the warpgroup's 128, and D is drawn with 8 columns: others lie in further registers of the same threads. Made by
 `cargo xtask layout --docs` of what the crate itself computes with; `cargo xtask layout FORM` draws those of one form in the terminal.
 
-In code it is `LAYOUT`, `position` and `owner` of a `Fragment`, `Metadata` and `Scales`, and `Arrangement`. Of scales, the pictures are for
-selectors of zero. A matrix of `ldmatrix`, `stmatrix` or `movmatrix` is drawn with its rows as they lie in shared memory (of `movmatrix`: with
+In code it is `LAYOUT`, `position` and `owner` of a `Fragment`, `Metadata` and `Scales`, `position` and `owner` of a `GroupAccumulator`, and
+`Arrangement`. Of scales, the pictures are for selectors of zero. A matrix of `ldmatrix`, `stmatrix` or `movmatrix` is drawn with its rows as they lie in shared memory (of `movmatrix`: with
 the source's), one where the instruction moves several.
 ";
 
@@ -75,24 +76,43 @@ fn files() -> BTreeMap<String, String> {
     files
 }
 
-/// Each layout once, in the order of the forms.
+/// All matrices, in the order of the forms, and what they are called.
+fn matrices() -> impl Iterator<Item = (String, HeldMatrix)> {
+    let of_warps =
+        forms::all().flat_map(|form| form.matrices().into_iter().map(move |matrix| (called(form, &matrix), matrix)));
+    // Those of more columns are no other but for that.
+    let least = forms::all_wgmma().filter(|form| form.n == 8);
+    let of_groups =
+        least.flat_map(|form| form.matrices().into_iter().map(move |matrix| (called_of_group(&form, &matrix), matrix)));
+    of_warps.chain(of_groups)
+}
+
+/// Each layout once.
 fn distinct() -> Vec<Alike> {
     let mut all: Vec<Alike> = Vec::new();
     let mut known: BTreeMap<usize, Layout> = BTreeMap::new();
-    for form in forms::all() {
-        for matrix in form.matrices() {
-            let HeldMatrix { rows, cols, per_register, ref held, .. } = matrix;
-            let layout = (rows, cols, per_register, held.clone());
-            let index = known.iter().find(|(_, of)| **of == layout).map_or(all.len(), |(index, _)| *index);
-            if index == all.len() {
-                known.insert(index, layout);
-                let file = file(&matrix, &all);
-                all.push(Alike { file, picture: Picture::of(&matrix), of: BTreeMap::new() });
-            }
-            all[index].of.entry(called(form, &matrix)).or_default().insert(matrix.elements);
+    for (called, matrix) in matrices() {
+        let HeldMatrix { rows, cols, per_register, ref held, .. } = matrix;
+        let layout = (rows, cols, per_register, held.clone());
+        let index = known.iter().find(|(_, of)| **of == layout).map_or(all.len(), |(index, _)| *index);
+        if index == all.len() {
+            known.insert(index, layout);
+            let file = file(&matrix, &all);
+            all.push(Alike { file, picture: Picture::of(&matrix), of: BTreeMap::new() });
         }
+        all[index].of.entry(called).or_default().insert(matrix.elements);
     }
     all
+}
+
+/// What one of a `wgmma` is called there.
+fn called_of_group(form: &WgmmaForm, matrix: &HeldMatrix) -> String {
+    let sparse = if form.selectors > 0 { "sparse " } else { "" };
+    match &*matrix.name {
+        "D" => "D of `wgmma`".into(),
+        "A" => format!("A of {sparse}`wgmma.m64nNk{}`, in registers", form.k),
+        name => format!("{name} of {sparse}`wgmma.m64nNk{}`", form.k),
+    }
 }
 
 /// What a matrix of a form is called on the page: `A of m16n8k16`.
@@ -145,10 +165,8 @@ mod tests {
     #[test]
     fn nothing_is_left_out() {
         let page = &files()[PAGE];
-        for form in forms::all() {
-            for matrix in form.matrices() {
-                assert!(page.contains(&format!("{} (", called(form, &matrix))), "{}: {}", form.ptx, matrix.name);
-            }
+        for (called, matrix) in matrices() {
+            assert!(page.contains(&format!("{called} (")), "{called}: {}", matrix.elements);
         }
     }
 }

@@ -7,12 +7,14 @@ mod terminal;
 
 use anyhow::{Context, Result};
 use picture::Picture;
-use ptx_matrix::forms::{Held, find};
+use ptx_matrix::forms::{Held, find_any};
 use std::process::ExitCode;
 
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
-    /// The instruction, as in PTX, such as mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32; `cargo xtask coverage` lists them.
+    /// The instruction, as in PTX, such as mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 or
+    /// wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16; `cargo xtask coverage` lists them. Of wgmma, whose B is in shared memory, it
+    /// draws what is in registers.
     #[arg(required_unless_present = "docs")]
     form: Option<String>,
     /// Only this matrix of it: A, B, C, D, metadata, ...
@@ -29,7 +31,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         println!("{written} pictures in docs/layouts, {removed} old ones removed; docs/LAYOUTS.md shows them");
         return Ok(ExitCode::SUCCESS);
     }
-    let form = find(arguments.form.as_deref().unwrap_or_default())?;
+    let form = find_any(arguments.form.as_deref().unwrap_or_default())?;
     let mut matrices = form.matrices();
     if let Some(name) = &arguments.matrix {
         let names = matrices.iter().map(|matrix| matrix.name.clone()).collect::<Vec<_>>().join(", ");
@@ -37,7 +39,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         let none = || format!("this form has no matrix `{name}`; it has {names}");
         matrices.first().with_context(none)?;
     }
-    println!("{}", form.ptx);
+    println!("{}", form.ptx());
     for matrix in &matrices {
         print!("\n{}", terminal::draw(&Picture::of(matrix)));
     }
