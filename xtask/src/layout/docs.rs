@@ -31,8 +31,8 @@ Of `wgmma`, `T5` is thread 5 of the warpgroup's 128, and D is drawn with 8 colum
 `cargo xtask layout --docs` of what the crate itself computes with; `cargo xtask layout FORM` draws those of one form in the terminal.
 
 In code it is `LAYOUT`, `position` and `owner` of a `Fragment`, `Metadata` and `Scales`, `position` and `owner` of a `GroupAccumulator`, and
-`Arrangement`. Of scales, the pictures are for selectors of zero. A matrix of `ldmatrix`, `stmatrix` or `movmatrix` is drawn with its rows as they lie in shared memory (of `movmatrix`: with
-the source's), one where the instruction moves several.
+`Arrangement`. Of scales, the pictures are for selectors of zero. A matrix of `ldmatrix`, `stmatrix` or `movmatrix` is drawn with its rows as they
+lie in shared memory (of `movmatrix`: with the source's), one where the instruction moves several.
 ";
 
 /// Writes all of it; how many pictures there are, and how many files there were that are no more.

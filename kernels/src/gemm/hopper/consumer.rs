@@ -122,7 +122,7 @@ impl<A: Left, B: Right, const STAGES: usize, const BLOCKS: usize> Consumer<'_, A
                 sums = add(sums, first, &products);
                 left = products.begin(group);
             }
-            // ptxas has no sums read of loops in which there is a group in flight throughout: so all end here, and the next comes at once.
+            // Where a group is in flight throughout a loop that reads sums, ptxas serialises them all: so each round waits for all once.
             right.wait::<0>(group);
             self.leave(self.turn);
             self.turn = self.turn.next();
