@@ -135,6 +135,32 @@ fn buffers_are_refused_with_what_they_need() {
     assert_eq!(refused.to_string(), "the bias has 40 elements, and the product needs 41");
 }
 
+/// A vector is a matrix of one line, which is no longer than its elements: pieces of 16 bytes of it end beyond.
+#[test]
+fn a_vector_has_no_more_than_its_elements() {
+    fn is_right<T: Multiply<f32> + Pod + std::fmt::Debug>(one: T) {
+        let device = Simulator::default().strict();
+        for k in [1usize, 15, 135, 136] {
+            let wide = k.next_multiple_of(16);
+            let (vector, matrix) = (vec![one; k], vec![one; 3 * wide]);
+            for copies in [0, 1 << 12] {
+                let row = Gemm::<T, f32>::new(1, 3, k).b(Layout::col_major(wide)).copies_up_to(copies);
+                let col = Gemm::<T, f32>::new(3, 1, k).a(Layout::row_major(wide)).copies_up_to(copies);
+                for (gemm, a, b) in [(row, &vector, &matrix), (col.b(Layout::col_major(k)), &matrix, &vector)] {
+                    let plan = gemm.plan(&device).unwrap();
+                    let (mut d, mut room) = (vec![0.0; 3], vec![one; plan.copies_len()]);
+                    plan.run(Operands::new(&device, a, b, &mut d).copies(&mut room)).unwrap();
+                    assert_eq!(d, [k as f32; 3], "{plan:?}");
+                }
+            }
+        }
+    }
+    is_right(bf16::ONE);
+    is_right(f16::ONE);
+    is_right(1.0f32);
+    is_right(F8E4M3::from_bits(0x38));
+}
+
 /// The simulator stands in for an H200.
 #[test]
 fn products_go_by_wgmma_where_tensor_maps_do() {

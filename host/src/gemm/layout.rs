@@ -144,6 +144,12 @@ impl Matrices {
         one_behind_the_other && beside_each_other && start.is_multiple_of(elements)
     }
 
+    /// Whether each line can be read in whole pieces of so many elements, the last too. Of lines that start at multiples of a piece it is
+    /// one that may not: a single one, which a buffer has no more of than its elements.
+    pub(super) fn have_whole_pieces(self, elements: usize) -> bool {
+        self.layout.lines(self.size).1.next_multiple_of(elements) <= self.layout.stride
+    }
+
     /// Whether none is the same as another.
     pub(super) fn are_different(self) -> bool {
         self.count <= 1 || self.layout.batch_stride > 0

@@ -299,9 +299,11 @@ impl<T: Multiply<O>, O: Output> Gemm<T, O> {
             let as_they_are = row_major.factors(kernel, [false; 2]);
             let fits = |side: usize, matrix: Matrices| {
                 let mapped = !kernel.by_tensor_maps || matrix.are_different();
+                let whole = kernel.alignment != CHUNK || matrix.have_whole_pieces(CHUNK / size_of::<T>());
                 // Copied to another order, lines are as far apart as there were lines.
                 kernel.takes_factor(side, matrix.layout.is_row_major())
                     && mapped
+                    && whole
                     && matrix.are_aligned(kernel.alignment / size_of::<T>())
                     && matrix.layout.stride <= LARGEST_STRIDE
             };
