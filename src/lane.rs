@@ -228,6 +228,25 @@ pub(crate) unsafe fn uniform(number: u32) -> u32 {
     same
 }
 
+/// Whether it is so in all lanes of the warp (`vote.sync.all`, PTX ISA 9.7.13.5): the assembler, which of an answer of memory's does not know
+/// that all lanes have it, learns it so, and branches on it whole.
+///
+/// # Safety
+/// All lanes of the warp are there, converged.
+#[cfg(target_arch = "nvptx64")]
+#[inline(always)]
+pub(crate) unsafe fn all(so: bool) -> bool {
+    let all: u32;
+    // SAFETY: the caller's.
+    unsafe {
+        core::arch::asm!(
+            "{{ .reg .pred p; setp.ne.b32 p, {so}, 0; vote.sync.all.pred p, p, 0xffffffff; selp.b32 {all}, 1, 0, p; }}",
+            all = lateout(reg32) all, so = in(reg32) so as u32, options(nomem, nostack)
+        );
+    }
+    all != 0
+}
+
 /// The same number, which the compiler neither computes before a loop, to keep it in a register, nor takes apart.
 #[inline(always)]
 pub(crate) fn fixed(number: u32) -> u32 {

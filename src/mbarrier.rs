@@ -258,7 +258,8 @@ impl Barrier {
         unsafe { raw::mbarrier_complete_tx_relaxed_cta_shared_cta_b64(self.address, bytes) }
     }
 
-    /// The warp waits until a phase is over (`mbarrier.try_wait.parity`, until it is). Returns the next phase.
+    /// The warp waits until a phase is over (`mbarrier.try_wait.parity`, until it is for all lanes, which tell each other by `vote.sync.all`).
+    /// Returns the next phase.
     ///
     /// What copies brought, and lanes of the block wrote before they arrived, it sees then; of other blocks of the cluster it knows that they
     /// have read what they were to read. (For what they wrote, [`wait_for_cluster`](Self::wait_for_cluster).)
@@ -272,9 +273,8 @@ impl Barrier {
     {
         #[cfg(target_arch = "nvptx64")]
         {
-            let _ = warp;
             // SAFETY: a barrier, which `init` has made.
-            while !unsafe { raw::mbarrier_try_wait_parity_shared_cta_b64(self.address, phase.parity()) } {}
+            until(warp, || unsafe { raw::mbarrier_try_wait_parity_shared_cta_b64(self.address, phase.parity()) });
         }
         #[cfg(not(target_arch = "nvptx64"))]
         {
@@ -301,11 +301,11 @@ impl Barrier {
     {
         #[cfg(target_arch = "nvptx64")]
         {
-            let _ = warp;
+            let parity = phase.parity();
             // SAFETY: a barrier, which `init` has made.
-            while !unsafe { raw::mbarrier_try_wait_parity_acquire_cluster_shared_cta_b64(self.address, phase.parity()) }
-            {
-            }
+            until(warp, || unsafe {
+                raw::mbarrier_try_wait_parity_acquire_cluster_shared_cta_b64(self.address, parity)
+            });
         }
         #[cfg(not(target_arch = "nvptx64"))]
         {
@@ -356,11 +356,11 @@ impl Barrier {
     {
         #[cfg(target_arch = "nvptx64")]
         {
-            let _ = warp;
+            let parity = phase.parity();
             // SAFETY: a barrier, which `init` has made.
-            while !unsafe {
-                raw::mbarrier_try_wait_parity_shared_cta_b64_hint(self.address, phase.parity(), nanoseconds)
-            } {}
+            until(warp, || unsafe {
+                raw::mbarrier_try_wait_parity_shared_cta_b64_hint(self.address, parity, nanoseconds)
+            });
             phase.next()
         }
         #[cfg(not(target_arch = "nvptx64"))]
@@ -380,12 +380,11 @@ impl Barrier {
     {
         #[cfg(target_arch = "nvptx64")]
         {
-            let _ = warp;
             let parity = phase.parity();
             // SAFETY: a barrier, which `init` has made.
-            while !unsafe {
+            until(warp, || unsafe {
                 raw::mbarrier_try_wait_parity_acquire_cluster_shared_cta_b64_hint(self.address, parity, nanoseconds)
-            } {}
+            });
             phase.next()
         }
         #[cfg(not(target_arch = "nvptx64"))]
@@ -490,6 +489,18 @@ impl Barrier {
     pub const fn address(self) -> u32 {
         self.address
     }
+}
+
+/// The warp asks until all lanes know that it is so.
+///
+/// Which they learn together: else ptxas takes it that one may ask again while others have gone on, and has the warp yield wherever the loop
+/// around begins anew, which takes some 60 cycles.
+#[cfg(target_arch = "nvptx64")]
+#[inline(always)]
+fn until(warp: Warp<'_>, is_so: impl Fn() -> bool) {
+    let _ = warp;
+    // SAFETY: warp scope is not under lane-dependent control flow.
+    while !unsafe { crate::lane::all(is_so()) } {}
 }
 
 #[inline(always)]

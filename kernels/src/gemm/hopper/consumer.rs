@@ -2,10 +2,16 @@
 
 use crate::gemm::by_maps::{Columns, Left, Multiplied, Right};
 use crate::gemm::epilogue::Number;
+use core::mem::replace;
 use ptx_matrix::*;
 
 /// Slices of a stage along K: lines of 128 bytes, of which a `wgmma` takes 32.
 const SLICES: usize = 4;
+
+/// Whether tensor cores add products up with 13 bits of fraction: those of elements of 8 bits with an exponent, whose sums are floats.
+pub const fn loses_bits<E: Element, T: Number>() -> bool {
+    size_of::<E>() == 1 && T::HAS_EXP
+}
 
 /// One of those of a block, and where it is in the pipeline.
 pub struct Consumer<'k, A, B, const STAGES: usize, const BLOCKS: usize> {
@@ -35,9 +41,8 @@ impl<A: Left, B: Right, const STAGES: usize, const BLOCKS: usize> Consumer<'_, A
 
     /// The sums of so many steps, of 64 rows and `N` columns, of which `PART` are multiplied at once.
     ///
-    /// All columns at once stay in the tensor cores' hands from the first step to the last. Parts of them are for elements of 8 bits with an
-    /// exponent, whose products tensor cores add up with 13 bits of fraction: there a step's sums are taken out of their hands, and
-    /// added to those before with all bits of an `f32`, of one part while the next is multiplied.
+    /// All columns at once stay in the tensor cores' hands from the first step to the last. But where tensor cores lose bits (`loses_bits`),
+    /// a step's sums are taken out of their hands, part by part of the columns, and added to those before with all bits of an `f32`.
     #[inline(always)]
     pub fn sum<T: Number + Element<Width = Bits32>, const N: usize, const PART: usize>(
         &mut self,
@@ -52,7 +57,7 @@ impl<A: Left, B: Right, const STAGES: usize, const BLOCKS: usize> Consumer<'_, A
         Wgmma<PART, Multiplied<A::Element>, Multiplied<B::Element>, T>:
             WgmmaForm<Registers = <M64<PART> as WgmmaColumns<Bits32>>::Registers>,
     {
-        if PART == N { self.sum_at_once(steps) } else { self.sum_by_steps::<T, N, PART>(steps) }
+        if loses_bits::<A::Element, T>() { self.sum_by_steps::<T, N, PART>(steps) } else { self.sum_at_once(steps) }
     }
 
     /// All in one set of registers, which multiplications are in flight to from the first step to the last.
@@ -67,7 +72,8 @@ impl<A: Left, B: Right, const STAGES: usize, const BLOCKS: usize> Consumer<'_, A
         let mut sums = GroupAccumulator::<N, T>::zero().begin(self.group);
         let mut before = self.turn;
         for step in 0..steps {
-            let (a, b) = self.wait();
+            self.wait();
+            let (a, b) = self.stages.stage(self.turn.index());
             let row = self.row();
             Wgmma::<N, Multiplied<A::Element>, Multiplied<B::Element>, T>::issue(self.group, &mut sums, |issue| {
                 for slice in 0..SLICES {
@@ -87,8 +93,10 @@ impl<A: Left, B: Right, const STAGES: usize, const BLOCKS: usize> Consumer<'_, A
         sums
     }
 
-    /// The sums of each step taken out, and added to those before: of one part of the columns while those of the next are multiplied. Parts come
-    /// by pairs, each with registers of its own.
+    /// The sums of each step taken out, and added to those before, part by part of the columns.
+    ///
+    /// While it adds, the tensor cores multiply for the other consumer. That is enough for them if from the end of a part's products to the
+    /// start of the next one's takes no longer than a part: so all that is not adding is done while products are on their way.
     #[inline(always)]
     fn sum_by_steps<T: Number + Element<Width = Bits32>, const N: usize, const PART: usize>(
         &mut self,
@@ -102,33 +110,35 @@ impl<A: Left, B: Right, const STAGES: usize, const BLOCKS: usize> Consumer<'_, A
             WgmmaForm<Registers = <M64<PART> as WgmmaColumns<Bits32>>::Registers>,
     {
         let group = self.group;
-        let add = |sums: GroupAccumulator<N, T>, first, products: &GroupAccumulator<PART, T>| {
-            sums.zip(group, first, products, |sum, product| sum.plus(T::ONE, product)).settled(group)
-        };
-        let last = N - PART;
         let mut sums = GroupAccumulator::<N, T>::zero();
-        let mut left = GroupAccumulator::<PART, T>::zero().begin(group);
-        let mut right = GroupAccumulator::<PART, T>::zero().begin(group);
-        for _ in 0..steps {
-            let (a, b) = self.wait();
-            for first in (0..N).step_by(2 * PART) {
-                self.multiply(&mut left, a, b, first);
-                // Of the pair before, or of the step before; behind the first, zeros.
-                let products = right.finish_behind::<1>(group);
-                sums = add(sums, if first == 0 { last } else { first - PART }, &products);
-                right = products.begin(group);
-                self.multiply(&mut right, a, b, first + PART);
-                let products = left.finish_behind::<1>(group);
-                sums = add(sums, first, &products);
-                left = products.begin(group);
-            }
-            // Where a group is in flight throughout a loop that reads sums, ptxas serialises them all: so each round waits for all once.
-            right.wait::<0>(group);
-            self.leave(self.turn);
-            self.turn = self.turn.next();
+        let mut products = GroupAccumulator::<PART, T>::zero();
+        if steps > 0 {
+            self.wait();
         }
-        let products = right.finish(group);
-        add(sums, last, &products)
+        let mut before = self.turn;
+        for step in 0..steps {
+            let (a, b) = self.stages.stage(self.turn.index());
+            let next = self.turn.next();
+            for first in (0..N).step_by(PART) {
+                let mut multiplied = products.begin(group);
+                self.multiply(&mut multiplied, a, b, first);
+                if first == 0 && step > 0 {
+                    self.leave(before);
+                }
+                if first + PART == N {
+                    before = replace(&mut self.turn, next);
+                    if step + 1 < steps {
+                        self.wait();
+                    }
+                }
+                products = multiplied.finish(group);
+                sums = sums.zip(group, first, &products, |sum, product| sum.plus(T::ONE, product)).settled(group);
+            }
+        }
+        if steps > 0 {
+            self.leave(before);
+        }
+        sums
     }
 
     /// The products of a stage's tiles, of columns `first` on.
@@ -154,11 +164,10 @@ impl<A: Left, B: Right, const STAGES: usize, const BLOCKS: usize> Consumer<'_, A
         });
     }
 
-    /// The tiles of this turn's stage, when they have come.
+    /// Until the tiles of this turn's stage have come.
     #[inline(always)]
-    fn wait(&self) -> (A, B) {
+    fn wait(&self) {
         self.full.stage(self.turn.index()).wait(self.group.warp(), self.turn.phase());
-        self.stages.stage(self.turn.index())
     }
 
     /// Says that the stage of a turn has been multiplied, by this consumer.

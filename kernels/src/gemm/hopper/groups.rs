@@ -195,6 +195,6 @@ kernels! {
     hopper_f16_nt_groups f16 into f16, ColMajor, steps of 64, 256 at once, 1.7;
     hopper_tf32_nt_groups f32 into f32, ColMajor, steps of 32, 256 at once, 1.7;
     hopper_s8_nt_groups i8 into i32, ColMajor, steps of 128, 256 at once, 1.65;
-    hopper_e4m3_bf16_nt_groups F8E4M3 into bf16, ColMajor, steps of 128, 64 at once, 3.0;
-    hopper_e5m2_bf16_nt_groups F8E5M2 into bf16, ColMajor, steps of 128, 64 at once, 3.0;
+    hopper_e4m3_bf16_nt_groups F8E4M3 into bf16, ColMajor, steps of 128, 128 at once, 3.2;
+    hopper_e5m2_bf16_nt_groups F8E5M2 into bf16, ColMajor, steps of 128, 128 at once, 3.2;
 }

@@ -102,16 +102,16 @@ kernels! {
     hopper_tf32_nt_128x128 f32 into f32, RowMajor x ColMajor, 128 x 128 x 32, 6 stages, 2 consumers, 384 threads, 128 at once, strips of 128, clusters of 2, 1.65;
     hopper_s8_nt i8 into i32, RowMajor x ColMajor, 128 x 256 x 128, 4 stages, 2 consumers, 384 threads, 256 at once, strips of 128, clusters of 2, 1.65;
     hopper_s8_nt_128x128 i8 into i32, RowMajor x ColMajor, 128 x 128 x 128, 6 stages, 2 consumers, 384 threads, 128 at once, strips of 128, clusters of 2, 1.6;
-    hopper_e4m3_bf16_nt F8E4M3 into bf16, RowMajor x ColMajor, 128 x 256 x 128, 4 stages, 2 consumers, 384 threads, 64 at once, strips of 128, clusters of 2, 3.0;
-    hopper_e4m3_bf16_nt_192 F8E4M3 into bf16, RowMajor x ColMajor, 128 x 192 x 128, 4 stages, 2 consumers, 384 threads, 96 at once, strips of 128, clusters of 2, 2.95;
-    hopper_e4m3_bf16_nt_128x128 F8E4M3 into bf16, RowMajor x ColMajor, 128 x 128 x 128, 6 stages, 2 consumers, 384 threads, 64 at once, strips of 128, clusters of 2, 2.75;
-    hopper_e4m3_f16_nt F8E4M3 into f16, RowMajor x ColMajor, 128 x 256 x 128, 4 stages, 2 consumers, 384 threads, 64 at once, strips of 128, clusters of 2, 3.0;
-    hopper_e4m3_f16_nt_192 F8E4M3 into f16, RowMajor x ColMajor, 128 x 192 x 128, 4 stages, 2 consumers, 384 threads, 96 at once, strips of 128, clusters of 2, 2.95;
-    hopper_e4m3_f16_nt_128x128 F8E4M3 into f16, RowMajor x ColMajor, 128 x 128 x 128, 6 stages, 2 consumers, 384 threads, 64 at once, strips of 128, clusters of 2, 2.75;
-    hopper_e5m2_bf16_nt F8E5M2 into bf16, RowMajor x ColMajor, 128 x 256 x 128, 4 stages, 2 consumers, 384 threads, 64 at once, strips of 128, clusters of 2, 3.0;
-    hopper_e5m2_bf16_nt_192 F8E5M2 into bf16, RowMajor x ColMajor, 128 x 192 x 128, 4 stages, 2 consumers, 384 threads, 96 at once, strips of 128, clusters of 2, 2.95;
-    hopper_e5m2_bf16_nt_128x128 F8E5M2 into bf16, RowMajor x ColMajor, 128 x 128 x 128, 6 stages, 2 consumers, 384 threads, 64 at once, strips of 128, clusters of 2, 2.75;
-    hopper_e5m2_f16_nt F8E5M2 into f16, RowMajor x ColMajor, 128 x 256 x 128, 4 stages, 2 consumers, 384 threads, 64 at once, strips of 128, clusters of 2, 3.0;
-    hopper_e5m2_f16_nt_192 F8E5M2 into f16, RowMajor x ColMajor, 128 x 192 x 128, 4 stages, 2 consumers, 384 threads, 96 at once, strips of 128, clusters of 2, 2.95;
-    hopper_e5m2_f16_nt_128x128 F8E5M2 into f16, RowMajor x ColMajor, 128 x 128 x 128, 6 stages, 2 consumers, 384 threads, 64 at once, strips of 128, clusters of 2, 2.75;
+    hopper_e4m3_bf16_nt F8E4M3 into bf16, RowMajor x ColMajor, 128 x 256 x 128, 4 stages, 2 consumers, 384 threads, 128 at once, strips of 128, clusters of 2, 3.2;
+    hopper_e4m3_bf16_nt_192 F8E4M3 into bf16, RowMajor x ColMajor, 128 x 192 x 128, 4 stages, 2 consumers, 384 threads, 192 at once, strips of 128, clusters of 2, 3.07;
+    hopper_e4m3_bf16_nt_128x128 F8E4M3 into bf16, RowMajor x ColMajor, 128 x 128 x 128, 6 stages, 2 consumers, 384 threads, 128 at once, strips of 128, clusters of 2, 2.9;
+    hopper_e4m3_f16_nt F8E4M3 into f16, RowMajor x ColMajor, 128 x 256 x 128, 4 stages, 2 consumers, 384 threads, 128 at once, strips of 128, clusters of 2, 3.2;
+    hopper_e4m3_f16_nt_192 F8E4M3 into f16, RowMajor x ColMajor, 128 x 192 x 128, 4 stages, 2 consumers, 384 threads, 192 at once, strips of 128, clusters of 2, 3.07;
+    hopper_e4m3_f16_nt_128x128 F8E4M3 into f16, RowMajor x ColMajor, 128 x 128 x 128, 6 stages, 2 consumers, 384 threads, 128 at once, strips of 128, clusters of 2, 2.9;
+    hopper_e5m2_bf16_nt F8E5M2 into bf16, RowMajor x ColMajor, 128 x 256 x 128, 4 stages, 2 consumers, 384 threads, 128 at once, strips of 128, clusters of 2, 3.2;
+    hopper_e5m2_bf16_nt_192 F8E5M2 into bf16, RowMajor x ColMajor, 128 x 192 x 128, 4 stages, 2 consumers, 384 threads, 192 at once, strips of 128, clusters of 2, 3.07;
+    hopper_e5m2_bf16_nt_128x128 F8E5M2 into bf16, RowMajor x ColMajor, 128 x 128 x 128, 6 stages, 2 consumers, 384 threads, 128 at once, strips of 128, clusters of 2, 2.9;
+    hopper_e5m2_f16_nt F8E5M2 into f16, RowMajor x ColMajor, 128 x 256 x 128, 4 stages, 2 consumers, 384 threads, 128 at once, strips of 128, clusters of 2, 3.2;
+    hopper_e5m2_f16_nt_192 F8E5M2 into f16, RowMajor x ColMajor, 128 x 192 x 128, 4 stages, 2 consumers, 384 threads, 192 at once, strips of 128, clusters of 2, 3.07;
+    hopper_e5m2_f16_nt_128x128 F8E5M2 into f16, RowMajor x ColMajor, 128 x 128 x 128, 6 stages, 2 consumers, 384 threads, 128 at once, strips of 128, clusters of 2, 2.9;
 }

@@ -7,7 +7,7 @@
 //!
 //! A barrier for each stage, `full`, is told when its tiles have come; another, `empty`, by each consumer when it has read them.
 
-use super::consumer::Consumer;
+use super::consumer::{Consumer, loses_bits};
 use super::results::{Sink, Strip, finish};
 use super::schedule::{Schedule, Walk};
 use crate::gemm::by_maps::{Columns, Fill, Left, Memory, Multiplied, Share};
@@ -59,8 +59,8 @@ pub fn product<
     const {
         assert!(M == CONSUMERS * Consumer::<A, B, STAGES, BLOCKS>::ROWS, "each consumer computes 64 rows");
         assert!(
-            PART == N || N.is_multiple_of(2 * PART),
-            "columns are multiplied all at once, or by parts, of which two are in flight"
+            PART == N || N.is_multiple_of(PART) && loses_bits::<A::Element, O::Sum>(),
+            "columns are multiplied by parts only where each part's sums are taken out"
         );
         assert!(K * size_of::<A::Element>() == 128, "the lines of a stage's tiles are the swizzle's");
     }
