@@ -56,7 +56,8 @@ impl Job<'_> {
 
     fn run(&self) -> Result<Result<String, String>> {
         let mut ptxas = self.ptxas.command();
-        ptxas.arg(format!("-arch={}", self.arch)).arg("-v");
+        // A thread for each core: what comes out has the same registers, however many there are.
+        ptxas.arg(format!("-arch={}", self.arch)).args(["-v", "--split-compile", "0"]);
         if self.line_info {
             ptxas.arg("-lineinfo");
         }
