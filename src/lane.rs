@@ -228,7 +228,7 @@ pub(crate) unsafe fn uniform(number: u32) -> u32 {
     same
 }
 
-/// Whether it is so in all lanes of the warp (`vote.sync.all`, PTX ISA 9.7.13.5): the assembler, which of an answer of memory's does not know
+/// Whether it is so in all lanes of the warp (`vote.sync.all`, PTX ISA 9.7.13.9): the assembler, which of an answer of memory's does not know
 /// that all lanes have it, learns it so, and branches on it whole.
 ///
 /// # Safety
