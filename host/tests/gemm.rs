@@ -155,6 +155,10 @@ fn a_vector_has_no_more_than_its_elements() {
             }
         }
     }
+    // What lies behind a single line does not matter, where its last piece is whole.
+    let of_whole_pieces = Gemm::<bf16>::new(1, 3, 136);
+    let plan = |gemm: &Gemm<bf16>| gemm.plan(&Idle).unwrap().choice();
+    assert_eq!(plan(&of_whole_pieces), plan(&of_whole_pieces.clone().a(Layout::row_major(1))));
     is_right(bf16::ONE);
     is_right(f16::ONE);
     is_right(1.0f32);

@@ -147,7 +147,8 @@ impl Matrices {
     /// Whether each line can be read in whole pieces of so many elements, the last too. Of lines that start at multiples of a piece it is
     /// one that may not: a single one, which a buffer has no more of than its elements.
     pub(super) fn have_whole_pieces(self, elements: usize) -> bool {
-        self.layout.lines(self.size).1.next_multiple_of(elements) <= self.layout.stride
+        let length = self.layout.lines(self.size).1;
+        length.is_multiple_of(elements) || length.next_multiple_of(elements) <= self.layout.stride
     }
 
     /// Whether none is the same as another.

@@ -4,7 +4,7 @@ use std::borrow::{Borrow, BorrowMut};
 
 use ptx_matrix::Element;
 use ptx_matrix::launch::Device;
-use ptx_matrix_kernels::gemm::{Buffers, Multiply, Number, Numbers, Output, Relaid};
+use ptx_matrix_kernels::gemm::{Buffers, Kernel, Multiply, Number, Numbers, Output, Relaid};
 
 use super::choose::Way;
 use super::layout::Matrices;
@@ -12,6 +12,11 @@ use super::{Choice, Gemm, GemmDevice, GemmError, Refusal};
 
 /// Bytes that are copied at a time where lines start at multiples of them, the last ones too.
 pub(super) const CHUNK: usize = 16;
+
+/// Elements of a line of A or B that a kernel reads at a time, the last ones too.
+pub(super) fn piece<T>(kernel: &Kernel) -> usize {
+    if kernel.alignment == CHUNK { CHUNK / size_of::<T>() } else { 1 }
+}
 
 /// A [`Gemm`] that was checked, and the kernel that computes it. It can be run any number of times, also on other devices of the
 /// same kind.
@@ -151,10 +156,8 @@ impl<T: Multiply<O>, O: Output> Plan<T, O> {
         let gemm = &self.gemm;
         let [of_a, of_b, of_d] = gemm.matrices();
         if let Some(Way { kernel, copied, .. }) = self.way {
-            let needed = |side: usize, matrix: Matrices| {
-                let padded = kernel.alignment == CHUNK && !copied[side];
-                matrix.extent(if padded { CHUNK / size_of::<T>() } else { 1 })
-            };
+            let needed =
+                |side: usize, matrix: Matrices| matrix.extent(if copied[side] { 1 } else { piece::<T>(kernel) });
             let needed = [needed(0, of_a), needed(1, of_b)];
             let [of_a, of_b] = if self.transposed { [needed[1], needed[0]] } else { needed };
             at_least("A", device.slice(*a).1, of_a)?;

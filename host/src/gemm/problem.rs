@@ -6,7 +6,7 @@ use ptx_matrix_kernels::gemm::{Activation, Kernel, Multiply, Number, Output};
 
 use super::choose::{CACHE_LINE, COPIES, Task, Way};
 use super::layout::Matrices;
-use super::plan::CHUNK;
+use super::plan::{CHUNK, piece};
 use super::tuned::{Tuned, TunedProduct};
 use super::{Choice, GemmDevice, GemmError, Layout, Order, Plan, Refusal};
 
@@ -299,7 +299,7 @@ impl<T: Multiply<O>, O: Output> Gemm<T, O> {
             let as_they_are = row_major.factors(kernel, [false; 2]);
             let fits = |side: usize, matrix: Matrices| {
                 let mapped = !kernel.by_tensor_maps || matrix.are_different();
-                let whole = kernel.alignment != CHUNK || matrix.have_whole_pieces(CHUNK / size_of::<T>());
+                let whole = matrix.have_whole_pieces(piece::<T>(kernel));
                 // Copied to another order, lines are as far apart as there were lines.
                 kernel.takes_factor(side, matrix.layout.is_row_major())
                     && mapped
