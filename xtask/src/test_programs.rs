@@ -10,10 +10,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-/// Those that take longest, first: so that none of them is left alone at the end, and while some wait for the builder, which is one's at a
-/// time, another computes.
-const FIRST: [&str; 5] = ["kernels", "raw", "user_crate", "build", "convergence"];
-
 /// A test program.
 struct Program {
     path: PathBuf,
@@ -48,8 +44,7 @@ pub fn run() -> Result<()> {
         .stderr(Stdio::inherit())
         .output()?;
     ensure!(listed.status.success(), "cargo does not say which test programs there are");
-    let mut programs = programs(&String::from_utf8(listed.stdout)?)?;
-    programs.sort_by_key(|program| FIRST.iter().position(|first| *first == name(&program.path)).unwrap_or(FIRST.len()));
+    let programs = programs(&String::from_utf8(listed.stdout)?)?;
     ensure!(!programs.is_empty(), "cargo says that there are no test programs");
 
     let (next, failed) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
