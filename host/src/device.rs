@@ -5,6 +5,7 @@ use ptx_matrix::launch::{Device, Launch, ParamValue};
 use ptx_matrix::{TensorEncoding, TensorMapError, TensorMapWords};
 
 use crate::buffer::DeviceBuffer;
+use crate::code::Code;
 use crate::driver::tensor_map;
 use crate::error::GpuError;
 use crate::gpu::Gpu;
@@ -20,9 +21,9 @@ pub struct GpuDevice {
 }
 
 impl GpuDevice {
-    /// Loads a PTX text on a GPU.
-    pub fn new(gpu: Gpu, ptx: &str) -> Result<Self, GpuError> {
-        let module = gpu.load(ptx)?;
+    /// Loads kernels on a GPU: a PTX text, or [`BuiltCode`](crate::BuiltCode).
+    pub fn new<'a>(gpu: Gpu, kernels: impl Into<Code<'a>>) -> Result<Self, GpuError> {
+        let module = gpu.load(kernels)?;
         Ok(Self { gpu, module })
     }
 

@@ -1,5 +1,9 @@
 //! All that can go wrong, each case one line that says what to do about it.
 
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+
 use thiserror::Error;
 
 use crate::arch::Arch;
@@ -33,6 +37,14 @@ pub enum GpuError {
         device: String,
         /// The architectures that were built.
         at_hand: Vec<Arch>,
+    },
+    /// A folder, or a file in it, with what the builder made of kernels cannot be read.
+    #[error("no kernels in {}, which cannot be read: {source}", path.display())]
+    Unreadable {
+        /// The file or folder.
+        path: PathBuf,
+        /// Why.
+        source: Arc<io::Error>,
     },
     /// The PTX text is not understood.
     #[error(transparent)]

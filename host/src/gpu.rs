@@ -7,6 +7,7 @@ use cust::CudaFlags;
 use cust::device::Device;
 
 use crate::buffer::DeviceBuffer;
+use crate::code::Code;
 use crate::context::SharedContext;
 use crate::device_info::DeviceInfo;
 use crate::driver::{self, During};
@@ -83,9 +84,9 @@ impl Gpu {
         self.stream.uninitialized(len)
     }
 
-    /// Compiles a PTX text for this GPU and loads it.
-    pub fn load(&self, ptx: &str) -> Result<Module, GpuError> {
-        Module::load(&self.context, ptx)
+    /// Loads kernels: a PTX text, which the driver compiles for this GPU, or [`BuiltCode`](crate::BuiltCode).
+    pub fn load<'a>(&self, kernels: impl Into<Code<'a>>) -> Result<Module, GpuError> {
+        Module::load(&self.context, kernels.into())
     }
 
     /// Checks a launch, runs it and waits for its end.

@@ -1,6 +1,6 @@
-//! Handing PTX to the driver's compiler and reading what it printed.
+//! Handing code to the driver, and reading what its compiler printed.
 
-use std::ffi::{CStr, c_uint, c_void};
+use std::ffi::{c_uint, c_void};
 use std::ptr;
 
 use cust::sys::{CUjit_option, CUmodule, cuModuleLoadDataEx};
@@ -10,8 +10,9 @@ use crate::driver::{DriverError, During};
 /// Room for what the compiler prints, each for its remarks and its errors; it cuts off what is longer.
 const LOG_BYTES: usize = 16 * 1024;
 
-/// Compiles PTX for the current context's device and loads it. The text is what the compiler printed.
-pub(crate) fn load(ptx: &CStr) -> (Result<CUmodule, DriverError>, String) {
+/// Loads code for the current context's device: a cubin, or PTX with a nul at its end, which is compiled. The text is what the compiler
+/// printed.
+pub(crate) fn load(code: &[u8]) -> (Result<CUmodule, DriverError>, String) {
     let mut errors = vec![0_u8; LOG_BYTES];
     let mut remarks = vec![0_u8; LOG_BYTES];
     let mut options = [
@@ -24,18 +25,18 @@ pub(crate) fn load(ptx: &CStr) -> (Result<CUmodule, DriverError>, String) {
     let size = ptr::without_provenance_mut::<c_void>(LOG_BYTES);
     let mut values = [errors.as_mut_ptr().cast(), size, remarks.as_mut_ptr().cast(), size];
     let mut module: CUmodule = ptr::null_mut();
-    // SAFETY: the image ends with a nul, there are as many values as options, and each buffer has the size that the
+    // SAFETY: a cubin is whole (`BuiltCode`), and PTX ends with a nul; there are as many values as options, and each buffer has the size that the
     // option after it gives.
     let status = unsafe {
         cuModuleLoadDataEx(
             &raw mut module,
-            ptx.as_ptr().cast(),
+            code.as_ptr().cast(),
             options.len() as c_uint,
             options.as_mut_ptr(),
             values.as_mut_ptr(),
         )
     };
-    let loaded = status.during("compiling the PTX").map(|()| module);
+    let loaded = status.during("loading the kernels").map(|()| module);
     (loaded, joined(&[text(&errors), text(&remarks)]))
 }
 

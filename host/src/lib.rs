@@ -1,4 +1,4 @@
-//! The GPU side of `ptx-matrix`: load PTX, move data, launch kernels.
+//! The GPU side of `ptx-matrix`: load kernels, move data, launch kernels.
 //!
 //! A program with this crate in it starts on any Linux machine. The NVIDIA driver is opened when it is first needed, and
 //! where there is none, [`Gpu::open`] says so in one line.
@@ -21,7 +21,7 @@ pub mod exec;
 #[cfg(feature = "gemm")]
 pub mod gemm;
 #[cfg(any(feature = "bench", feature = "conformance", feature = "timings", feature = "trials"))]
-pub mod ptx_folder;
+mod own_kernels;
 #[cfg(feature = "timings")]
 pub mod timings;
 #[cfg(feature = "trials")]
@@ -29,6 +29,7 @@ pub mod trials;
 
 mod arch;
 mod buffer;
+mod code;
 mod context;
 mod device;
 mod device_info;
@@ -44,6 +45,7 @@ mod stream;
 
 pub use arch::{Arch, Capability, NotAnArch, best_arch};
 pub use buffer::DeviceBuffer;
+pub use code::{BuiltCode, Code};
 pub use device::{GpuDevice, InStream};
 pub use device_info::{CudaVersion, DeviceInfo};
 pub use driver::{DriverError, NoDriver};
@@ -52,5 +54,7 @@ pub use event::Event;
 pub use gpu::Gpu;
 pub use launch::{DeviceLimits, KernelFailure, LaunchError, LaunchReport, LaunchRequest};
 pub use module::{KernelResources, Module};
+#[cfg(any(feature = "bench", feature = "conformance", feature = "timings", feature = "trials"))]
+pub use own_kernels::OwnKernels;
 pub use ptx::{Entry, Ptx, PtxError};
 pub use stream::Stream;

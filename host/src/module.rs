@@ -1,4 +1,4 @@
-//! PTX that is loaded on a GPU.
+//! Kernels that are loaded on a GPU.
 
 use std::collections::HashMap;
 use std::ffi::CString;
@@ -10,6 +10,7 @@ use cust::sys::{
     cuModuleGetFunction, cuModuleUnload,
 };
 
+use crate::code::Code;
 use crate::context::SharedContext;
 use crate::driver::{DriverError, During};
 use crate::error::GpuError;
@@ -17,12 +18,13 @@ use crate::jit;
 use crate::launch::LaunchError;
 use crate::ptx::{Entry, Ptx, PtxError};
 
-/// PTX that is loaded on a GPU, ready to launch its kernels. Unloaded when dropped.
+/// Kernels that are loaded on a GPU, ready to be launched. Unloaded when dropped.
 #[derive(Debug)]
 pub struct Module {
     raw: CUmodule,
     ptx: Ptx,
     log: String,
+    is_assembled: bool,
     /// Which of the entries each name is.
     numbers: HashMap<String, usize>,
     /// What the driver said of each entry, once it was asked: a launch should not have to ask again.
@@ -36,21 +38,25 @@ unsafe impl Send for Module {}
 unsafe impl Sync for Module {}
 
 impl Module {
-    pub(crate) fn load(context: &SharedContext, text: &str) -> Result<Self, GpuError> {
+    pub(crate) fn load(context: &SharedContext, code: Code<'_>) -> Result<Self, GpuError> {
         let device = context.info();
-        let ptx: Ptx = text.parse()?;
+        let ptx: Ptx = code.ptx.parse()?;
         if !ptx.target.runs_on(device.capability) {
             return Err(GpuError::WrongTarget { target: ptx.target, device: device.to_string() });
         }
-        let text = CString::new(text).map_err(|_| PtxError::Nul)?;
+        let text = CString::new(code.ptx).map_err(|_| PtxError::Nul)?;
         context.enter()?;
-        let (loaded, log) = jit::load(&text);
+        // Machine code for other GPUs, or from tools newer than the driver, it refuses at once.
+        let assembled = code.cubin.and_then(|cubin| jit::load(cubin).0.ok());
+        let is_assembled = assembled.is_some();
+        let (loaded, log) =
+            assembled.map_or_else(|| jit::load(text.as_bytes_with_nul()), |raw| (Ok(raw), String::new()));
         match loaded {
             Ok(raw) => {
                 let numbers =
                     ptx.entries.iter().enumerate().map(|(index, entry)| (entry.name.clone(), index)).collect();
                 let found = ptx.entries.iter().map(|_| OnceLock::new()).collect();
-                Ok(Self { raw, ptx, log, numbers, found, context: context.clone() })
+                Ok(Self { raw, ptx, log, is_assembled, numbers, found, context: context.clone() })
             }
             Err(source) => Err(GpuError::Load { device: device.to_string(), driver: device.driver, log, source }),
         }
@@ -61,9 +67,14 @@ impl Module {
         &self.ptx.entries
     }
 
-    /// What the driver's compiler printed when it accepted the PTX; mostly nothing.
+    /// What the driver's compiler printed, if it compiled the PTX; mostly nothing.
     pub fn log(&self) -> &str {
         &self.log
+    }
+
+    /// Whether the machine code was loaded, and nothing compiled.
+    pub fn is_assembled(&self) -> bool {
+        self.is_assembled
     }
 
     /// What the driver's compiler made of a kernel.

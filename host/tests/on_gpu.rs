@@ -2,12 +2,14 @@
 
 mod stand_in;
 
+use std::fs::{self, File};
+use std::path::Path;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use ptx_matrix::launch::Device;
 use ptx_matrix::*;
-use ptx_matrix_host::{Gpu, GpuDevice, LaunchRequest};
+use ptx_matrix_host::{BuiltCode, Gpu, GpuDevice, LaunchRequest};
 
 #[test]
 fn everything_here_on_a_stand_in() {
@@ -151,6 +153,52 @@ fn ptx_that_the_device_does_not_run_is_refused_with_the_reason() {
     let message = gpu.load(&broken).unwrap_err().to_string();
     assert!(message.contains("CUDA_ERROR_INVALID_PTX (218)"), "{message}");
     assert!(message.lines().nth(1).is_some_and(|log| log.contains("ptxas")), "{message}");
+}
+
+#[test]
+#[ignore = "needs a GPU"]
+fn machine_code_is_loaded_where_it_is_for_the_gpu_and_else_the_ptx_compiled() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("built_code");
+    let (ptx, cubin) = (folder.join("sm_75/kernels.ptx"), folder.join("sm_75/kernels.cubin"));
+    fs::create_dir_all(ptx.parent().unwrap()).unwrap();
+    let is_assembled = |machine_code: &[u8]| {
+        fs::write(&ptx, stand_in::KERNELS).unwrap();
+        fs::write(&cubin, machine_code).unwrap();
+        let gpu = gpu();
+        let kernels = BuiltCode::best(gpu.info(), &folder, "kernels").unwrap();
+        assert_eq!((kernels.target.to_string().as_str(), kernels.ptx.as_str()), ("sm_75", stand_in::KERNELS));
+        let module = gpu.load(&kernels).unwrap();
+        assert!(module.resources("scale").unwrap().registers > 0);
+        module.is_assembled()
+    };
+    // An ELF file without sections. A GPU refuses it, the stand-in asks its ninth byte.
+    let mut file = [0; 64];
+    file[..7].copy_from_slice(b"\x7fELF\x02\x01\x01");
+    file[58] = 64;
+    let is_stand_in = gpu().info().name == "Stand-in";
+    let kernels = || BuiltCode::best(gpu().info(), &folder, "kernels");
+    assert_eq!(is_assembled(&file), is_stand_in);
+    let stale = || {
+        assert!(is_assembled(&file) || !is_stand_in);
+        File::options().write(true).open(&cubin).unwrap().set_modified(SystemTime::UNIX_EPOCH).unwrap();
+        gpu().load(&kernels().unwrap()).unwrap().is_assembled()
+    };
+    assert!(!stale(), "it may be of another PTX");
+    let changed = |changes: &[(usize, u8)]| {
+        let mut file = file;
+        changes.iter().for_each(|&(at, byte)| file[at] = byte);
+        is_assembled(&file)
+    };
+    assert!(!changed(&[(8, 9)]), "it is for another GPU");
+    assert!(!changed(&[(40, 64), (60, 1)]), "it says that a section is behind its end");
+    assert!(!is_assembled(b"no machine code"));
+
+    fs::remove_dir_all(&folder).unwrap();
+    let message = kernels().unwrap_err().to_string();
+    assert!(message.starts_with(&format!("no kernels in {}, which cannot be read: ", folder.display())), "{message}");
+    fs::create_dir_all(&folder).unwrap();
+    let message = kernels().unwrap_err().to_string();
+    assert!(message.starts_with("none of the architectures at hand runs on"), "{message}");
 }
 
 /// `scale` of the PTX, as a typed launch knows it.

@@ -81,7 +81,10 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     for artifact in &artifacts {
         let target = folder.join("ptx").join(artifact.arch.name());
         fs::create_dir_all(&target).with_context(|| format!("cannot make {}", target.display()))?;
-        copy(&artifact.ptx, &target.join(artifact.ptx.file_name().expect("a file")))?;
+        // In this order: machine code older than the PTX is not taken for its.
+        for file in [&artifact.ptx, &artifact.cubin] {
+            copy(file, &target.join(file.file_name().expect("a file")))?;
+        }
     }
     for (built, (program, script, text)) in programs.iter().zip(PROGRAMS) {
         copy(built, &folder.join(program.name))?;

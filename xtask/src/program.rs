@@ -1,4 +1,4 @@
-//! The programs: built, asked whether they can run here, and run with the kernels' PTX.
+//! The programs: built, asked whether they can run here, and run with the kernels.
 
 use crate::process::{cargo, exit_code, status};
 use anyhow::{Result, ensure};

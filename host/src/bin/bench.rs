@@ -9,7 +9,7 @@ use ptx_matrix_host::bench::{
     table, write_csv,
 };
 use ptx_matrix_host::gemm::Tuned;
-use ptx_matrix_host::{Gpu, GpuDevice, ptx_folder};
+use ptx_matrix_host::{Gpu, OwnKernels};
 use std::fs::{self, File};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -67,9 +67,8 @@ struct Arguments {
     /// Only say whether the other options make sense, and whether this machine can measure.
     #[arg(long, hide = true)]
     validate: bool,
-    /// The folder with the kernels' PTX, one folder in it for each target. Without it: `ptx` beside this program.
-    #[arg(long, value_name = "FOLDER")]
-    ptx: Option<PathBuf>,
+    #[command(flatten)]
+    kernels: OwnKernels,
 }
 
 const EXAMPLES: &str = "Examples:
@@ -141,8 +140,7 @@ fn bench(arguments: &Arguments) -> Result<bool> {
         return Ok(true);
     }
     fs::create_dir_all(&arguments.out).with_context(|| format!("cannot make {}", arguments.out.display()))?;
-    let (target, text) = ptx_folder::best(&gpu, arguments.ptx.as_deref(), "ptx-matrix-kernels")?;
-    let device = GpuDevice::new(gpu, &text)?;
+    let (_, device) = arguments.kernels.load(gpu)?;
     let own = own(&device);
     let chosen: Vec<&dyn Contestant> =
         own.iter().map(|one| &**one).filter(|one| arguments.selects(*one, &own)).collect();
@@ -155,7 +153,7 @@ fn bench(arguments: &Arguments) -> Result<bool> {
     let contestants: Vec<&dyn Contestant> = [&cublas as &dyn Contestant].into_iter().chain(chosen).collect();
 
     let info = device.gpu().info();
-    println!("{} (driver {}), PTX for {target}, cuBLAS {}", info.name, info.driver, cublas.version());
+    println!("cuBLAS {}", cublas.version());
     let monitor = Monitor::open(info).map_err(|reason| eprintln!("{reason}")).ok();
     let mut bench = Bench::new(&device, monitor)?;
     bench.rounds = arguments.rounds as usize;

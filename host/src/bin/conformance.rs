@@ -6,7 +6,7 @@ use clap::{Parser, ValueEnum};
 use ptx_matrix::sim::Simulator;
 use ptx_matrix_host::conformance::record::Recording;
 use ptx_matrix_host::conformance::{Options, Trials, run, run_in_parallel, select, trials};
-use ptx_matrix_host::{Gpu, GpuDevice, GpuError, ptx_folder};
+use ptx_matrix_host::{Gpu, GpuError, OwnKernels};
 use serde::Serialize;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -51,9 +51,8 @@ struct Arguments {
     /// Only say whether the other options make sense on this machine.
     #[arg(long, hide = true)]
     validate: bool,
-    /// The folder with the kernels' PTX, one folder in it for each target. Without it: `ptx` beside this program.
-    #[arg(long, value_name = "FOLDER")]
-    ptx: Option<PathBuf>,
+    #[command(flatten)]
+    kernels: OwnKernels,
 }
 
 /// What `--cases` reports, as it is kept in `tests/trials`.
@@ -130,11 +129,9 @@ fn conformance(arguments: &Arguments) -> Result<bool> {
     let summary = match gpu {
         None => run_in_parallel(&Simulator::new(arguments.seed).schedules(arguments.schedules).strict(), &options)?,
         Some(gpu) => {
-            let (target, text) = ptx_folder::best(&gpu, arguments.ptx.as_deref(), "ptx-matrix-kernels")?;
-            let info = gpu.info().clone();
-            eprintln!("{} (driver {}), PTX for {target}", info.name, info.driver);
+            let (target, device) = arguments.kernels.load(gpu)?;
+            let info = device.gpu().info();
             options.target = Some(target.to_string());
-            let device = GpuDevice::new(gpu, &text)?;
             if let Some(cases) = arguments.cases {
                 let trials = trials(&device, &options, cases)?;
                 if let Some(file) = &arguments.report {

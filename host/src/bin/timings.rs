@@ -1,4 +1,4 @@
-//! How long the instructions take, as a program: `cargo xtask timings` runs it, and it runs by itself, with the kernels' PTX beside it,
+//! How long the instructions take, as a program: `cargo xtask timings` runs it, and it runs by itself, with the kernels beside it,
 //! on machines that have a driver and no Rust.
 
 use std::fs::{self, File};
@@ -9,7 +9,7 @@ use anyhow::{Context, Result, ensure};
 use clap::Parser;
 use indicatif::ProgressBar;
 use ptx_matrix_host::timings::{all, markdown, measure, write_csv};
-use ptx_matrix_host::{Gpu, GpuDevice, ptx_folder};
+use ptx_matrix_host::{Gpu, OwnKernels};
 
 /// What the kernels that are timed are built for.
 const TARGET: &str = "sm_90a";
@@ -37,9 +37,8 @@ struct Arguments {
     /// Only say whether the other options make sense, and whether this machine can measure.
     #[arg(long, hide = true)]
     validate: bool,
-    /// The folder with the kernels' PTX, one folder in it for each target. Without it: `ptx` beside this program.
-    #[arg(long, value_name = "FOLDER")]
-    ptx: Option<PathBuf>,
+    #[command(flatten)]
+    kernels: OwnKernels,
 }
 
 fn main() -> ExitCode {
@@ -60,11 +59,9 @@ fn timings(arguments: &Arguments) -> Result<()> {
     if arguments.validate {
         return Ok(());
     }
-    let (target, text) = ptx_folder::best(&gpu, arguments.ptx.as_deref(), "ptx-matrix-kernels")?;
-    let target = target.to_string();
-    ensure!(target == TARGET, "{} runs kernels for {target}; those that are timed are for {TARGET}", gpu.info().name);
-    println!("{} (driver {}), PTX for {target}", gpu.info().name, gpu.info().driver);
-    let device = GpuDevice::new(gpu, &text)?;
+    let (target, device) = arguments.kernels.load(gpu)?;
+    let (target, name) = (target.to_string(), &device.gpu().info().name);
+    ensure!(target == TARGET, "{name} runs kernels for {target}; those that are timed are for {TARGET}");
     let progress = ProgressBar::new(forms.len() as u64);
     let mut timings = Vec::new();
     for form in &forms {

@@ -1,7 +1,6 @@
-//! The trials as a program: `cargo xtask trials` runs it, and it runs by itself, with the kernels' PTX beside it, on machines that
+//! The trials as a program: `cargo xtask trials` runs it, and it runs by itself, with the kernels beside it, on machines that
 //! have a driver and no Rust.
 
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Result;
@@ -9,7 +8,7 @@ use clap::{Parser, ValueEnum};
 use indicatif::ProgressBar;
 use ptx_matrix::sim::Simulator;
 use ptx_matrix_host::gemm::GemmDevice;
-use ptx_matrix_host::{Gpu, GpuDevice, ptx_folder, trials};
+use ptx_matrix_host::{Gpu, OwnKernels, trials};
 
 /// Multiplies random matrices of every kind, and compares with sums in f64.
 #[derive(Debug, Parser)]
@@ -33,9 +32,8 @@ struct Arguments {
     /// Only say whether the other options make sense on this machine.
     #[arg(long, hide = true)]
     validate: bool,
-    /// The folder with the kernels' PTX, one folder in it for each target. Without it: `ptx` beside this program.
-    #[arg(long, value_name = "FOLDER")]
-    ptx: Option<PathBuf>,
+    #[command(flatten)]
+    kernels: OwnKernels,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -66,9 +64,7 @@ fn trials(arguments: &Arguments) -> Result<u64> {
             if arguments.validate {
                 return Ok(0);
             }
-            let (target, text) = ptx_folder::best(&gpu, arguments.ptx.as_deref(), "ptx-matrix-kernels")?;
-            println!("{}, PTX for {target}", gpu.info().name);
-            let device = GpuDevice::new(gpu, &text)?;
+            let (_, device) = arguments.kernels.load(gpu)?;
             let stream = device.gpu().new_stream()?;
             Ok(run(&device.in_stream(&stream), arguments))
         }

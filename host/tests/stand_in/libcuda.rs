@@ -19,6 +19,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering::SeqCst};
 const SUCCESS: u32 = 0;
 const INVALID_VALUE: u32 = 1;
 const INVALID_CONTEXT: u32 = 201;
+const NO_BINARY_FOR_GPU: u32 = 209;
 const INVALID_PTX: u32 = 218;
 const NOT_FOUND: u32 = 500;
 const LAUNCH_FAILED: u32 = 719;
@@ -211,6 +212,10 @@ driver! {
     ) {
         need_context!();
         *module = HANDLE;
+        // Machine code says in the ninth byte what it is for: of 7 and above, it is for another GPU.
+        if *image.cast::<[u8; 4]>() == *b"\x7fELF" {
+            return if *image.add(8) < 7 { SUCCESS } else { NO_BINARY_FOR_GPU };
+        }
         if !CStr::from_ptr(image).to_str().unwrap().contains("not_an_instruction") {
             return SUCCESS;
         }
