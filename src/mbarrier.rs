@@ -258,6 +258,81 @@ impl Barrier {
         unsafe { raw::mbarrier_complete_tx_relaxed_cta_shared_cta_b64(self.address, bytes) }
     }
 
+    /// One arrival, which comes when the copies by `cp.async` that the lane has started before have landed
+    /// (`cp.async.mbarrier.arrive.noinc`, PTX ISA 9.7.13.15.15): who waits for the phase sees them, and the lane need not wait for its groups.
+    /// What it wrote otherwise, that does not tell. `wgmma` and bulk copies need a [`fence_for_bulk`](Warp::fence_for_bulk) between the wait
+    /// and what they read.
+    ///
+    /// ```
+    /// use ptx_matrix::*;
+    ///
+    /// /// Warp 0 copies rows of 128 numbers, which warp 1 sums up, through two rows of shared memory.
+    /// #[kernel(threads = 64, target = "sm_90")]
+    /// fn sums(
+    ///     block: &Block,
+    ///     #[shared] rows: SharedRing<SharedTile<u32, 1, 128>, 2>,
+    ///     #[shared] (full, empty): (SharedRing<BarrierMemory, 2>, SharedRing<BarrierMemory, 2>),
+    ///     a: Global<u32>,
+    ///     d: GlobalMut<u32>,
+    /// ) {
+    ///     let (full, empty) = (full.init(block, 32), empty.init(block, 1));
+    ///     let warp = block.warp();
+    ///     let mut stage = RingIndex::FIRST;
+    ///     let mut phase = if warp.index() == 0 { Phase::BEFORE_FIRST } else { Phase::FIRST };
+    ///     for row in 0..a.len() / 128 {
+    ///         if warp.index() == 0 {
+    ///             empty.stage(stage).wait(warp, phase);
+    ///             rows.stage(stage).copy_async(warp, a, |_, col| row * 128 + col);
+    ///             warp.each(|lane| full.stage(stage).arrive_when_copied(lane));
+    ///         } else {
+    ///             full.stage(stage).wait(warp, phase);
+    ///             let tile = rows.stage(stage);
+    ///             warp.each(|lane| {
+    ///                 if lane.id() == 0 {
+    ///                     d.set(row, (0..128).map(|col| tile.get(lane, (0, col))).sum());
+    ///                     empty.stage(stage).arrive(lane);
+    ///                 }
+    ///             });
+    ///         }
+    ///         stage = stage.next();
+    ///         if stage == RingIndex::FIRST {
+    ///             phase = phase.next();
+    ///         }
+    ///     }
+    /// }
+    ///
+    /// let a: Vec<u32> = (0..1280).collect();
+    /// let mut d = [0; 10];
+    /// sums::simulate(1, &a, &mut d).check();
+    /// assert_eq!(d[9], (1152..1280).sum());
+    /// ```
+    #[inline(always)]
+    #[track_caller]
+    pub fn arrive_when_copied(self, lane: Lane<'_>)
+    where
+        Self: BuiltFor<AtLeast<90>>,
+    {
+        let _ = lane;
+        // SAFETY: a barrier, which `init` has made.
+        unsafe { raw::cp_async_mbarrier_arrive_noinc_shared_cta_b64(self.address) }
+    }
+
+    /// The phase needs one arrival more, which comes when the copies by `cp.async` that the lane has started before have landed
+    /// (`cp.async.mbarrier.arrive`): so it does not end before that, for whoever arrives. Else as
+    /// [`arrive_when_copied`](Self::arrive_when_copied).
+    ///
+    /// The phase must not be over before this is executed: an arrival of the lane's own, behind it, sees to that.
+    #[inline(always)]
+    #[track_caller]
+    pub fn hold_until_copied(self, lane: Lane<'_>)
+    where
+        Self: BuiltFor<AtLeast<90>>,
+    {
+        let _ = lane;
+        // SAFETY: a barrier, which `init` has made.
+        unsafe { raw::cp_async_mbarrier_arrive_shared_cta_b64(self.address) }
+    }
+
     /// The warp waits until a phase is over (`mbarrier.try_wait.parity`, until it is for all lanes, which tell each other by `vote.sync.all`).
     /// Returns the next phase.
     ///

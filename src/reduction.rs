@@ -26,16 +26,16 @@ pub trait Reduction<T: Element>: Sealed + Copy {
     unsafe fn reduce_cached(to: *mut u8, from: u32, bytes: u32, policy: u64);
 }
 
-/// A reduction of what lies in shared memory, of another block of the cluster: fewer elements have one.
+/// A reduction of what lies in shared memory, of another block of the cluster, by a bulk copy or by a value in registers: fewer elements have one.
 ///
 /// | | elements |
 /// | --- | --- |
-/// | [`Add`] | `u32`, `i32`, `u64` |
+/// | [`Add`] | `u32`, `i32`, `u64`, `i64` |
 /// | [`Min`], [`Max`] | `u32`, `i32` |
 /// | [`Inc`], [`Dec`] | `u32` |
 /// | [`And`], [`Or`], [`Xor`] | `u32`, `i32` |
 #[diagnostic::on_unimplemented(
-    message = "a bulk copy cannot reduce `{T}` in shared memory by `{Self}`",
+    message = "`{T}` in shared memory cannot be reduced by `{Self}`",
     note = "the table of `ptx_matrix::reduction::SharedReduction` says which elements have which reductions there"
 )]
 pub trait SharedReduction<T: Element>: Sealed + Copy {
@@ -43,6 +43,10 @@ pub trait SharedReduction<T: Element>: Sealed + Copy {
     /// As the raw function.
     #[doc(hidden)]
     unsafe fn reduce_shared(to: u32, from: u32, bytes: u32, barrier: u32);
+    /// # Safety
+    /// As the raw function.
+    #[doc(hidden)]
+    unsafe fn reduce_by(to: u32, value: T, barrier: u32);
 }
 
 /// What is done, as a value: by it the simulator computes, and tensor copies choose the instruction.
@@ -106,6 +110,14 @@ macro_rules! reductions {
                     // SAFETY: the caller's.
                     unsafe { reduce(to, from, bytes, barrier) }
                 }
+
+                #[inline(always)]
+                #[track_caller]
+                unsafe fn reduce_by(to: u32, value: $shared, barrier: u32) {
+                    let reduce = raw::${concat(red_async_relaxed_cluster_shared_cluster_mbarrier_complete_tx_bytes_, $ptx, _, $shared_kind)};
+                    // SAFETY: the caller's.
+                    unsafe { reduce(to, value.to_bits(), barrier) }
+                }
             }
         )*
     )*};
@@ -113,7 +125,8 @@ macro_rules! reductions {
 
 reductions! {
     /// The sum; of integers, modulo their range.
-    Add add: [u32 = u32, i32 = s32, u64 = u64, f32 = f32, f64 = f64, f16 = f16, bf16 = bf16] [u32 = u32, i32 = s32, u64 = u64];
+    Add add: [u32 = u32, i32 = s32, u64 = u64, f32 = f32, f64 = f64, f16 = f16, bf16 = bf16]
+        [u32 = u32, i32 = s32, u64 = u64, i64 = u64]; // Modulo 2^64 a sign makes no difference.
     /// The lesser.
     Min min: [u32 = u32, i32 = s32, u64 = u64, i64 = s64, f16 = f16, bf16 = bf16] [u32 = u32, i32 = s32];
     /// The greater.

@@ -31,7 +31,7 @@ const TARGETS: [(&str, &str); 7] = [
 ];
 
 /// What functions need whose names begin so: the first row that fits. Of those that are forms of a table, that says it.
-const NEEDS: [(&str, &str); 38] = [
+const NEEDS: [(&str, &str); 40] = [
     ("bar_", "sm_75"),
     ("barrier_cluster_", "sm_90"),
     ("index::block_in_cluster", "sm_90"),
@@ -68,6 +68,8 @@ const NEEDS: [(&str, &str); 38] = [
     ("mbarrier_", "sm_90"),
     ("prefetch_tensormap", "sm_90"),
     ("setmaxnreg_", "sm_90a"),
+    ("red_async_", "sm_90"),
+    ("st_async_", "sm_90"),
     ("st_shared_cluster_", "sm_90"),
     ("st_shared_", "sm_75"),
     ("trap", "sm_75"),
@@ -92,6 +94,11 @@ impl Function {
         let constants: Vec<&str> = constants.map(constant).collect();
         let constants = if constants.is_empty() { String::new() } else { format!("::<{}>", constants.join(", ")) };
         format!("raw::{}{constants}", self.path)
+    }
+
+    /// How its name ends in PTX.
+    fn in_ptx(&self) -> String {
+        format!("_{}", self.path.replace("::", "_"))
     }
 }
 
@@ -257,10 +264,14 @@ fn ptxas_assembles_every_function_for_the_least_target_that_it_needs() {
         let before = index.checked_sub(1).map(|index| TARGETS[index].0);
         let (refused, refused_before) = (refused(target), before.map(refused));
         for function in &by_target[target] {
-            let name = format!("_{}", function.path.replace("::", "_"));
-            let is_of = |bodies: &[&str]| bodies.iter().any(|body| body.ends_with(&name));
+            let name = function.in_ptx();
+            // Some functions' names end with another's.
+            let longer: Vec<String> =
+                others.iter().map(Function::in_ptx).filter(|other| *other != name && other.ends_with(&name)).collect();
+            let is_its = |body: &str| body.ends_with(&name) && !longer.iter().any(|longer| body.ends_with(longer));
+            let is_of = |bodies: &[&str]| bodies.iter().any(|body| is_its(body));
             let path = &function.path;
-            assert_eq!(bodies.iter().filter(|(body, _)| body.ends_with(&name)).count(), 1, "{built}: `raw::{path}`");
+            assert_eq!(bodies.iter().filter(|(body, _)| is_its(body)).count(), 1, "{built}: `raw::{path}`");
             assert!(!is_of(&refused), "{target} does not do for `raw::{path}`");
             assert!(
                 refused_before.as_ref().is_none_or(|refused| is_of(refused)),

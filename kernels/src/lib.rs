@@ -22,6 +22,8 @@ pub mod timings;
 
 // Of these, an older GPU has nothing.
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90"))]
+pub mod async_stores;
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90"))]
 pub mod bulk;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90"))]
 pub mod cached;

@@ -46,6 +46,12 @@ plain! {
         "the phase waits for so many bytes more.", "`address` is that of a barrier.", expect_bytes;
     mbarrier_complete_tx_relaxed_cta_shared_cta_b64(bytes) "mbarrier.complete_tx.relaxed.cta.shared::cta.b64",
         "so many bytes have come.", "`address` is that of a barrier.", complete_bytes;
+    cp_async_mbarrier_arrive_shared_cta_b64() "cp.async.mbarrier.arrive.shared::cta.b64",
+        "the phase needs one arrival more, which comes when the copies by `cp.async` that the thread has started have landed.",
+        "`address` is that of a barrier.", hold_until_copied;
+    cp_async_mbarrier_arrive_noinc_shared_cta_b64() "cp.async.mbarrier.arrive.noinc.shared::cta.b64",
+        "an arrival comes when the copies by `cp.async` that the thread has started have landed.", "`address` is that of a barrier.",
+        arrive_when_copied;
 }
 
 /// Forms that arrive: the function, its operands, PTX, what it is for the simulator.

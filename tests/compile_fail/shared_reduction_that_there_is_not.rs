@@ -7,7 +7,7 @@ fn reduce(block: &ClusterBlock<2>, #[shared] (own, sums): (Tile, Tile), #[shared
     let full = full.init(block, 1);
     let other = block.cluster().peer(1);
     block.warp().elect(|lane| own.reduce_bulk_to(lane, reduction::Max, other, sums, full));
-    //~^ ERROR a bulk copy cannot reduce `u64` in shared memory by `Max`
+    //~^ ERROR `u64` in shared memory cannot be reduced by `Max`
     //~| the table of `ptx_matrix::reduction::SharedReduction` says which elements have which reductions there
 }
 

@@ -3,6 +3,7 @@
 
 #![feature(macro_metavar_expr_concat)]
 
+mod async_stores;
 mod bank_conflicts;
 mod barrier;
 mod bulk;
@@ -12,6 +13,7 @@ mod cluster_memory;
 mod cluster_reductions;
 mod cluster_ring;
 mod copies;
+mod copies_at_barriers;
 mod determinism;
 mod divergence;
 mod findings;

@@ -259,7 +259,8 @@ impl Misuse {
             }
             Misuse::RegistersUnsynced { .. } => "put a `sync` of the warpgroup between the two".into(),
             Misuse::CopyInFlight { .. } => {
-                "the warp that started the copy must commit it and wait for its group; others, behind a `sync` after that"
+                "the warp that started the copy must commit it and wait for its group; others, behind a `sync` after that, or \
+                 behind a wait for the barrier that is told of the copy"
                     .into()
             }
             Misuse::CopyMisaligned { bytes, .. } => {

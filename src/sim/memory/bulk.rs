@@ -4,6 +4,7 @@
 //! memory reaches global memory when the lane that started it waits for its group, or the block ends.
 
 use crate::sim::findings::{BarrierMisuse, Misuse};
+use crate::sim::memory::copies;
 use crate::sim::memory::global::{ElementOf, check_fenced, land_copy, land_reduction};
 use crate::sim::memory::order::executing;
 use crate::sim::memory::peer::{self, Visit};
@@ -13,8 +14,9 @@ use crate::sim::memory::slices::{self, Slice};
 use crate::sim::record::{note_copy, note_lane};
 use crate::sim::warps::block::{BlockState, ClusterState};
 use crate::sim::warps::context::{current_lane, fail, with_block, with_cluster};
-use crate::sim::warps::mbarrier;
+use crate::sim::warps::mbarrier::{self, Proxy};
 use crate::sim::warps::polling::note_access;
+use crate::sim::wgmma;
 use crate::site::Site;
 use std::boxed::Box;
 use std::collections::HashMap;
@@ -45,6 +47,7 @@ struct Load {
     from: Option<(usize, Range<u32>)>,
     /// If it does not write the elements, but reduces them.
     reduction: Option<Reduction>,
+    proxy: Proxy,
     started: Access,
 }
 
@@ -171,8 +174,19 @@ pub(in crate::sim) fn start_load(site: Site, form: &'static str, to: u32, data: 
     }
     note_copy(site, form, to, data.len());
     let started = with_cluster(|cluster, block| {
+        let started = block.access(site);
+        let load = |to, bytes, barrier| Load {
+            to,
+            bytes,
+            barrier,
+            phase: 0,
+            from: None,
+            reduction: None,
+            proxy: Proxy::Async,
+            started,
+        };
         if !form.contains(".shared::cluster.") {
-            return start_load_to(block, block, block.access(site), to, data, barrier, None, None);
+            return start_load_to(block, block, load(to, data, barrier));
         }
         let ((target, to), (told, barrier)) =
             (peer::resolve(cluster, block, to)?, peer::resolve(cluster, block, barrier)?);
@@ -186,33 +200,28 @@ pub(in crate::sim) fn start_load(site: Site, form: &'static str, to: u32, data: 
             }
             Blocks::Mask(mask) => u32::from(mask),
         };
-        (0..cluster.blocks.len()).filter(|rank| mask & 1 << rank != 0).try_for_each(|rank| {
-            start_load_to(block, &cluster.blocks[rank], block.access(site), to, data.clone(), barrier, None, None)
-        })
+        (0..cluster.blocks.len())
+            .filter(|rank| mask & 1 << rank != 0)
+            .try_for_each(|rank| start_load_to(block, &cluster.blocks[rank], load(to, data.clone(), barrier)))
     });
     started.unwrap_or_else(|misuse| fail(site, misuse));
 }
 
-/// The same to one block.
-#[allow(clippy::too_many_arguments, reason = "a copy has so much")]
-fn start_load_to(
-    block: &BlockState,
-    target: &BlockState,
-    started: Access,
-    to: u32,
-    bytes: Vec<u8>,
-    barrier: u32,
-    from: Option<(usize, Range<u32>)>,
-    reduction: Option<Reduction>,
-) -> Result<(), Misuse> {
+/// The same to one block. The barrier's phase is not known yet.
+fn start_load_to(block: &BlockState, target: &BlockState, mut load: Load) -> Result<(), Misuse> {
     block.order.make_partial();
+    let (started, to, bytes) = (load.started, load.to, load.bytes.len());
     peer::visit(block, target, started, Visit::Copy);
-    let phase = mbarrier::phase_for_copy(target, started, barrier)?;
-    match reduction {
-        None => target.shared.start_bulk_write(started, to, bytes.len())?,
-        Some(_) => target.shared.start_reduction(started, to, bytes.len())?,
+    load.phase = mbarrier::phase_for_copy(target, started, load.barrier, load.proxy)?;
+    if load.proxy == Proxy::Async {
+        let access = if load.reduction.is_some() { "reduction" } else { "copy" };
+        target.shared.check_fenced_at(access, started, to, bytes)?;
     }
-    target.bulk.borrow_mut().loads.push(Load { to, bytes, barrier, phase, from, reduction, started });
+    match load.reduction {
+        None => target.shared.start_copy(started, to, bytes)?,
+        Some(_) => target.shared.start_reduction(started, to, bytes)?,
+    }
+    target.bulk.borrow_mut().loads.push(load);
     Ok(())
 }
 
@@ -237,38 +246,94 @@ pub(crate) fn send(
         if target.rank != told.rank {
             return Err(Misuse::BarrierOfAnother { to: target.rank, barrier: told.rank });
         }
-        let source = Some((block.rank, from..from + bytes));
-        start_load_to(block, target, block.access(site), to, data, barrier, source, reduction)
+        let (from, started) = (Some((block.rank, from..from + bytes)), block.access(site));
+        let load = Load { to, bytes: data, barrier, phase: 0, from, reduction, proxy: Proxy::Async, started };
+        start_load_to(block, target, load)
     });
     sent.unwrap_or_else(|misuse| fail(site, misuse));
 }
 
-/// Lets one copy land that tells a barrier that is waited for: one of these, by the block's rank and the address. `choose` picks one of
-/// so many. Returns whether there was one.
+/// `st.async`, or `red.async`: a value in registers goes to shared memory of the block that the addresses of the `.shared::cluster` window name.
+pub(crate) fn send_registers(
+    site: Site,
+    form: &'static str,
+    to: u32,
+    value: &[u8],
+    barrier: u32,
+    reduction: Option<Reduction>,
+) {
+    if std::thread::panicking() {
+        return;
+    }
+    note_access(site);
+    if current_lane().is_none() {
+        fail(site, Misuse::RawAtWarpScope { form });
+    }
+    if !(to as usize).is_multiple_of(value.len()) {
+        fail(site, Misuse::SharedMisaligned { access: "write", address: to, bytes: value.len() });
+    }
+    note_copy(site, form, to, value.len());
+    let sent = with_cluster(|cluster, block| {
+        wgmma::check_stored(block, site, value);
+        let ((target, to), (told, barrier)) =
+            (peer::resolve(cluster, block, to)?, peer::resolve(cluster, block, barrier)?);
+        if target.rank != told.rank {
+            return Err(Misuse::BarrierOfAnother { to: target.rank, barrier: told.rank });
+        }
+        let (bytes, started) = (value.to_vec(), block.access(site));
+        let load = Load { to, bytes, barrier, phase: 0, from: None, reduction, proxy: Proxy::Generic, started };
+        start_load_to(block, target, load)
+    });
+    sent.unwrap_or_else(|misuse| fail(site, misuse));
+}
+
+/// Something that can land: of a block, the load of this number, or what this number of a warp's arrivals waits for.
+enum Candidate {
+    Load(usize),
+    Arrival { warp: usize, number: usize },
+}
+
+/// Lets something land that tells a barrier that is waited for: one of these, by the block's rank and the address. `choose` picks one of
+/// so many. Returns whether there was something.
 pub(in crate::sim) fn land_one(
     cluster: &ClusterState,
     awaited: &[(usize, u32)],
     choose: impl FnOnce(usize) -> usize,
 ) -> Result<bool, Box<(Misuse, Access)>> {
     let candidates = cluster.blocks.iter().flat_map(|block| {
-        let loads = &block.bulk.borrow().loads;
-        let is_awaited = |&load: &usize| awaited.contains(&(block.rank, loads[load].barrier));
-        (0..loads.len()).filter(is_awaited).map(|load| (block, load)).collect::<Vec<_>>()
+        let is_awaited = |barrier: u32| awaited.contains(&(block.rank, barrier));
+        let (bulk, copies) = (block.bulk.borrow(), block.copies.borrow());
+        let loads = bulk.loads.iter().enumerate().filter(|(_, load)| is_awaited(load.barrier));
+        let loads = loads.map(|(number, _)| Candidate::Load(number));
+        let arrivals = copies.iter().enumerate().flat_map(|(warp, copies)| {
+            let arrivals = copies.arrivals.iter().enumerate().filter(|(_, arrival)| is_awaited(arrival.barrier));
+            arrivals.map(move |(number, _)| Candidate::Arrival { warp, number })
+        });
+        loads.chain(arrivals).map(|candidate| (block, candidate)).collect::<Vec<_>>()
     });
-    let candidates: Vec<(&BlockState, usize)> = candidates.collect();
+    let mut candidates: Vec<(&BlockState, Candidate)> = candidates.collect();
     if candidates.is_empty() {
         return Ok(false);
     }
-    let (block, load) = candidates[choose(candidates.len())];
-    let load = block.bulk.borrow_mut().loads.remove(load);
-    let Load { to, bytes, barrier: address, phase, from, reduction, started } = load;
+    let chosen = choose(candidates.len());
+    match candidates.swap_remove(chosen) {
+        (block, Candidate::Load(number)) => land_load(cluster, block, number),
+        (block, Candidate::Arrival { warp, number }) => copies::land_arrival(block, warp, number),
+    }
+    .map(|()| true)
+}
+
+/// Lets a load of a block land.
+fn land_load(cluster: &ClusterState, block: &BlockState, number: usize) -> Result<(), Box<(Misuse, Access)>> {
+    let load = block.bulk.borrow_mut().loads.remove(number);
+    let Load { to, bytes, barrier: address, phase, from, reduction, proxy, started } = load;
     let others = || {
         let of_phase = |other: &&Load| (other.barrier, other.phase) == (address, phase);
         block.bulk.borrow().loads.iter().filter(of_phase).map(|other| other.bytes.len() as i64).sum::<i64>()
     };
-    let landed = mbarrier::receive_copy(block, address, bytes.len() as u32, started.location, |by| {
+    let landed = mbarrier::receive_copy(block, address, bytes.len() as u32, proxy, started.location, |by| {
         match reduction {
-            None => block.shared.land_bulk(by, to, &bytes),
+            None => block.shared.land_told(by, to, &bytes),
             Some(reduction) => block.shared.land_reduction(by, &started, to, reduction, &bytes),
         }
         if let Some((rank, addresses)) = from {
@@ -283,7 +348,7 @@ pub(in crate::sim) fn land_one(
             let misuse = BarrierMisuse::UnexpectedBytes { bytes: others() };
             Err(Box::new((Misuse::Barrier { address, misuse }, started)))
         }
-        Ok(_) => Ok(true),
+        Ok(_) => Ok(()),
     }
 }
 

@@ -1,15 +1,19 @@
 //! Asynchronous copies: what is in flight, and when it lands.
 //!
-//! A copy lands when its warp waits for it, and no sooner: whoever reads before sees what was there.
+//! A copy lands when its warp waits for it, or when nobody can go on and somebody waits for an mbarrier that is told of it, and no sooner:
+//! whoever reads before sees what was there.
 
 use crate::lane::LANES;
-use crate::sim::memory::race::Lanes;
+use crate::sim::findings::Misuse;
+use crate::sim::memory::order::{Known, executing};
+use crate::sim::memory::race::{Access, Lanes};
 use crate::sim::record::{note_copy, note_lane};
 use crate::sim::warps::block::BlockState;
 use crate::sim::warps::context::{current_lane, fail, with_block};
+use crate::sim::warps::mbarrier;
 use crate::sim::warps::polling::note_access;
 use crate::site::Site;
-use std::ops::Range;
+use std::boxed::Box;
 use std::vec::Vec;
 
 /// The copies of one warp.
@@ -19,6 +23,12 @@ pub(in crate::sim) struct WarpCopies {
     in_flight: Vec<Copy>,
     /// The groups that each lane has made.
     groups: [usize; LANES],
+    /// How many have been started.
+    started: usize,
+    /// The arrivals at mbarriers that wait for copies.
+    pub(in crate::sim) arrivals: Vec<CopiesArrival>,
+    /// Those that have landed as an mbarrier was told, and of which the lane need not know yet.
+    landed: Vec<Landed>,
 }
 
 /// A copy that is in flight.
@@ -28,6 +38,25 @@ struct Copy {
     lane: usize,
     /// Which of its lane's groups it is in, or will be.
     group: usize,
+    /// How many were started before it.
+    number: usize,
+}
+
+/// A lane arrives at an mbarrier when the copies that it has started before have landed.
+pub(in crate::sim) struct CopiesArrival {
+    /// The mbarrier's address.
+    pub(in crate::sim) barrier: u32,
+    lane: usize,
+    /// How many copies had been started.
+    before: usize,
+    at: Access,
+}
+
+/// A copy of this lane and group has landed, by this access.
+struct Landed {
+    lane: usize,
+    group: usize,
+    by: Access,
 }
 
 /// One lane starts a copy of `bytes`, of which the first `read` come from global memory.
@@ -41,24 +70,21 @@ pub(crate) fn start_copy(site: Site, form: &'static str, to: u32, bytes: &[u8], 
         block.shared.start_copy(block.access(site), to, bytes.len())?;
         let lane = current_lane().expect("copies are started in lane closures");
         with_copies(block, |copies| {
-            let group = copies.groups[lane];
-            copies.in_flight.push(Copy { to, bytes: bytes.to_vec(), lane, group });
+            let (group, number) = (copies.groups[lane], copies.started);
+            copies.started += 1;
+            copies.in_flight.push(Copy { to, bytes: bytes.to_vec(), lane, group, number });
         });
         Ok(())
     });
     started.unwrap_or_else(|misuse| fail(site, misuse));
 }
 
-/// The lanes that execute what is being executed: the one that is running, or, at warp scope, all.
-fn executing() -> Range<usize> {
-    current_lane().map_or(0..LANES, |lane| lane..lane + 1)
-}
-
 /// The running lane, or each of the warp, makes a group of the copies that it started.
 pub(crate) fn commit_copies(site: Site) {
     note_lane(site, "cp.async.commit_group");
     with_block(|block| {
-        with_copies(block, |copies| copies.groups[executing()].iter_mut().for_each(|groups| *groups += 1));
+        let lanes = executing(current_lane());
+        with_copies(block, |copies| copies.groups[lanes].iter_mut().for_each(|groups| *groups += 1));
     });
 }
 
@@ -68,16 +94,95 @@ pub(crate) fn wait_for_copies(site: Site, newest: usize) {
         return;
     }
     note_lane(site, "cp.async.wait_group");
-    with_block(|block| {
-        let landing: Vec<Copy> = with_copies(block, |WarpCopies { in_flight, groups }| {
-            let lands = |copy: &mut Copy| executing().contains(&copy.lane) && copy.group + newest < groups[copy.lane];
-            in_flight.extract_if(.., lands).collect()
-        });
-        for copy in landing {
-            // It is the lane that copied, and no other, that sees what has landed.
-            block.shared.land(block.access_by(Lanes::one(copy.lane), site), copy.to, &copy.bytes);
+    let waited = with_block(|block| {
+        let lanes = executing(current_lane());
+        // What an mbarrier is to be told of, and has to have landed now, it is told of first: then it is known of who knows of the mbarrier.
+        while let Some(number) = with_copies(block, |copies| copies.arrival_of_some(newest)) {
+            land_arrival(block, block.running(), number)?;
         }
+        let (landing, landed): (Vec<Copy>, Vec<Landed>) = with_copies(block, |copies| {
+            let WarpCopies { in_flight, groups, landed, .. } = copies;
+            let waited_for = |lane: usize, group: usize| lanes.contains(&lane) && group + newest < groups[lane];
+            let landing = in_flight.extract_if(.., |copy| waited_for(copy.lane, copy.group)).collect();
+            (landing, landed.extract_if(.., |landed| waited_for(landed.lane, landed.group)).collect())
+        });
+        for Copy { to, bytes, lane, .. } in landing {
+            // It is the lane that copied, and no other, that sees what has landed.
+            block.shared.land(block.access_by(Lanes::one(lane), site), to, &bytes);
+        }
+        for Landed { lane, by, .. } in landed {
+            let mut known = Known::default();
+            known.pass_asynchronously(by.agent, by.tick);
+            block.order.acquire(block.agent(), lane..lane + 1, &known);
+        }
+        Ok::<(), Box<(Misuse, Access)>>(())
     });
+    waited.unwrap_or_else(|wrong| fail(site, wrong.0));
+}
+
+impl WarpCopies {
+    /// An arrival for which copies have yet to land that the executing lanes wait for, all but their `newest` groups.
+    fn arrival_of_some(&self, newest: usize) -> Option<usize> {
+        let lanes = executing(current_lane());
+        let waited_for = |copy: &&Copy| lanes.contains(&copy.lane) && copy.group + newest < self.groups[copy.lane];
+        let is_for = |arrival: &CopiesArrival, copy: &Copy| arrival.lane == copy.lane && copy.number < arrival.before;
+        self.arrivals
+            .iter()
+            .position(|arrival| self.in_flight.iter().filter(waited_for).any(|copy| is_for(arrival, copy)))
+    }
+}
+
+/// `cp.async.mbarrier.arrive.noinc`: the running lane arrives at an mbarrier when the copies that it has started have landed.
+pub(crate) fn arrive_when_copied(site: Site, form: &'static str, barrier: u32) {
+    arrive_later(site, form, barrier, true);
+}
+
+/// `cp.async.mbarrier.arrive`: the phase needs one arrival more, which comes then.
+pub(crate) fn hold_until_copied(site: Site, form: &'static str, barrier: u32) {
+    arrive_later(site, form, barrier, false);
+}
+
+fn arrive_later(site: Site, form: &'static str, barrier: u32, is_counted: bool) {
+    if std::thread::panicking() {
+        return;
+    }
+    note_access(site);
+    note_lane(site, form);
+    let noted = with_block(|block| {
+        let Some(lane) = current_lane() else { return Err(Misuse::RawAtWarpScope { form }) };
+        block.order.make_partial();
+        let at = block.access(site);
+        mbarrier::arrive_later(block, at, barrier, is_counted)?;
+        with_copies(block, |copies| {
+            copies.arrivals.push(CopiesArrival { barrier, lane, before: copies.started, at });
+        });
+        Ok(())
+    });
+    noted.unwrap_or_else(|misuse| fail(site, misuse));
+}
+
+/// The copies that an arrival of a warp waits for land, and it arrives.
+pub(in crate::sim) fn land_arrival(
+    block: &BlockState,
+    warp: usize,
+    number: usize,
+) -> Result<(), Box<(Misuse, Access)>> {
+    let (arrival, landing) = {
+        let copies = &mut block.copies.borrow_mut()[warp];
+        let arrival = copies.arrivals.remove(number);
+        let is_before = |copy: &mut Copy| copy.lane == arrival.lane && copy.number < arrival.before;
+        let landing: Vec<Copy> = copies.in_flight.extract_if(.., is_before).collect();
+        (arrival, landing)
+    };
+    let landed = mbarrier::receive_arrival(block, arrival.barrier, arrival.at.location, |by| {
+        landing.iter().for_each(|copy| block.shared.land_told(by, copy.to, &copy.bytes));
+    });
+    let by = landed.map_err(|misuse| Box::new((misuse, arrival.at)))?;
+    let knows = |of: &Landed| block.order.knows(&Access { by: Lanes::one(of.lane), ..arrival.at }, &of.by);
+    let copies = &mut block.copies.borrow_mut()[warp];
+    copies.landed.retain(|landed| !knows(landed));
+    copies.landed.extend(landing.iter().map(|copy| Landed { lane: copy.lane, group: copy.group, by }));
+    Ok(())
 }
 
 fn with_copies<R>(block: &BlockState, work: impl FnOnce(&mut WarpCopies) -> R) -> R {

@@ -38,6 +38,21 @@ pub(in crate::sim) const fn is_warp_group(agent: usize, blocks: usize) -> bool {
     ASYNCHRONOUS <= agent && agent < ASYNCHRONOUS + WARP_GROUPS * blocks
 }
 
+/// The asynchronous agents of a block's mbarrier, counted from 0: of what comes to it by the async proxy, and of what comes as ordinary stores
+/// do, by `cp.async`, `st.async` and `red.async`, between which and the async proxy is to be a fence.
+pub(in crate::sim) const fn agents_of_barrier(barrier: usize) -> [usize; 2] {
+    [WARP_GROUPS + 2 * barrier, WARP_GROUPS + 2 * barrier + 1]
+}
+
+/// Whether an agent, in a cluster of so many blocks, writes by the async proxy.
+const fn is_of_async_proxy(agent: usize, blocks: usize) -> bool {
+    if !is_asynchronous(agent) {
+        return false;
+    }
+    let number = (agent - ASYNCHRONOUS) / blocks;
+    number < WARP_GROUPS || (number - WARP_GROUPS).is_multiple_of(2)
+}
+
 /// Whether an agent is an asynchronous one.
 pub(in crate::sim) const fn is_asynchronous(agent: usize) -> bool {
     agent >= ASYNCHRONOUS
@@ -156,6 +171,8 @@ struct WarpOrder {
 #[derive(Default)]
 pub(in crate::sim) struct Order {
     warps: RefCell<Vec<WarpOrder>>,
+    /// The blocks.
+    blocks: usize,
     /// The warps of a block, if there are several blocks.
     block_warps: Option<usize>,
     /// Whether something but `sync`s orders warps.
@@ -172,7 +189,7 @@ impl Order {
         let all = (0..blocks * warps).map(|agent| new(agent / warps)).collect();
         let block_warps = (blocks > 1).then_some(warps);
         // A `sync` of one block does not order the others.
-        Order { warps: RefCell::new(all), block_warps, is_partial: Cell::new(block_warps.is_some()) }
+        Order { warps: RefCell::new(all), blocks, block_warps, is_partial: Cell::new(block_warps.is_some()) }
     }
 
     /// Whether it is a `sync` of their block that orders two agents, if one is between. (What is asynchronous counts none.)
@@ -234,7 +251,7 @@ impl Order {
 
     /// Whether there is a proxy fence between the earlier access and the later one, which is made now.
     pub(in crate::sim) fn is_fenced(&self, of: Space, later: &Access, earlier: &Access) -> bool {
-        is_asynchronous(earlier.agent) || self.covers(later, earlier, |known| &known.fenced[of as usize])
+        is_of_async_proxy(earlier.agent, self.blocks) || self.covers(later, earlier, |known| &known.fenced[of as usize])
     }
 
     fn covers(&self, later: &Access, earlier: &Access, of: impl Fn(&Known) -> &Ticks) -> bool {

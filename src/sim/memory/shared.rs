@@ -151,15 +151,21 @@ impl SharedMemory {
         self.bytes.borrow_mut()[range].copy_from_slice(from);
     }
 
-    /// A bulk copy to these bytes starts.
-    pub(in crate::sim) fn start_bulk_write(&self, by: Access, address: u32, bytes: usize) -> Result<(), Misuse> {
-        let range = self.range("copy", address, bytes)?;
+    /// The async proxy is to write these bytes: tells of those that an ordinary store wrote, and no proxy fence is between.
+    pub(in crate::sim) fn check_fenced_at(
+        &self,
+        access: &'static str,
+        by: Access,
+        address: u32,
+        bytes: usize,
+    ) -> Result<(), Misuse> {
+        let range = self.range(access, address, bytes)?;
         self.check_fenced(by, address, range);
-        self.start_copy(by, address, bytes)
+        Ok(())
     }
 
-    /// A bulk copy to these bytes has landed.
-    pub(in crate::sim) fn land_bulk(&self, by: Access, address: u32, from: &[u8]) {
+    /// A copy to these bytes has landed, of which an mbarrier is told.
+    pub(in crate::sim) fn land_told(&self, by: Access, address: u32, from: &[u8]) {
         let range = self.range("copy", address, from.len()).expect("the start of the copy was in bounds");
         self.set_copying(range.clone(), None);
         // What was not ordered with its start was found then, and what came since is told of as in flight.
@@ -170,7 +176,6 @@ impl SharedMemory {
     /// A bulk copy that reduces these bytes starts. Others may, too.
     pub(in crate::sim) fn start_reduction(&self, by: Access, address: u32, bytes: usize) -> Result<(), Misuse> {
         let range = self.range("reduction", address, bytes)?;
-        self.check_fenced(by, address, range.clone());
         self.check_sources(by, address, &range);
         let free = self.check_free("reduction", by, address, range.clone(), |known| known.copying);
         let (mut unwritten, start) = (false, range.start);

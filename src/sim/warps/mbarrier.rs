@@ -1,8 +1,9 @@
 //! mbarriers: what has arrived at each, and who waits for which phase.
 
 use crate::sim::findings::{BarrierMisuse, Memory, Misuse};
+pub(crate) use crate::sim::memory::copies::{arrive_when_copied, hold_until_copied};
 pub(crate) use crate::sim::memory::order::Space;
-use crate::sim::memory::order::{Known, WARP_GROUPS, executing};
+use crate::sim::memory::order::{Known, agents_of_barrier, executing};
 use crate::sim::memory::peer::{self, Visit};
 use crate::sim::memory::race::{Access, Lanes};
 use crate::sim::record::note_lane;
@@ -54,8 +55,17 @@ pub(in crate::sim) struct Barrier {
     over_of_peers: Known,
     /// Whether a fence of its own is behind its initialisation.
     is_fenced: bool,
-    /// What comes asynchronously counts as done by this agent.
-    agent: usize,
+    /// What comes asynchronously counts as done by these agents.
+    agents: [usize; 2],
+}
+
+/// How something that an mbarrier is told of comes to shared memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::sim) enum Proxy {
+    /// By the async proxy, as bulk copies do.
+    Async,
+    /// As ordinary stores do, though it takes its time: by `cp.async`, `st.async` and `red.async`.
+    Generic,
 }
 
 /// A phase that is waited for.
@@ -175,10 +185,10 @@ impl Barrier {
     }
 
     /// What comes asynchronously comes in this phase, at whose end it is known: as done by whom, when.
-    fn tell_asynchronously(&mut self, location: &'static Location<'static>) -> Access {
-        let tick = self.phase.wrapping_add(1);
-        self.told.pass_asynchronously(self.agent, tick);
-        Access { agent: self.agent, by: Lanes::One(0), epoch: u32::MAX, warp_epoch: 0, tick, location }
+    fn tell_asynchronously(&mut self, proxy: Proxy, location: &'static Location<'static>) -> Access {
+        let (agent, tick) = (self.agents[proxy as usize], self.phase.wrapping_add(1));
+        self.told.pass_asynchronously(agent, tick);
+        Access { agent, by: Lanes::One(0), epoch: u32::MAX, warp_epoch: 0, tick, location }
     }
 
     /// What the current phase still needs: its number, arrivals, bytes.
@@ -274,7 +284,7 @@ pub(crate) fn init(site: Site, form: &'static str, address: u32, count: u32) {
         if barriers.live.contains_key(&address) {
             return misuse(BarrierMisuse::InitialisedAgain);
         }
-        let agent = block.asynchronous(WARP_GROUPS + barriers.made);
+        let agents = agents_of_barrier(barriers.made).map(|number| block.asynchronous(number));
         barriers.made += 1;
         let barrier = Barrier {
             count,
@@ -286,7 +296,7 @@ pub(crate) fn init(site: Site, form: &'static str, address: u32, count: u32) {
             told_by_peers: Known::default(),
             over_of_peers: Known::default(),
             is_fenced: false,
-            agent,
+            agents,
         };
         barriers.live.insert(address, barrier);
         Ok(())
@@ -366,7 +376,7 @@ fn count_bytes_at_peer(
     let counted = peer::at_peer(site, address, Visit::Bytes, |own, peer, by, address| {
         use_barrier(peer, by, address, |barrier| {
             if own.rank != peer.rank {
-                peer::count_bytes(peer, by, barrier.tell_asynchronously(site.location));
+                peer::count_bytes(peer, by, barrier.tell_asynchronously(Proxy::Async, site.location));
             }
             count(barrier)
         })
@@ -444,23 +454,29 @@ pub(crate) fn test_in_lane(site: Site, form: &'static str, address: u32, phase: 
     over
 }
 
-/// A bulk copy that is to tell a barrier starts. Returns the barrier's phase.
-pub(in crate::sim) fn phase_for_copy(block: &BlockState, by: Access, address: u32) -> Result<u32, Misuse> {
+/// A copy that is to tell a barrier starts. Returns the barrier's phase.
+pub(in crate::sim) fn phase_for_copy(
+    block: &BlockState,
+    by: Access,
+    address: u32,
+    proxy: Proxy,
+) -> Result<u32, Misuse> {
     block.shared.use_barrier(by, address)?;
     let barriers = block.barriers.borrow();
     let barrier = barriers.live.get(&address);
     let barrier = barrier.ok_or(Misuse::Barrier { address, misuse: BarrierMisuse::Uninitialised })?;
-    if !barrier.is_fenced && !block.shared.is_barrier_fenced(by, address) {
+    if proxy == Proxy::Async && !barrier.is_fenced && !block.shared.is_barrier_fenced(by, address) {
         return Err(Misuse::Barrier { address, misuse: BarrierMisuse::Unfenced });
     }
     Ok(barrier.phase)
 }
 
-/// A bulk copy that was started there has brought bytes: `land` puts them to memory, by this access. Returns whether that ended the phase.
+/// A copy that was started there has brought bytes: `land` puts them to memory, by this access. Returns whether that ended the phase.
 pub(in crate::sim) fn receive_copy(
     block: &BlockState,
     address: u32,
     bytes: u32,
+    proxy: Proxy,
     started: &'static Location<'static>,
     land: impl FnOnce(Access),
 ) -> Result<bool, Misuse> {
@@ -469,9 +485,43 @@ pub(in crate::sim) fn receive_copy(
     let misuse = |misuse| Misuse::Barrier { address, misuse };
     let barrier = barriers.live.get_mut(&address).ok_or(misuse(BarrierMisuse::Uninitialised))?;
     let phase = barrier.phase;
-    land(barrier.tell_asynchronously(started));
+    land(barrier.tell_asynchronously(proxy, started));
     barrier.receive(bytes).map_err(misuse)?;
     Ok(barrier.phase != phase)
+}
+
+/// `cp.async.mbarrier.arrive`: the barrier is to be arrived at when copies have landed. If the arrival is not one of those that the phase
+/// needs, it needs one more.
+pub(in crate::sim) fn arrive_later(
+    block: &BlockState,
+    by: Access,
+    address: u32,
+    is_counted: bool,
+) -> Result<(), Misuse> {
+    use_barrier(block, by, address, |barrier| {
+        if is_counted {
+            return Ok(());
+        }
+        barrier.pending += 1;
+        if barrier.pending > MOST { Err(BarrierMisuse::Count { count: barrier.pending }) } else { Ok(()) }
+    })
+}
+
+/// These copies have landed: `land` puts them to memory, by this access, which is returned.
+pub(in crate::sim) fn receive_arrival(
+    block: &BlockState,
+    address: u32,
+    started: &'static Location<'static>,
+    land: impl FnOnce(Access),
+) -> Result<Access, Misuse> {
+    let mut barriers = block.barriers.borrow_mut();
+    barriers.vain_tests = 0;
+    let misuse = |misuse| Misuse::Barrier { address, misuse };
+    let barrier = barriers.live.get_mut(&address).ok_or(misuse(BarrierMisuse::Uninitialised))?;
+    let by = barrier.tell_asynchronously(Proxy::Generic, started);
+    land(by);
+    barrier.arrive(1).map_err(misuse)?;
+    Ok(by)
 }
 
 /// `fence.mbarrier_init`: what the executing lanes initialised before, or know of, is there for what comes asynchronously. Of what another

@@ -1,5 +1,6 @@
 //! What is checked: one file a family.
 
+mod async_stores;
 mod barriers;
 mod bulk;
 mod cached;
@@ -71,6 +72,7 @@ pub fn all<D: Device + 'static>() -> Vec<Check<D>> {
         wgmma::checks(),
         wgmma_sparse::checks(),
         clusters::checks(),
+        async_stores::checks(),
         cached::checks(),
         products::checks(),
     ];

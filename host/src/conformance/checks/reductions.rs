@@ -8,7 +8,7 @@ use half::{bf16, f16};
 use ptx_matrix::forms::Needs;
 use ptx_matrix::launch::Device;
 use ptx_matrix_kernels::bulk::{self as kernels, REDUCED};
-use ptx_matrix_kernels::cluster;
+use ptx_matrix_kernels::{async_stores, cluster};
 use rand::RngExt;
 use std::borrow::{Borrow, BorrowMut};
 use std::iter::zip;
@@ -69,30 +69,32 @@ type ClusterLaunch<D, T> = for<'d> fn(
 const IN_CLUSTER: usize = 4;
 const BLOCKS: usize = 3 * IN_CLUSTER;
 
-/// Input: each block's elements, by which others reduce theirs, and those that are reduced; by how many blocks, at most `most`.
+/// Input: each block's elements, `per_block` of them, by which others reduce theirs, and those that are reduced; by how many blocks, at most
+/// `most`.
 fn in_cluster<D: Device + 'static, T: Pod>(
-    form: &str,
+    name: &str,
+    per_block: usize,
     most: u32,
     draw: fn(&mut Rng) -> T,
     reduce: fn(T, T) -> T,
     launch: ClusterLaunch<D, T>,
 ) -> Check<D> {
-    const COUNT: usize = BLOCKS * cluster::REDUCED;
+    let elements_of_all = BLOCKS * per_block;
     Check {
-        name: format!("cp.reduce.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes.{form}"),
+        name: name.into(),
         needs: Needs::at_least(90),
         arithmetic: None,
         rounds: 8,
         element: size_of::<T>(),
         inputs: Box::new(move |rng| {
-            let mut draw = || bytes(&(0..COUNT).map(|_| draw(rng)).collect::<Vec<T>>());
+            let mut draw = || bytes(&(0..elements_of_all).map(|_| draw(rng)).collect::<Vec<T>>());
             let (by, before) = (draw(), draw());
             vec![by, before, bytes(&[rng.random_range(1..=most)])]
         }),
         run: Box::new(move |device, inputs| {
             let (by, before) = (upload::<D, T>(device, &inputs[0])?, upload::<D, T>(device, &inputs[1])?);
             let [count] = elements::<u32>(&inputs[2])[..] else { panic!("one number") };
-            with_output::<D, T>(device, COUNT, |out| {
+            with_output::<D, T>(device, elements_of_all, |out| {
                 launch(device, BLOCKS as u32, [by.borrow(), before.borrow()], count, out)
             })
         }),
@@ -100,10 +102,10 @@ fn in_cluster<D: Device + 'static, T: Pod>(
             let (by, mut out) = (elements::<T>(&inputs[0]), elements::<T>(&inputs[1]));
             let count = elements::<u32>(&inputs[2])[0] as usize;
             for (index, out) in out.iter_mut().enumerate() {
-                let (block, element) = (index / cluster::REDUCED, index % cluster::REDUCED);
+                let (block, element) = (index / per_block, index % per_block);
                 for before in 1..=count {
                     let from = block / IN_CLUSTER * IN_CLUSTER + (block + IN_CLUSTER - before) % IN_CLUSTER;
-                    *out = reduce(*out, by[from * cluster::REDUCED + element]);
+                    *out = reduce(*out, by[from * per_block + element]);
                 }
             }
             bytes(&out)
@@ -140,30 +142,39 @@ macro_rules! reductions {
     };
 }
 
-/// The same in clusters: the form, its kernel, its elements, how many blocks reduce an element at most (where their order tells, one), how
+/// The same in clusters: the form, its kernels, of a bulk copy and of registers, its elements, how many blocks reduce an element at most (where their order tells, one), how
 /// an element is drawn, and what becomes of one (`m`, by `v`).
 macro_rules! in_clusters {
-    ($device:ident; $($form:literal $kernel:ident $element:ty, $most:literal: $draw:expr, |$m:ident, $v:ident| $reduced:expr;)*) => {
-        vec![$(in_cluster::<$device, $element>(
-            $form, $most, $draw, |$m, $v| $reduced,
-            |device, grid, [by, before], count, out| cluster::$kernel::launch(device, grid, by, before, count, out))),*]
+    ($device:ident; $($form:literal $kernel:ident $of_registers:ident $element:ty, $most:literal: $draw:expr, |$m:ident, $v:ident| $reduced:expr;)*) => {
+        vec![$(
+            in_cluster::<$device, $element>(
+                concat!("cp.reduce.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes.", $form),
+                cluster::REDUCED, $most, $draw, |$m, $v| $reduced,
+                |device, grid, [by, before], count, out| cluster::$kernel::launch(device, grid, by, before, count, out)),
+            in_cluster::<$device, $element>(
+                concat!("red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.", $form),
+                async_stores::REDUCED, $most, $draw, |$m, $v| $reduced,
+                |device, grid, [by, before], count, out| {
+                    async_stores::$of_registers::launch(device, grid, by, before, count, out)
+                }),
+        )*]
     };
 }
 
 pub fn checks<D: Device + 'static>() -> Vec<Check<D>> {
     let in_clusters = in_clusters! { D;
-        "add.u32" cluster_add_u32 u32, 4: |rng| integer(rng) as u32, |m, v| m.wrapping_add(v);
-        "add.s32" cluster_add_s32 i32, 4: |rng| integer(rng) as i32, |m, v| m.wrapping_add(v);
-        "add.u64" cluster_add_u64 u64, 4: integer, |m, v| m.wrapping_add(v);
-        "min.u32" cluster_min_u32 u32, 4: |rng| integer(rng) as u32, |m, v| m.min(v);
-        "min.s32" cluster_min_s32 i32, 4: |rng| integer(rng) as i32, |m, v| m.min(v);
-        "max.u32" cluster_max_u32 u32, 4: |rng| integer(rng) as u32, |m, v| m.max(v);
-        "max.s32" cluster_max_s32 i32, 4: |rng| integer(rng) as i32, |m, v| m.max(v);
-        "inc.u32" cluster_inc_u32 u32, 1: |rng| integer(rng) as u32, |m, v| if m >= v { 0 } else { m + 1 };
-        "dec.u32" cluster_dec_u32 u32, 1: |rng| integer(rng) as u32, |m, v| if m == 0 || m > v { v } else { m - 1 };
-        "and.b32" cluster_and_b32 u32, 4: |rng| integer(rng) as u32, |m, v| m & v;
-        "or.b32" cluster_or_b32 u32, 4: |rng| integer(rng) as u32, |m, v| m | v;
-        "xor.b32" cluster_xor_b32 u32, 4: |rng| integer(rng) as u32, |m, v| m ^ v;
+        "add.u32" cluster_add_u32 cluster_reduce_add_u32 u32, 4: |rng| integer(rng) as u32, |m, v| m.wrapping_add(v);
+        "add.s32" cluster_add_s32 cluster_reduce_add_s32 i32, 4: |rng| integer(rng) as i32, |m, v| m.wrapping_add(v);
+        "add.u64" cluster_add_u64 cluster_reduce_add_u64 u64, 4: integer, |m, v| m.wrapping_add(v);
+        "min.u32" cluster_min_u32 cluster_reduce_min_u32 u32, 4: |rng| integer(rng) as u32, |m, v| m.min(v);
+        "min.s32" cluster_min_s32 cluster_reduce_min_s32 i32, 4: |rng| integer(rng) as i32, |m, v| m.min(v);
+        "max.u32" cluster_max_u32 cluster_reduce_max_u32 u32, 4: |rng| integer(rng) as u32, |m, v| m.max(v);
+        "max.s32" cluster_max_s32 cluster_reduce_max_s32 i32, 4: |rng| integer(rng) as i32, |m, v| m.max(v);
+        "inc.u32" cluster_inc_u32 cluster_reduce_inc_u32 u32, 1: |rng| integer(rng) as u32, |m, v| if m >= v { 0 } else { m + 1 };
+        "dec.u32" cluster_dec_u32 cluster_reduce_dec_u32 u32, 1: |rng| integer(rng) as u32, |m, v| if m == 0 || m > v { v } else { m - 1 };
+        "and.b32" cluster_and_b32 cluster_reduce_and_b32 u32, 4: |rng| integer(rng) as u32, |m, v| m & v;
+        "or.b32" cluster_or_b32 cluster_reduce_or_b32 u32, 4: |rng| integer(rng) as u32, |m, v| m | v;
+        "xor.b32" cluster_xor_b32 cluster_reduce_xor_b32 u32, 4: |rng| integer(rng) as u32, |m, v| m ^ v;
     };
     let in_global = reductions! { D;
         "add.u32" bulk_add_u32 bulk_add_u32_cached u32: |rng| integer(rng) as u32, |m, v| m.wrapping_add(v);
@@ -194,5 +205,15 @@ pub fn checks<D: Device + 'static>() -> Vec<Check<D>> {
         "xor.b32" bulk_xor_b32 bulk_xor_b32_cached u32: |rng| integer(rng) as u32, |m, v| m ^ v;
         "xor.b64" bulk_xor_b64 bulk_xor_b64_cached u64: integer, |m, v| m ^ v;
     };
-    in_global.into_iter().chain(in_clusters).collect()
+    let of_s64 = in_cluster::<D, u64>(
+        "red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.add.s64",
+        32,
+        1,
+        integer,
+        |m, v| m.wrapping_add(v),
+        |device, grid, [by, before], _, out| {
+            async_stores::cluster_reduce_add_s64::launch(device, grid, by, before, out)
+        },
+    );
+    in_global.into_iter().chain(in_clusters).chain([of_s64]).collect()
 }

@@ -1,0 +1,230 @@
+//! `st.async` and `red.async`: registers go to other blocks of the cluster; and `cp.async` that an mbarrier is told of.
+
+use core::array::from_fn;
+use ptx_matrix::*;
+
+/// A tile that registers are sent to.
+pub type Tile = SharedTile<u16, 8, 64, Swizzle128>;
+
+/// Elements of it.
+pub const ELEMENTS: usize = 8 * 64;
+
+/// Each block sends its matrix to the one `by` further in its cluster, `N` elements at a time, which writes it.
+#[inline(always)]
+fn send<const N: usize>(
+    block: &ClusterBlock<4>,
+    (tile, full): (Tile, BarrierMemory),
+    a: Global<u16>,
+    by: u32,
+    out: GlobalMut<u16>,
+) {
+    let full = full.init(block, 1);
+    let (warp, cluster, first) = (block.warp(), block.cluster(), block.index().x as usize * ELEMENTS);
+    if warp.index() == 0 {
+        warp.elect(|lane| {
+            full.arrive_expecting(lane, 2 * ELEMENTS as u32);
+        });
+    }
+    cluster.sync();
+    let to = cluster.peer((cluster.rank() + by as usize) % 4);
+    let (tile_there, full_there) = (tile.of(to), full.of(to));
+    block.each_thread(|lane, rank| {
+        for at in (rank * N..ELEMENTS).step_by(64 * N) {
+            tile_there.send(lane, (at / 64, at % 64), from_fn::<u16, N, _>(|i| a.get(first + at + i)), full_there);
+        }
+    });
+    full.wait(warp, Phase::FIRST);
+    tile.for_each(block, |row, col, value| out.set(first + row * 64 + col, value));
+}
+
+/// One row a number of elements.
+macro_rules! sends {
+    ($($name:ident $elements:literal;)*) => {$(
+        /// Each of four blocks sends its matrix to the one `by` further, which writes it.
+        #[kernel(threads = 64, cluster = 4, target = "sm_90")]
+        pub fn $name(block: &ClusterBlock<4>, #[shared] memory: (Tile, BarrierMemory), a: Global<u16>, by: u32, out: GlobalMut<u16>) {
+            send::<$elements>(block, memory, a, by, out);
+        }
+    )*};
+}
+
+sends! {
+    cluster_send_b32 2;
+    cluster_send_v2_b32 4;
+    cluster_send_v4_b32 8;
+}
+
+/// The forms of 64 bits: each lane sends three words to the next block, which writes them.
+#[kernel(threads = 32, cluster = 4, target = "sm_90")]
+pub fn cluster_send_b64(
+    block: &ClusterBlock<4>,
+    #[shared] tile: SharedTile<u64, 32, 4>,
+    #[shared] full: BarrierMemory,
+    a: Global<u64>,
+    out: GlobalMut<u64>,
+) {
+    let full = full.init(block, 1);
+    let (warp, cluster, first) = (block.warp(), block.cluster(), block.index().x as usize * 96);
+    warp.elect(|lane| {
+        full.arrive_expecting(lane, 32 * 24);
+    });
+    cluster.sync();
+    let full_there = full.of(cluster.peer((cluster.rank() + 1) % 4)).address();
+    warp.each(|lane| {
+        let [x, y, z] = from_fn(|i| a.get(first + lane.id() * 3 + i));
+        // SAFETY: the row of a tile, in a block that waits for what comes, and a barrier of the same block.
+        unsafe {
+            let row = raw::mapa_shared_cluster_u32(
+                tile.row((lane.id(), 0)).address(),
+                raw::getctarank_shared_cluster_u32(full_there),
+            );
+            raw::st_async_weak_shared_cluster_mbarrier_complete_tx_bytes_v2_b64(row, [x, y], full_there);
+            raw::st_async_weak_shared_cluster_mbarrier_complete_tx_bytes_b64(row + 16, z, full_there);
+        }
+    });
+    full.wait(warp, Phase::FIRST);
+    warp.each(|lane| (0..3).for_each(|i| out.set(first + lane.id() * 3 + i, tile.get(lane, (lane.id(), i)))));
+}
+
+/// Elements that a block has reduced.
+pub const REDUCED: usize = 4 * 32;
+
+/// Each of four blocks has its tile reduced by those of the `count` blocks before it, and writes it.
+#[inline(always)]
+fn reduce<T: Element, R: reduction::SharedReduction<T> + LaneCapture>(
+    block: &ClusterBlock<4>,
+    (reduced, full): (SharedTile<T, 4, 32>, BarrierMemory),
+    reduction: R,
+    (by, before): (Global<T>, Global<T>),
+    count: u32,
+    out: GlobalMut<T>,
+) {
+    let full = full.init(block, 1);
+    let (warp, cluster, first) = (block.warp(), block.cluster(), block.index().x as usize * REDUCED);
+    reduced.fill(warp, |row, col| before.get(first + row * 32 + col));
+    warp.elect(|lane| {
+        full.arrive_expecting(lane, count * (REDUCED * size_of::<T>()) as u32);
+    });
+    cluster.sync();
+    for further in 1..=count as usize {
+        let to = cluster.peer((cluster.rank() + further) % 4);
+        let (reduced, full) = (reduced.of(to), full.of(to));
+        warp.each(|lane| {
+            for row in 0..4 {
+                reduced.reduce(lane, reduction, (row, lane.id()), by.get(first + row * 32 + lane.id()), full);
+            }
+        });
+    }
+    full.wait(warp, Phase::FIRST);
+    reduced.for_each(warp, |row, col, value| out.set(first + row * 32 + col, value));
+}
+
+/// Kernels that reduce: their names, elements and reductions.
+macro_rules! reductions {
+    ($($name:ident $element:ty, $reduction:ident;)*) => {$(
+        /// Each of four blocks has its tile reduced by those of the `count` blocks before it, and writes it.
+        #[kernel(threads = 32, cluster = 4, target = "sm_90")]
+        pub fn $name(
+            block: &ClusterBlock<4>,
+            #[shared] memory: (SharedTile<$element, 4, 32>, BarrierMemory),
+            by: Global<$element>,
+            before: Global<$element>,
+            count: u32,
+            out: GlobalMut<$element>,
+        ) {
+            reduce(block, memory, reduction::$reduction, (by, before), count, out);
+        }
+    )*};
+}
+
+reductions! {
+    cluster_reduce_add_u32 u32, Add;
+    cluster_reduce_add_s32 i32, Add;
+    cluster_reduce_add_u64 u64, Add;
+    cluster_reduce_min_u32 u32, Min;
+    cluster_reduce_min_s32 i32, Min;
+    cluster_reduce_max_u32 u32, Max;
+    cluster_reduce_max_s32 i32, Max;
+    cluster_reduce_inc_u32 u32, Inc;
+    cluster_reduce_dec_u32 u32, Dec;
+    cluster_reduce_and_b32 u32, And;
+    cluster_reduce_or_b32 u32, Or;
+    cluster_reduce_xor_b32 u32, Xor;
+}
+
+/// `red.async.add.s64`, by which each lane adds to an element of the next block, which writes it.
+#[kernel(threads = 32, cluster = 4, target = "sm_90")]
+pub fn cluster_reduce_add_s64(
+    block: &ClusterBlock<4>,
+    #[shared] (sums, full): (SharedTile<u64, 1, 32>, BarrierMemory),
+    by: Global<u64>,
+    before: Global<u64>,
+    out: GlobalMut<u64>,
+) {
+    let full = full.init(block, 1);
+    let (warp, cluster, first) = (block.warp(), block.cluster(), block.index().x as usize * 32);
+    sums.fill(warp, |_, col| before.get(first + col));
+    warp.elect(|lane| {
+        full.arrive_expecting(lane, 32 * 8);
+    });
+    cluster.sync();
+    let full_there = full.of(cluster.peer((cluster.rank() + 1) % 4)).address();
+    let own = sums.row((0, 0)).address();
+    warp.each(|lane| {
+        let value = by.get(first + lane.id());
+        // SAFETY: an element of a tile, in a block that waits for what comes, and a barrier of the same block.
+        unsafe {
+            let there = raw::mapa_shared_cluster_u32(own, raw::getctarank_shared_cluster_u32(full_there));
+            let to = there + 8 * lane.id() as u32;
+            raw::red_async_relaxed_cluster_shared_cluster_mbarrier_complete_tx_bytes_add_s64(to, value, full_there);
+        }
+    });
+    full.wait(warp, Phase::FIRST);
+    sums.for_each(warp, |_, col, sum| out.set(first + col, sum));
+}
+
+/// Elements of a stage that is copied by `cp.async`.
+pub const STAGE: usize = 4 * 64;
+
+/// Warp 0 copies a matrix to two stages by turns; warp 1 writes it out, and each stage's number behind it: an mbarrier tells of the copies, by an
+/// arrival of each lane (`held` 0), or by one that the phase does not count, before one that it does.
+#[kernel(threads = 64, target = "sm_90")]
+pub fn copy_to_barrier(
+    block: &Block,
+    #[shared] stages: SharedRing<SharedTile<u16, 4, 64, Swizzle128>, 2>,
+    #[shared] (fulls, empties): (SharedRing<BarrierMemory, 2>, SharedRing<BarrierMemory, 2>),
+    a: Global<u16>,
+    held: u32,
+    out: GlobalMut<u16>,
+) {
+    let (fulls, empties) = (fulls.init(block, 32), empties.init(block, 1));
+    let warp = block.warp();
+    let mut stage = RingIndex::FIRST;
+    let mut phase = if warp.index() == 0 { Phase::BEFORE_FIRST } else { Phase::FIRST };
+    for step in 0..a.len() / STAGE {
+        let (tile, full, empty) = (stages.stage(stage), fulls.stage(stage), empties.stage(stage));
+        if warp.index() == 0 {
+            empty.wait(warp, phase);
+            tile.copy_async(warp, a, |row, col| step * STAGE + row * 64 + col);
+            warp.each(|lane| {
+                if held == 0 {
+                    full.arrive_when_copied(lane);
+                } else {
+                    full.hold_until_copied(lane);
+                    full.arrive(lane);
+                }
+            });
+        } else {
+            full.wait(warp, phase);
+            tile.for_each(warp, |row, col, value| out.set(step * STAGE + row * 64 + col, value));
+            warp.sync();
+            warp.elect(|lane| {
+                empty.arrive(lane);
+            });
+        }
+        stage = stage.next();
+        if stage == RingIndex::FIRST {
+            phase = phase.next();
+        }
+    }
+}

@@ -1,0 +1,210 @@
+//! `st.async` and `red.async`: what they bring is there for who has waited, and for nobody else.
+
+use ptx_matrix::sim::{BarrierMisuse, Misuse, SimError, Simulator};
+use ptx_matrix::*;
+
+type Row = SharedTile<u32, 1, 64>;
+
+/// Block 1 sends the numbers from 0 to block 0, a lane two of them, which writes them out. What is wrong, `how` says.
+#[kernel(threads = 32, cluster = 2, target = "sm_90")]
+fn send(
+    block: &ClusterBlock<2>,
+    #[shared] row: Row,
+    #[shared] fulls: SharedRing<BarrierMemory, 2>,
+    d: GlobalMut<u32>,
+    how: u32,
+) {
+    let full = fulls.init(block, 1).part(0);
+    let (warp, cluster) = (block.warp(), block.cluster());
+    row.fill(warp, |_, _| 9);
+    if cluster.rank() == 0 {
+        let expected = match how {
+            1 => 255,
+            2 => 257,
+            _ => 256,
+        };
+        warp.elect(|lane| {
+            full.arrive_expecting(lane, expected);
+        });
+    }
+    if how != 3 {
+        cluster.sync();
+    }
+    let (first, own) = (cluster.peer(0), cluster.peer(1));
+    let told = full.of(if how == 4 { own } else { first });
+    if cluster.rank() == 1 {
+        let there = row.of(first);
+        warp.each(|lane| {
+            let number = lane.id() as u32 * 2;
+            match how {
+                5 => {
+                    there.send(lane, (0, lane.id()), [number], told);
+                    there.send(lane, (0, lane.id() ^ 1), [number], told);
+                }
+                6 => {
+                    let to = first_row(lane, row, first) + 8 * lane.id() as u32 + 4;
+                    // SAFETY: none; what it breaks is found.
+                    unsafe {
+                        raw::st_async_weak_shared_cluster_mbarrier_complete_tx_bytes_v2_b32(to, [0, 0], told.address());
+                    }
+                }
+                _ => there.send(lane, (0, lane.id() * 2), [number, number + 1], told),
+            }
+        });
+        return;
+    }
+    if !matches!(how, 7 | 8) {
+        full.wait(warp, Phase::FIRST);
+    }
+    match how {
+        8 => {}
+        9 => {
+            // Without a proxy fence between.
+            warp.elect(|lane| {
+                row.store_bulk(lane, d, 0);
+                BulkGroup::commit(lane);
+                BulkGroup::wait::<0>(lane);
+            });
+        }
+        10 => {
+            warp.fence_for_bulk();
+            warp.sync();
+            warp.elect(|lane| {
+                row.store_bulk(lane, d, 0);
+                BulkGroup::commit(lane);
+                BulkGroup::wait::<0>(lane);
+            });
+        }
+        _ => row.for_each(warp, |_, col, value| d.set(col, value)),
+    }
+}
+
+fn first_row(lane: Lane<'_>, row: Row, peer: Peer) -> u32 {
+    let _ = lane;
+    // SAFETY: the other block's rank.
+    unsafe { raw::mapa_shared_cluster_u32(row.row((0, 0)).address(), peer.rank() as u32) }
+}
+
+/// What is found, with the seeds, each of which must find something.
+fn find(how: u32) -> Vec<SimError> {
+    let run = |seed| send::launch(&Simulator::new(seed), 2, &mut [0; 64][..], how);
+    (0..16).map(|seed| run(seed).expect_err("something is wrong")).collect()
+}
+
+#[test]
+fn who_has_waited_has_what_was_sent() {
+    for how in [0, 10] {
+        let mut d = [0; 64];
+        send::launch(&Simulator::new(0).schedules(64), 2, &mut d, how).check();
+        assert_eq!(d, core::array::from_fn(|col| col as u32));
+    }
+}
+
+#[test]
+fn the_barrier_expects_the_bytes() {
+    for error in find(1) {
+        let wrong = matches!(error.misuse, Misuse::Barrier { misuse: BarrierMisuse::UnexpectedBytes { bytes: 1 }, .. });
+        assert!(wrong, "{error}");
+    }
+    for error in find(2) {
+        assert!(matches!(error.misuse, Misuse::Deadlock { .. }), "{error}");
+    }
+}
+
+#[test]
+fn the_other_block_runs_and_its_barrier_is_told() {
+    for error in find(3) {
+        assert!(matches!(error.misuse, Misuse::PeerNotStarted { access: "copy", .. }), "{error}");
+    }
+    for error in find(4) {
+        assert!(matches!(error.misuse, Misuse::BarrierOfAnother { to: 0, barrier: 1 }), "{error}");
+    }
+}
+
+#[test]
+fn nobody_else_writes_there() {
+    for error in find(5) {
+        assert!(matches!(error.misuse, Misuse::CopyInFlight { access: "copy", .. }), "{error}");
+    }
+}
+
+#[test]
+fn vectors_are_aligned() {
+    for error in find(6) {
+        assert!(matches!(error.misuse, Misuse::SharedMisaligned { access: "write", bytes: 8, .. }), "{error}");
+    }
+}
+
+#[test]
+fn who_has_not_waited_comes_too_early() {
+    for how in [7, 8] {
+        let early = |error: &SimError| {
+            matches!(
+                error.misuse,
+                Misuse::CopyInFlight { access: "read", .. } | Misuse::Race { .. } | Misuse::BulkUnfinished
+            )
+        };
+        for error in find(how) {
+            assert!(early(&error) || matches!(error.misuse, Misuse::PeerEnded { .. }), "{error}");
+        }
+    }
+}
+
+#[test]
+fn the_async_proxy_needs_a_fence_behind_it() {
+    for error in find(9) {
+        assert!(matches!(error.misuse, Misuse::ProxyFence { .. }), "{error}");
+    }
+}
+
+/// All lanes of block 1 reduce elements of block 0, two blocks' lanes the same ones. What is wrong, `how` says.
+#[kernel(threads = 32, cluster = 3, target = "sm_90")]
+fn count(block: &ClusterBlock<3>, #[shared] row: Row, #[shared] full: BarrierMemory, d: GlobalMut<u32>, how: u32) {
+    let full = full.init(block, 1);
+    let (warp, cluster) = (block.warp(), block.cluster());
+    if how != 1 {
+        row.fill(warp, |_, _| 5); // No proxy fence: these are stores.
+    }
+    if cluster.rank() == 0 {
+        warp.elect(|lane| {
+            full.arrive_expecting(lane, 64 * 4);
+        });
+    }
+    cluster.sync();
+    let first = cluster.peer(0);
+    let (there, told, rank) = (row.of(first), full.of(first), cluster.rank());
+    if rank > 0 {
+        warp.each(|lane| match (how, rank, lane.id()) {
+            (2, 2, 3) => there.send(lane, (0, 3), [7], told),
+            (_, _, id) => there.reduce(lane, reduction::Max, (0, id / 2), (rank * 10 + id) as u32, told),
+        });
+    } else {
+        if how != 3 {
+            full.wait(warp, Phase::FIRST);
+        }
+        row.for_each(warp, |_, col, value| d.set(col, value));
+        if how == 3 {
+            full.wait(warp, Phase::FIRST);
+        }
+    }
+}
+
+#[test]
+fn reductions_of_the_same_element_do_not_race() {
+    let mut d = [0; 64];
+    count::launch(&Simulator::new(0).schedules(64), 3, &mut d, 0).check();
+    assert_eq!(d, core::array::from_fn(|col| if col < 16 { 21 + 2 * col as u32 } else { 5 }));
+}
+
+#[test]
+fn reductions_race_with_all_else() {
+    let find = |how, is_it: fn(&Misuse) -> bool| {
+        for seed in 0..16 {
+            let error = count::launch(&Simulator::new(seed), 3, &mut [0; 64][..], how).expect_err("something is wrong");
+            assert!(is_it(&error.misuse), "{how}: {error}");
+        }
+    };
+    find(1, |misuse| matches!(misuse, Misuse::SharedUnwritten { bytes: 4, .. }));
+    find(2, |misuse| matches!(misuse, Misuse::CopyInFlight { .. }));
+    find(3, |misuse| matches!(misuse, Misuse::CopyInFlight { access: "read", .. } | Misuse::Race { .. }));
+}

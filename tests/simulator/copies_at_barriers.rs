@@ -1,0 +1,112 @@
+//! Copies by `cp.async` that an mbarrier is told of.
+
+use ptx_matrix::sim::{Misuse, SimError, Simulator};
+use ptx_matrix::*;
+
+type Row = SharedTile<u32, 1, 128>;
+
+/// Warp 0 copies a row, which warp 1 writes out. What is done otherwise, `how` says.
+#[kernel(threads = 64, target = "sm_90")]
+fn copy(
+    block: &Block,
+    #[shared] rows: [Row; 2],
+    #[shared] full: BarrierMemory,
+    a: Global<u32>,
+    d: GlobalMut<u32>,
+    how: u32,
+) {
+    let full = full.init(block, if how == 1 { 31 } else { 32 });
+    let warp = block.warp();
+    let [row, other] = rows;
+    if warp.index() == 0 {
+        if how == 2 {
+            warp.each(|lane| full.arrive_when_copied(lane)); // Too early: of no copy.
+        }
+        row.copy_async(warp, a, |_, col| col);
+        match how {
+            2 => {}
+            3 => {
+                warp.each(|lane| {
+                    full.hold_until_copied(lane);
+                    full.arrive(lane);
+                });
+            }
+            4 => {
+                // Groups are waited for, too, by who has copied.
+                CpAsync::<16>::commit(warp);
+                warp.each(|lane| full.arrive_when_copied(lane));
+                other.copy_async(warp, a, |_, col| col);
+                CpAsync::<16>::commit(warp);
+                CpAsync::<16>::wait::<1>(warp);
+                warp.each(|lane| d.set(128 + lane.id() * 4, row.get(lane, (0, lane.id() * 4))));
+                CpAsync::<16>::wait::<0>(warp);
+            }
+            5 => {
+                // Arrived at, but not waited for, by who has copied.
+                warp.each(|lane| full.arrive_when_copied(lane));
+                warp.each(|lane| d.set(128 + lane.id() * 4, row.get(lane, (0, lane.id() * 4))));
+            }
+            // Nobody arrives.
+            6 => {
+                warp.each(|lane| full.hold_until_copied(lane));
+            }
+            _ => {
+                warp.each(|lane| full.arrive_when_copied(lane));
+            }
+        }
+        return;
+    }
+    if how != 7 {
+        full.wait(warp, Phase::FIRST);
+    }
+    if how == 9 {
+        warp.fence_for_bulk();
+        warp.sync();
+    }
+    if matches!(how, 8 | 9) {
+        warp.elect(|lane| {
+            row.store_bulk(lane, d, 0);
+            BulkGroup::commit(lane);
+            BulkGroup::wait::<0>(lane);
+        });
+    } else {
+        row.for_each(warp, |_, col, value| d.set(col, value));
+    }
+}
+
+fn run(simulator: &Simulator, how: u32, d: &mut [u32]) -> Result<sim::Report, SimError> {
+    let a: Vec<u32> = (0..128).map(|i| i * i).collect();
+    copy::launch(simulator, 1, &a, d, how)
+}
+
+#[test]
+fn who_waits_has_what_was_copied() {
+    for how in [0, 3, 4, 9] {
+        let mut d = [0; 256];
+        run(&Simulator::new(0).schedules(64), how, &mut d).check();
+        assert!((0..128).all(|i| d[i] as usize == i * i), "{how}");
+        assert!(how != 4 || (0..32).all(|i| d[128 + 4 * i] as usize == 16 * i * i), "{how}");
+    }
+}
+
+#[test]
+fn what_is_wrong_is_found() {
+    let find = |how, is_it: fn(&Misuse) -> bool| {
+        for seed in 0..16 {
+            let error = run(&Simulator::new(seed), how, &mut [0; 256]).expect_err("something is wrong");
+            assert!(is_it(&error.misuse), "{how}: {error}");
+        }
+    };
+    // The phase is over without one lane's copies.
+    find(1, |misuse| matches!(misuse, Misuse::CopyInFlight { access: "read", .. }));
+    find(2, |misuse| matches!(misuse, Misuse::CopyInFlight { access: "read", .. }));
+    find(5, |misuse| matches!(misuse, Misuse::CopyInFlight { access: "read", .. } | Misuse::Race { .. }));
+    find(6, |misuse| matches!(misuse, Misuse::Deadlock { .. }));
+    find(7, |misuse| {
+        matches!(
+            misuse,
+            Misuse::CopyInFlight { access: "read", .. } | Misuse::Race { .. } | Misuse::SharedUnwritten { .. }
+        )
+    });
+    find(8, |misuse| matches!(misuse, Misuse::ProxyFence { .. }));
+}
