@@ -174,7 +174,8 @@ fn products_go_by_wgmma_where_tensor_maps_do() {
     assert_eq!(kernel(&gemm), "hopper_bf16_nn");
     assert_eq!(kernel(&gemm.clone().b(Layout::col_major(2048))), "hopper_bf16_nt");
     // Columns that do not start at multiples of 128 bytes.
-    assert_eq!(kernel(&gemm.clone().b(Layout::col_major(2056))), "hopper_bf16_nt_pairs");
+    let of_broken_lines = gemm.clone().a(Layout::row_major(2056)).b(Layout::col_major(2056));
+    assert_eq!(kernel(&of_broken_lines), "hopper_bf16_nt_pairs");
     assert_eq!(kernel(&gemm.clone().d(Layout::col_major(2048))), "hopper_bf16_tt");
     let of = |layout: Layout| layout.batch_stride(2048 * 2048);
     let (a, b, d) = (of(Layout::row_major(2048)), of(Layout::row_major(2048)), of(Layout::row_major(2048)));
