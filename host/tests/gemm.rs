@@ -165,6 +165,43 @@ fn a_vector_has_no_more_than_its_elements() {
     is_right(F8E4M3::from_bits(0x38));
 }
 
+/// What is far below the largest product of a sum is lost where that stays in the tensor cores' hands, and else counts when 128 products have been
+/// taken out.
+#[test]
+fn sums_are_accumulated_fast_where_that_was_asked_for() {
+    let device = Simulator::default().strict();
+    let (side, k) = (128, 1280);
+    // Products of 4096, once, and of 0.25.
+    let [large, small] = [64.0, 0.5].map(F8E4M3::from_f64);
+    let lines: Vec<F8E4M3> = (0..side * k).map(|i| if i % k == 0 { large } else { small }).collect();
+    let gemm = Gemm::<F8E4M3, bf16>::new(side, side, k).b(Layout::col_major(k));
+    let product = |gemm: &Gemm<F8E4M3, bf16>| {
+        let plan = gemm.plan(&device).unwrap();
+        let mut d = vec![bf16::ZERO; side * side];
+        plan.run(Operands::new(&device, &lines, &lines, &mut d)).unwrap();
+        assert!(d.iter().all(|&element| element == d[0]));
+        (plan.choice().unwrap().kernel, d[0].to_f32())
+    };
+    assert_eq!(product(&gemm), ("hopper_e4m3_bf16_nt_128x128".to_owned(), 4096.0 + 9.0 * 32.0));
+    let fast = gemm.clone().fast_accumulation();
+    assert_eq!(product(&fast), ("hopper_e4m3_bf16_nt_128x128_fast".to_owned(), 4096.0));
+
+    let by_name = Choice::new("hopper_e4m3_bf16_nt_fast", 1);
+    let refused = gemm.clone().choose(by_name.clone()).plan(&device).unwrap_err().to_string();
+    assert!(refused.contains("hopper_e4m3_bf16_nt_fast") && !refused.contains("_fast,"), "{refused}");
+    assert!(fast.clone().choose(by_name.clone()).plan(&device).is_ok());
+    // What was tuned for the one is not taken for the other.
+    let mut tuned = Tuned::default();
+    tuned.insert(fast.tuned_product(by_name.clone()));
+    let chosen = |gemm: Gemm<F8E4M3, bf16>| gemm.tuned(&tuned).plan(&device).unwrap().choice().unwrap();
+    assert_eq!(chosen(fast.clone()), by_name);
+    assert_eq!(chosen(gemm), Choice::new("hopper_e4m3_bf16_nt_128x128", 1));
+    // Elements of which the tensor cores lose no bits have nothing to lose.
+    let of_halves = Gemm::<bf16>::new(side, side, k);
+    let kernel = |gemm: &Gemm<bf16>| gemm.plan(&device).unwrap().choice();
+    assert_eq!(kernel(&of_halves), kernel(&of_halves.clone().fast_accumulation()));
+}
+
 /// The simulator stands in for an H200.
 #[test]
 fn products_go_by_wgmma_where_tensor_maps_do() {

@@ -65,12 +65,16 @@ pub enum Type {
     S8,
     /// e4m3, D in bf16.
     E4m3,
+    /// e4m3, D in bf16, of sums with 13 bits of fraction: fast accumulation.
+    E4m3Fast,
     /// e4m3, D in f16.
     E4m3F16,
     /// e4m3, D in f32.
     E4m3F32,
     /// e5m2, D in bf16.
     E5m2,
+    /// e5m2, D in bf16, of sums with 13 bits of fraction: fast accumulation.
+    E5m2Fast,
     /// e5m2, D in f16.
     E5m2F16,
     /// e5m2, D in f32.
@@ -86,15 +90,20 @@ impl Type {
             Type::Tf32 => Element::Tf32,
             Type::F64 => Element::F64,
             Type::S8 => Element::S8,
-            Type::E4m3 | Type::E4m3F16 | Type::E4m3F32 => Element::E4m3,
-            Type::E5m2 | Type::E5m2F16 | Type::E5m2F32 => Element::E5m2,
+            Type::E4m3 | Type::E4m3Fast | Type::E4m3F16 | Type::E4m3F32 => Element::E4m3,
+            Type::E5m2 | Type::E5m2Fast | Type::E5m2F16 | Type::E5m2F32 => Element::E5m2,
         }
+    }
+
+    /// Whether sums may stay in the tensor cores' hands: fast accumulation.
+    pub fn is_fast(self) -> bool {
+        matches!(self, Type::E4m3Fast | Type::E5m2Fast)
     }
 
     /// The elements of D.
     pub fn output(self) -> Element {
         match self {
-            Type::Bf16 | Type::E4m3 | Type::E5m2 => Element::Bf16,
+            Type::Bf16 | Type::E4m3 | Type::E4m3Fast | Type::E5m2 | Type::E5m2Fast => Element::Bf16,
             Type::F16 | Type::E4m3F16 | Type::E5m2F16 => Element::F16,
             Type::Bf16F32 | Type::F16F32 | Type::Tf32 | Type::E4m3F32 | Type::E5m2F32 => Element::F32,
             Type::F64 => Element::F64,

@@ -57,6 +57,7 @@ pub struct Gemm<T, O: Output = T> {
     pub(super) beta: O::Sum,
     pub(super) bias_of_rows: bool,
     pub(super) activation: Activation,
+    fast: bool,
     workspace: usize,
     copies: usize,
     choice: Option<Choice>,
@@ -79,6 +80,7 @@ impl<T: Multiply<O>, O: Output> Gemm<T, O> {
             beta: O::Sum::ZERO,
             bias_of_rows: false,
             activation: Activation::Identity,
+            fast: false,
             workspace: 0,
             copies: 0,
             choice: None,
@@ -163,6 +165,30 @@ impl<T: Multiply<O>, O: Output> Gemm<T, O> {
         self.activation(Activation::Relu)
     }
 
+    /// Sums of e4m3 and e5m2 may stay in the tensor cores' hands all along K: by `wgmma`, these add them up with 13 bits of fraction, and cut off the
+    /// rest (`docs/NUMERICS.md`); else what 128 elements of K come to is added up in `f32`. It is faster, and cuBLAS's fast accumulation
+    /// (`use_fast_accum` in PyTorch). Of other elements, of rows in groups, and of kernels on `mma.sync`, it changes nothing.
+    ///
+    /// ```
+    /// use ptx_matrix::{F8E4M3, bf16, launch::Device, sim::Simulator};
+    /// use ptx_matrix_host::gemm::{Gemm, Layout, Operands};
+    ///
+    /// let (m, n, k) = (128, 128, 1280);
+    /// let device = Simulator::default();
+    /// let one = F8E4M3::from_bits(0x38);
+    /// let (a, b) = (device.upload(&vec![one; m * k])?, device.upload(&vec![one; k * n])?);
+    /// let mut d = device.upload(&vec![bf16::ZERO; m * n])?;
+    /// let gemm = Gemm::<F8E4M3, bf16>::new(m, n, k).b(Layout::col_major(k)).fast_accumulation();
+    /// let plan = gemm.plan(&device)?;
+    /// assert_eq!(plan.choice().unwrap().kernel, "hopper_e4m3_bf16_nt_128x128_fast");
+    /// plan.run(Operands::new(&device, &a, &b, &mut d))?;
+    /// assert_eq!(d[0].to_f32(), 1280.0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn fast_accumulation(self) -> Self {
+        Self { fast: true, ..self }
+    }
+
     /// The product may use a workspace of up to so many sums: with that, K can be cut in parts, so that a product with few rows or
     /// columns keeps the whole GPU busy. How many it uses, [`Plan::workspace_len`] tells.
     pub fn workspace_up_to(self, elements: usize) -> Self {
@@ -210,8 +236,8 @@ impl<T: Multiply<O>, O: Output> Gemm<T, O> {
 
     /// This product with a choice, as [`Tuned`] keeps it.
     pub fn tuned_product(&self, choice: Choice) -> TunedProduct {
-        let Self { m, n, k, batches, .. } = *self;
-        TunedProduct { element: Self::name(), a: self.a.order, b: self.b.order, m, n, k, batches, choice }
+        let Self { m, n, k, batches, fast, .. } = *self;
+        TunedProduct { element: Self::name(), a: self.a.order, b: self.b.order, m, n, k, batches, fast, choice }
     }
 
     /// Checks what can be checked without the buffers, and chooses a kernel.
@@ -291,7 +317,9 @@ impl<T: Multiply<O>, O: Output> Gemm<T, O> {
     fn ways<D: GemmDevice>(&self, device: &D, copies: usize) -> impl Iterator<Item = Way> {
         let row_major = self.row_major();
         let all = if self.groups.is_some() { T::OF_GROUPS } else { T::KERNELS };
-        let kernels = all.iter().filter(|kernel| device.has(kernel.info));
+        let fast = self.fast;
+        let may = move |kernel: &&Kernel| device.has(kernel.info) && (fast || !kernel.accumulates_fast);
+        let kernels = all.iter().filter(may);
         let ways = kernels.flat_map(|kernel| COPIES.map(|copied| Way { kernel, parts: 1, copied }));
         ways.filter(move |way| {
             let Way { kernel, copied, .. } = *way;

@@ -50,6 +50,9 @@ pub struct TunedProduct {
     pub k: usize,
     /// Products of a batch.
     pub batches: usize,
+    /// Whether it may be of [`fast_accumulation`](super::Gemm::fast_accumulation).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub fast: bool,
     /// The choice.
     pub choice: Choice,
 }
@@ -57,7 +60,7 @@ pub struct TunedProduct {
 impl TunedProduct {
     /// Whether it is the same product, whatever was chosen.
     fn is(&self, other: &TunedProduct) -> bool {
-        let key = |one: &TunedProduct| (one.a, one.b, one.m, one.n, one.k, one.batches);
+        let key = |one: &TunedProduct| (one.a, one.b, one.m, one.n, one.k, one.batches, one.fast);
         self.element == other.element && key(self) == key(other)
     }
 }

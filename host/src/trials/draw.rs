@@ -45,6 +45,8 @@ pub struct Trial {
     pub may_split: bool,
     /// Whether A and B may be copied.
     pub may_copy: bool,
+    /// Whether sums may stay in the tensor cores' hands.
+    pub fast: bool,
     /// Which of the choices; none for the rule's.
     pub choice: Option<usize>,
 }
@@ -93,6 +95,7 @@ impl Trial {
             may_split: random.random(),
             may_copy: random.random(),
             choice: random.random_bool(0.7).then(|| random.random_range(0..1000)),
+            fast: random.random(),
         }
     }
 }

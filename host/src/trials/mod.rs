@@ -50,6 +50,7 @@ fn gemm<T: Multiply<O>, O: Output<Sum: TrialElement>>(trial: &Trial) -> Gemm<T, 
     let up_to = |may: bool| if may { usize::MAX } else { 0 };
     let gemm =
         gemm.workspace_up_to(up_to(trial.may_split)).copies_up_to(up_to(trial.may_copy)).activation(trial.activation);
+    let gemm = if trial.fast { gemm.fast_accumulation() } else { gemm };
     if trial.bias_of_rows { gemm.bias_of_rows() } else { gemm }
 }
 
@@ -78,7 +79,8 @@ where
     }
     let plan = gemm.plan(device).map_err(|error| error.to_string())?;
     let of = plan.choice().map_or_else(|| "no kernel".to_owned(), |choice| choice.to_string());
-    let by_wgmma = of.starts_with("hopper_");
+    // How many products `wgmma` adds up before their sum is taken out.
+    let at_once = of.starts_with("hopper_").then(|| if of.contains("_fast") { trial.k } else { trial.k.min(128) });
     let data = draw::Data::<T, O>::of(trial);
     let run = |poison: O::Sum, poison_of_copies: T| -> Result<Vec<O>, String> {
         let upload = || -> Result<_, D::Error> {
@@ -106,7 +108,7 @@ where
     if bits(&first) != bits(&second) {
         return Err(format!("{of}: two runs differ"));
     }
-    reference::compare(trial, by_wgmma, &data, &first).map_err(|reason| format!("{of}: {reason}"))
+    reference::compare(trial, at_once, &data, &first).map_err(|reason| format!("{of}: {reason}"))
 }
 
 /// Where element (row, col) of a product's matrix is in its buffer.

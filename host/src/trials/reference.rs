@@ -17,21 +17,18 @@ use super::{Trial, Values, index};
 /// An activation that has an exponential function changes by at most 1.2 times as much as its argument. Its exponent y is off by a few u y, and
 /// with it what is left of x, x e^-y, by less than a few u: 16 u for this and for the function itself.
 ///
-/// `by_wgmma`, floats of 8 bits are summed with 13 bits of fraction (docs/NUMERICS.md): each of 32 products, and the sum so far, is off by at most
-/// 2^-13 of the largest of them. After 128 products, or four such steps, sums are taken out and added as others.
+/// Of floats of 8 bits, so many products `at_once`, by `wgmma`, are summed with 13 bits of fraction (docs/NUMERICS.md): each of 32 products, and the
+/// sum so far, is off by at most 2^-13 of the largest of them. Then sums are taken out and added as others.
 pub(super) fn compare<T: TrialElement, O: Output + TrialElement>(
     trial: &Trial,
-    by_wgmma: bool,
+    at_once: Option<usize>,
     data: &Data<T, O>,
     d: &[O],
 ) -> Result<(), String> {
     let Trial { m, n, batches, k, .. } = *trial;
     let last_bit = if size_of::<O::Sum>() == 8 { 2f64.powi(-52) } else { 2f64.powi(-23) };
-    let of_products = if by_wgmma && size_of::<T>() == 1 {
-        2f64.powi(-13) * (k.min(128) + 4) as f64 + last_bit * (k + 32) as f64
-    } else {
-        last_bit * (k + 32) as f64
-    };
+    let of_bytes = at_once.filter(|_| size_of::<T>() == 1).map_or(0, |at_once| at_once + at_once.div_ceil(32));
+    let of_products = 2f64.powi(-13) * of_bytes as f64 + last_bit * (k + 32) as f64;
     let mut is_of_d = vec![false; d.len()];
     for batch in 0..batches {
         let (a, b) = factors(trial, data, batch);

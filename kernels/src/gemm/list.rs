@@ -21,6 +21,8 @@ pub struct Kernel {
     pub by_tensor_maps: bool,
     /// Whether it computes the transpose of D, as the product of B's with A's: what is said here is of D, A and B.
     pub is_of_transposes: bool,
+    /// Whether its sums stay in the tensor cores' hands where these lose bits of them.
+    pub accumulates_fast: bool,
     /// How much of a multiprocessor's tensor throughput it reaches where nothing else is in the way.
     pub rate: f64,
     /// Its threads and its shared memory.

@@ -144,6 +144,7 @@ macro_rules! products {
                         alignment: SourceA::ALIGNMENT,
                         by_tensor_maps: false,
                         is_of_transposes: false,
+                        accumulates_fast: false,
                         rate: $rate,
                         info: &$kernel::INFO,
                     }
@@ -287,6 +288,7 @@ macro_rules! in_groups {
                 alignment: size_of::<$input>(),
                 by_tensor_maps: false,
                 is_of_transposes: false,
+                accumulates_fast: false,
                 rate: $rate,
                 info: &$kernel::INFO,
             };
@@ -422,12 +424,12 @@ products! {
         gemm_s8_nt_64x64 Byte, RowMajor x ColMajor, 64 x 64 x 128, 3 stages, warps of 32 x 32, 128 threads, 3 a multiprocessor, by chunks, "sm_80", 0.5;
         gemm_s8_any Byte, RowMajor x ColMajor, 128 x 128 x 64, 4 stages, warps of 64 x 32, 256 threads, 1 a multiprocessor, by bytes, "sm_80", 0.3;
     }
-    F8E4M3 into bf16, 1024.0 a cycle, parts added by add_parts_bf16, by maps [hopper_e4m3_bf16_nt hopper_e4m3_bf16_nt_192 hopper_e4m3_bf16_nt_128x128], in groups [gemm_e4m3_bf16_groups hopper_e4m3_bf16_nt_groups] {
+    F8E4M3 into bf16, 1024.0 a cycle, parts added by add_parts_bf16, by maps [hopper_e4m3_bf16_nt hopper_e4m3_bf16_nt_192 hopper_e4m3_bf16_nt_128x128 hopper_e4m3_bf16_nt_fast hopper_e4m3_bf16_nt_192_fast hopper_e4m3_bf16_nt_128x128_fast], in groups [gemm_e4m3_bf16_groups hopper_e4m3_bf16_nt_groups] {
         gemm_e4m3_bf16_nt Eighth<F8E4M3, bf16>, RowMajor x ColMajor, 128 x 64 x 128, 4 stages, warps of 32 x 32, 256 threads, 1 a multiprocessor, by chunks, "sm_90", 0.55;
         gemm_e4m3_bf16_nt_64x64 Eighth<F8E4M3, bf16>, RowMajor x ColMajor, 64 x 64 x 128, 3 stages, warps of 32 x 32, 128 threads, 2 a multiprocessor, by chunks, "sm_89", 0.5;
         gemm_e4m3_bf16_any Eighth<F8E4M3, bf16>, RowMajor x ColMajor, 64 x 64 x 128, 3 stages, warps of 32 x 32, 128 threads, 2 a multiprocessor, by bytes, "sm_89", 0.3;
     }
-    F8E4M3 into f16, 1024.0 a cycle, parts added by add_parts_f16, by maps [hopper_e4m3_f16_nt hopper_e4m3_f16_nt_192 hopper_e4m3_f16_nt_128x128], in groups [] {
+    F8E4M3 into f16, 1024.0 a cycle, parts added by add_parts_f16, by maps [hopper_e4m3_f16_nt hopper_e4m3_f16_nt_192 hopper_e4m3_f16_nt_128x128 hopper_e4m3_f16_nt_fast hopper_e4m3_f16_nt_192_fast hopper_e4m3_f16_nt_128x128_fast], in groups [] {
         gemm_e4m3_f16_nt_64x64 Eighth<F8E4M3, f16>, RowMajor x ColMajor, 64 x 64 x 128, 3 stages, warps of 32 x 32, 128 threads, 2 a multiprocessor, by chunks, "sm_89", 0.5;
         gemm_e4m3_f16_any Eighth<F8E4M3, f16>, RowMajor x ColMajor, 64 x 64 x 128, 3 stages, warps of 32 x 32, 128 threads, 2 a multiprocessor, by bytes, "sm_89", 0.3;
     }
@@ -435,10 +437,10 @@ products! {
         gemm_e4m3_f32_nt_64x64 Eighth<F8E4M3, f32>, RowMajor x ColMajor, 64 x 64 x 128, 3 stages, warps of 32 x 32, 128 threads, 2 a multiprocessor, by chunks, "sm_89", 0.5;
         gemm_e4m3_f32_any Eighth<F8E4M3, f32>, RowMajor x ColMajor, 64 x 64 x 128, 3 stages, warps of 32 x 32, 128 threads, 2 a multiprocessor, by bytes, "sm_89", 0.3;
     }
-    F8E5M2 into bf16, 1024.0 a cycle, parts added by add_parts_bf16, by maps [hopper_e5m2_bf16_nt hopper_e5m2_bf16_nt_192 hopper_e5m2_bf16_nt_128x128], in groups [gemm_e5m2_bf16_groups hopper_e5m2_bf16_nt_groups] {
+    F8E5M2 into bf16, 1024.0 a cycle, parts added by add_parts_bf16, by maps [hopper_e5m2_bf16_nt hopper_e5m2_bf16_nt_192 hopper_e5m2_bf16_nt_128x128 hopper_e5m2_bf16_nt_fast hopper_e5m2_bf16_nt_192_fast hopper_e5m2_bf16_nt_128x128_fast], in groups [gemm_e5m2_bf16_groups hopper_e5m2_bf16_nt_groups] {
         gemm_e5m2_bf16_any Eighth<F8E5M2, bf16>, RowMajor x ColMajor, 64 x 64 x 128, 3 stages, warps of 32 x 32, 128 threads, 2 a multiprocessor, by bytes, "sm_89", 0.3;
     }
-    F8E5M2 into f16, 1024.0 a cycle, parts added by add_parts_f16, by maps [hopper_e5m2_f16_nt hopper_e5m2_f16_nt_192 hopper_e5m2_f16_nt_128x128], in groups [] {
+    F8E5M2 into f16, 1024.0 a cycle, parts added by add_parts_f16, by maps [hopper_e5m2_f16_nt hopper_e5m2_f16_nt_192 hopper_e5m2_f16_nt_128x128 hopper_e5m2_f16_nt_fast hopper_e5m2_f16_nt_192_fast hopper_e5m2_f16_nt_128x128_fast], in groups [] {
         gemm_e5m2_f16_any Eighth<F8E5M2, f16>, RowMajor x ColMajor, 64 x 64 x 128, 3 stages, warps of 32 x 32, 128 threads, 2 a multiprocessor, by bytes, "sm_89", 0.3;
     }
     F8E5M2 into f32, 1024.0 a cycle, parts added by add_parts_f32, by maps [], in groups [] {

@@ -47,11 +47,12 @@ fn three_schedules() {
     check_kernels!(bf16 bf16, one, Case { size: (20, 24, 330), schedules: 3, ..PLAIN });
 }
 
-/// Products of 8 bits, whose sums are taken out step by step, of which there are more than stages.
+/// Products of 8 bits, whose sums are taken out step by step, of which there are more than stages; and those that are not.
 #[test]
 fn sums_taken_out() {
     let case = Case { size: (140, 24, 700), alpha: 2, schedules: 2, ..PLAIN };
     check_kernels!(F8E4M3 f16, |kernel| kernel.name == "hopper_e4m3_f16_nt", case);
+    check_kernels!(F8E4M3 f16, |kernel| kernel.accumulates_fast, case);
 }
 
 /// Blocks of a cluster bring parts of B to each other where they lie below each other, and of A where they lie beside each other: where that

@@ -23,6 +23,8 @@ pub(super) const DEFAULT_ALGORITHM: c_int = -1;
 pub(super) const DESC_TRANSA: c_int = 3;
 /// See [`DESC_TRANSA`].
 pub(super) const DESC_TRANSB: c_int = 4;
+/// `CUBLASLT_MATMUL_DESC_FAST_ACCUM`, of one byte.
+pub(super) const DESC_FAST_ACCUM: c_int = 25;
 /// `CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES`.
 pub(super) const PREF_WORKSPACE: c_int = 1;
 

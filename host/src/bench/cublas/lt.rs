@@ -4,7 +4,8 @@ use std::ffi::{c_int, c_void};
 use std::ptr;
 
 use super::functions::{
-    CublasError, DESC_TRANSA, DESC_TRANSB, Functions, Handle, Heuristic, PREF_WORKSPACE, compute_type, data_type,
+    CublasError, DESC_FAST_ACCUM, DESC_TRANSA, DESC_TRANSB, Functions, Handle, Heuristic, PREF_WORKSPACE, compute_type,
+    data_type,
 };
 use super::{ColumnMajor, scalars};
 use crate::Stream;
@@ -13,6 +14,9 @@ use crate::{DeviceBuffer, GpuError};
 
 /// What NVIDIA advises for Hopper.
 const WORKSPACE_BYTES: usize = 32 << 20;
+
+/// That sums may stay in the tensor cores' hands.
+static FAST: i8 = 1;
 
 /// Descriptors and algorithm for one problem, and the workspace.
 #[derive(Debug)]
@@ -57,6 +61,10 @@ impl Plan {
             let operations = [(DESC_TRANSA, view.a_operation), (DESC_TRANSB, view.b_operation)];
             for (which, operation) in operations {
                 let set = (functions.desc_set)(desc, which, (&raw const operation).cast(), bytes);
+                check("cublasLtMatmulDescSetAttribute", set)?;
+            }
+            if problem.ty.is_fast() {
+                let set = (functions.desc_set)(desc, DESC_FAST_ACCUM, (&raw const FAST).cast(), size_of_val(&FAST));
                 check("cublasLtMatmulDescSetAttribute", set)?;
             }
             let layout = |kind, rows: c_int, cols: c_int, leading: c_int| {

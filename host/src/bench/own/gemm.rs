@@ -62,10 +62,10 @@ macro_rules! by_type {
             Type::Tf32 => $($call).+::<f32, f32>($($argument),*),
             Type::F64 => $($call).+::<f64, f64>($($argument),*),
             Type::S8 => $($call).+::<i8, i32>($($argument),*),
-            Type::E4m3 => $($call).+::<F8E4M3, bf16>($($argument),*),
+            Type::E4m3 | Type::E4m3Fast => $($call).+::<F8E4M3, bf16>($($argument),*),
             Type::E4m3F16 => $($call).+::<F8E4M3, f16>($($argument),*),
             Type::E4m3F32 => $($call).+::<F8E4M3, f32>($($argument),*),
-            Type::E5m2 => $($call).+::<F8E5M2, bf16>($($argument),*),
+            Type::E5m2 | Type::E5m2Fast => $($call).+::<F8E5M2, bf16>($($argument),*),
             Type::E5m2F16 => $($call).+::<F8E5M2, f16>($($argument),*),
             Type::E5m2F32 => $($call).+::<F8E5M2, f32>($($argument),*),
         }
@@ -93,7 +93,9 @@ impl<'a> Product<'a> {
             let config = choice.as_ref().map_or_else(|| BY_RULE.to_owned(), Choice::to_string);
             Self { device, choice, config, planned: RefCell::default(), scratch: scratch.clone() }
         };
-        let kernels = Type::value_variants().iter().flat_map(|&ty| by_type!(ty, kernels()));
+        // Those of fast accumulation are kernels of the same elements.
+        let types = Type::value_variants().iter().filter(|ty| !ty.is_fast());
+        let kernels = types.flat_map(|&ty| by_type!(ty, kernels()));
         let choices = kernels.flat_map(|kernel| {
             let with_copies = |parts| COPIES.map(|copied| Choice { kernel: kernel.name.to_owned(), parts, copied });
             PARTS.into_iter().flat_map(with_copies)
@@ -110,6 +112,7 @@ impl<'a> Product<'a> {
         let (a, b) = (layout(problem.layout.a(), m, k), layout(problem.layout.b(), k, n));
         let gemm = Gemm::new(m, n, k).a(a).b(b.batch_stride(k * n));
         let gemm = gemm.workspace_up_to(usize::MAX).copies_up_to(usize::MAX);
+        let gemm = if problem.ty.is_fast() { gemm.fast_accumulation() } else { gemm };
         let gemm = if problem.groups > 1 { gemm.groups(problem.groups) } else { gemm };
         match &self.choice {
             Some(choice) => gemm.choose(choice.clone()),

@@ -37,6 +37,7 @@ pub fn fastest(problem: &Problem, measured: &[Measured]) -> Option<TunedProduct>
         n,
         k,
         batches: 1,
+        fast: problem.ty.is_fast(),
         choice,
     })
 }

@@ -43,13 +43,13 @@ pub(super) use tiles;
 /// A kernel: its name; the elements of A and B, and of C, D and the bias; the orders of A and B, and of C and D; what a block computes, and
 /// how deep its steps are; the lines of the boxes that A and B come in where these go along K; its stages; the strips that each consumer's
 /// results go through, and how many consumers there are; the block's threads; the
-/// blocks of a cluster; the oldest GPU that has the instructions and the shared memory; its rate, as in `products!`; and what a block does.
+/// blocks of a cluster; the oldest GPU that has the instructions and the shared memory; whether it accumulates fast; its rate, as in `products!`; and what a block does.
 macro_rules! kernel {
     (
         $kernel:ident $input:ident into $output:ident, $order_a:ident x $order_b:ident into $order_d:ident,
         $m:literal x $n:literal x $k:literal, boxes of $box_a:tt x $box_b:tt, $stages:literal stages,
         $strips:block strips of $strip:ty, $consumers:literal consumers, $threads:literal threads,
-        clusters of $blocks:literal, $target:literal, $rate:literal, by $product:expr
+        clusters of $blocks:literal, $target:literal, fast $fast:expr, $rate:literal, by $product:expr
     ) => {
         /// D = f(alpha A x B + beta C + bias); or, if there is room for `sums`, the sums of each `k_part` of K: see `product` and `Results`.
         ///
@@ -116,6 +116,7 @@ macro_rules! kernel {
                 alignment: 16,
                 by_tensor_maps: true,
                 is_of_transposes: false,
+                accumulates_fast: $fast,
                 rate: $rate,
                 info: &$kernel::INFO,
             }

@@ -42,9 +42,10 @@ impl<A: Left, B: Right, const STAGES: usize, const BLOCKS: usize> Consumer<'_, A
     /// The sums of so many steps, of 64 rows and `N` columns, of which `PART` are multiplied at once.
     ///
     /// All columns at once stay in the tensor cores' hands from the first step to the last. But where tensor cores lose bits (`loses_bits`),
-    /// a step's sums are taken out of their hands, part by part of the columns, and added to those before with all bits of an `f32`.
+    /// and not all that is asked for is to be `FAST`, a step's sums are taken out of their hands, part by part of the columns, and added to those
+    /// before with all bits of an `f32`.
     #[inline(always)]
-    pub fn sum<T: Number + Element<Width = Bits32>, const N: usize, const PART: usize>(
+    pub fn sum<T: Number + Element<Width = Bits32>, const N: usize, const PART: usize, const FAST: bool>(
         &mut self,
         steps: u32,
     ) -> GroupAccumulator<N, T>
@@ -57,7 +58,11 @@ impl<A: Left, B: Right, const STAGES: usize, const BLOCKS: usize> Consumer<'_, A
         Wgmma<PART, Multiplied<A::Element>, Multiplied<B::Element>, T>:
             WgmmaForm<Registers = <M64<PART> as WgmmaColumns<Bits32>>::Registers>,
     {
-        if loses_bits::<A::Element, T>() { self.sum_by_steps::<T, N, PART>(steps) } else { self.sum_at_once(steps) }
+        if loses_bits::<A::Element, T>() && !FAST {
+            self.sum_by_steps::<T, N, PART>(steps)
+        } else {
+            self.sum_at_once(steps)
+        }
     }
 
     /// All in one set of registers, which multiplications are in flight to from the first step to the last.

@@ -151,7 +151,7 @@ macro_rules! kernels {
                     activation: Activation::of(activation),
                 },
             };
-            product::<_, _, _, _, _, _, 128, 256, $k, { 128 / size_of::<$output>() }, 2, 32, 4, 2, $part, 1>(block, memory, a, b, work, results);
+            product::<_, _, _, _, _, _, 128, 256, $k, { 128 / size_of::<$output>() }, 2, 32, 4, 2, $part, false, 1>(block, memory, a, b, work, results);
         }
 
         #[cfg(not(target_arch = "nvptx64"))]
@@ -163,6 +163,7 @@ macro_rules! kernels {
                 alignment: 16,
                 by_tensor_maps: true,
                 is_of_transposes: false,
+                accumulates_fast: false,
                 rate: $rate,
                 info: &$kernel::INFO,
             };

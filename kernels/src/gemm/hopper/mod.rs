@@ -36,22 +36,33 @@ macro_rules! strip {
     ($output:ident 32) => { Strip<$output, Swizzle32, RowMajor, { 32 / size_of::<$output>() }> };
 }
 
+/// Whether a row says `fast`.
+macro_rules! is_fast {
+    () => {
+        false
+    };
+    (fast) => {
+        true
+    };
+}
+
 /// The kernels: a row each. The name; the elements of A and B, and of C, D and the bias; the orders of A and B; what a block computes,
-/// and how deep its steps are; its stages; how many warpgroups multiply, of the block with its threads, and how many columns at once (see
-/// `Consumer::sum`); the strips that its results go through, of which tiles have whole ones; the blocks of a cluster; and its rate, as in
+/// and how deep its steps are; its stages; how many warpgroups multiply, of the block with its threads, and how many columns at once, and whether sums
+/// are accumulated fast (see `Consumer::sum`); the strips that its results go through, of which tiles have whole ones; the blocks of a cluster; and its rate, as in
 /// `products!`.
 macro_rules! kernels {
     ($(
         $kernel:ident $input:ident into $output:ident, $order_a:ident x $order_b:ident, $m:literal x $n:literal x $k:literal,
-        $stages:literal stages, $consumers:literal consumers, $threads:literal threads, $part:literal at once, strips of $strip:tt, clusters of $blocks:literal,
-        $rate:literal;
+        $stages:literal stages, $consumers:literal consumers, $threads:literal threads, $part:literal at once $(and $fast:ident)?, strips of $strip:tt,
+        clusters of $blocks:literal, $rate:literal;
     )*) => {$(
         kernel! {
             $kernel $input into $output, $order_a x $order_b into RowMajor, $m x $n x $k, boxes of { $m / $blocks } x { $n / $blocks }, $stages stages,
-            { 256 / $strip } strips of strip!($output $strip), $consumers consumers, $threads threads, clusters of $blocks, "sm_90a", $rate,
+            { 256 / $strip } strips of strip!($output $strip), $consumers consumers, $threads threads, clusters of $blocks, "sm_90a",
+            fast is_fast!($($fast)?), $rate,
             by product::<
                 _, _, _, _, _, _, $m, $n, $k, { $strip / size_of::<$output>() }, { 256 / $strip }, { sums_of($strip, size_of::<$output>()) }, $stages, $consumers,
-                $part, $blocks,
+                $part, { is_fast!($($fast)?) }, $blocks,
             >
         }
     )*};
@@ -114,4 +125,16 @@ kernels! {
     hopper_e5m2_f16_nt F8E5M2 into f16, RowMajor x ColMajor, 128 x 256 x 128, 4 stages, 2 consumers, 384 threads, 128 at once, strips of 128, clusters of 2, 3.2;
     hopper_e5m2_f16_nt_192 F8E5M2 into f16, RowMajor x ColMajor, 128 x 192 x 128, 4 stages, 2 consumers, 384 threads, 192 at once, strips of 128, clusters of 2, 3.07;
     hopper_e5m2_f16_nt_128x128 F8E5M2 into f16, RowMajor x ColMajor, 128 x 128 x 128, 6 stages, 2 consumers, 384 threads, 128 at once, strips of 128, clusters of 2, 2.9;
+    hopper_e4m3_bf16_nt_fast F8E4M3 into bf16, RowMajor x ColMajor, 128 x 256 x 128, 4 stages, 2 consumers, 384 threads, 256 at once and fast, strips of 128, clusters of 2, 3.6;
+    hopper_e4m3_bf16_nt_192_fast F8E4M3 into bf16, RowMajor x ColMajor, 128 x 192 x 128, 4 stages, 2 consumers, 384 threads, 192 at once and fast, strips of 128, clusters of 2, 3.45;
+    hopper_e4m3_bf16_nt_128x128_fast F8E4M3 into bf16, RowMajor x ColMajor, 128 x 128 x 128, 6 stages, 2 consumers, 384 threads, 128 at once and fast, strips of 128, clusters of 2, 3.2;
+    hopper_e4m3_f16_nt_fast F8E4M3 into f16, RowMajor x ColMajor, 128 x 256 x 128, 4 stages, 2 consumers, 384 threads, 256 at once and fast, strips of 128, clusters of 2, 3.6;
+    hopper_e4m3_f16_nt_192_fast F8E4M3 into f16, RowMajor x ColMajor, 128 x 192 x 128, 4 stages, 2 consumers, 384 threads, 192 at once and fast, strips of 128, clusters of 2, 3.45;
+    hopper_e4m3_f16_nt_128x128_fast F8E4M3 into f16, RowMajor x ColMajor, 128 x 128 x 128, 6 stages, 2 consumers, 384 threads, 128 at once and fast, strips of 128, clusters of 2, 3.2;
+    hopper_e5m2_bf16_nt_fast F8E5M2 into bf16, RowMajor x ColMajor, 128 x 256 x 128, 4 stages, 2 consumers, 384 threads, 256 at once and fast, strips of 128, clusters of 2, 3.6;
+    hopper_e5m2_bf16_nt_192_fast F8E5M2 into bf16, RowMajor x ColMajor, 128 x 192 x 128, 4 stages, 2 consumers, 384 threads, 192 at once and fast, strips of 128, clusters of 2, 3.45;
+    hopper_e5m2_bf16_nt_128x128_fast F8E5M2 into bf16, RowMajor x ColMajor, 128 x 128 x 128, 6 stages, 2 consumers, 384 threads, 128 at once and fast, strips of 128, clusters of 2, 3.2;
+    hopper_e5m2_f16_nt_fast F8E5M2 into f16, RowMajor x ColMajor, 128 x 256 x 128, 4 stages, 2 consumers, 384 threads, 256 at once and fast, strips of 128, clusters of 2, 3.6;
+    hopper_e5m2_f16_nt_192_fast F8E5M2 into f16, RowMajor x ColMajor, 128 x 192 x 128, 4 stages, 2 consumers, 384 threads, 192 at once and fast, strips of 128, clusters of 2, 3.45;
+    hopper_e5m2_f16_nt_128x128_fast F8E5M2 into f16, RowMajor x ColMajor, 128 x 128 x 128, 6 stages, 2 consumers, 384 threads, 128 at once and fast, strips of 128, clusters of 2, 3.2;
 }

@@ -20,7 +20,7 @@ use ptx_matrix::*;
 const PRODUCER: u32 = 24;
 const CONSUMER: u32 = 240;
 
-/// Computes the block's tiles of D, `M` x `N` each, `PART` columns at once: see `Consumer::sum`.
+/// Computes the block's tiles of D, `M` x `N` each, `PART` columns at once, and fast or not: see `Consumer::sum`.
 #[inline(always)]
 pub fn product<
     'k,
@@ -39,6 +39,7 @@ pub fn product<
     const STAGES: usize,
     const CONSUMERS: usize,
     const PART: usize,
+    const FAST: bool,
     const BLOCKS: usize,
 >(
     block: &ClusterBlock<'_, BLOCKS>,
@@ -59,9 +60,10 @@ pub fn product<
     const {
         assert!(M == CONSUMERS * Consumer::<A, B, STAGES, BLOCKS>::ROWS, "each consumer computes 64 rows");
         assert!(
-            PART == N || N.is_multiple_of(PART) && loses_bits::<A::Element, O::Sum>(),
+            PART == N || N.is_multiple_of(PART) && loses_bits::<A::Element, O::Sum>() && !FAST,
             "columns are multiplied by parts only where each part's sums are taken out"
         );
+        assert!(!FAST || loses_bits::<A::Element, O::Sum>(), "what is fast is so as bits are lost");
         assert!(K * size_of::<A::Element>() == 128, "the lines of a stage's tiles are the swizzle's");
     }
     let group = block.warp_group();
@@ -139,7 +141,7 @@ pub fn product<
     while work.goes_to(group.warp(), next) {
         let unit = work.unit(next, rank as u32);
         let (row, col, _) = unit.start;
-        let sums = consumer.sum::<_, N, PART>(unit.inner.div_ceil(K as u32));
+        let sums = consumer.sum::<_, N, PART, FAST>(unit.inner.div_ceil(K as u32));
         results.put::<N, STRIPS, SUMS>(group, strips, &unit, (row + consumer.row() as u32, col), &sums);
         next += distance;
     }

@@ -53,9 +53,9 @@ macro_rules! kernels {
         kernel! {
             $kernel $element into $element, $order_a x $order_b into ColMajor, $m x $n x $k, boxes of { $m / 2 } x { box_of($n) }, $stages stages,
             { strips_of($n) } strips of Strip<$element, Swizzle128, ColMajor, { strip_of($n) }>, $consumers consumers, $threads threads,
-            clusters of 2, "sm_90a", $rate,
+            clusters of 2, "sm_90a", fast false, $rate,
             by product::<
-                _, _, _, _, _, _, $m, $n, $k, { strip_of($n) }, { strips_of($n) }, { sums_through($n) }, $stages, $consumers, $n, 2,
+                _, _, _, _, _, _, $m, $n, $k, { strip_of($n) }, { strips_of($n) }, { sums_through($n) }, $stages, $consumers, $n, false, 2,
             >
         }
     )*};
