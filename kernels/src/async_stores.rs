@@ -197,7 +197,7 @@ pub fn copy_to_barrier(
     held: u32,
     out: GlobalMut<u16>,
 ) {
-    let (fulls, empties) = (fulls.init(block, 32), empties.init(block, 1));
+    let (fulls, empties) = (fulls.init(block, 32), empties.init(block, 32));
     let warp = block.warp();
     let mut stage = RingIndex::FIRST;
     let mut phase = if warp.index() == 0 { Phase::BEFORE_FIRST } else { Phase::FIRST };
@@ -217,8 +217,7 @@ pub fn copy_to_barrier(
         } else {
             full.wait(warp, phase);
             tile.for_each(warp, |row, col, value| out.set(step * STAGE + row * 64 + col, value));
-            warp.sync();
-            warp.elect(|lane| {
+            warp.each(|lane| {
                 empty.arrive(lane);
             });
         }

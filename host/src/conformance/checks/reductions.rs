@@ -142,8 +142,8 @@ macro_rules! reductions {
     };
 }
 
-/// The same in clusters: the form, its kernels, of a bulk copy and of registers, its elements, how many blocks reduce an element at most (where their order tells, one), how
-/// an element is drawn, and what becomes of one (`m`, by `v`).
+/// The same in clusters: the form, its kernels, of a bulk copy and of registers, its elements, how many blocks reduce an element at most (where
+/// their order tells, one), how an element is drawn, and what becomes of one (`m`, by `v`).
 macro_rules! in_clusters {
     ($device:ident; $($form:literal $kernel:ident $of_registers:ident $element:ty, $most:literal: $draw:expr, |$m:ident, $v:ident| $reduced:expr;)*) => {
         vec![$(
