@@ -35,6 +35,10 @@ impl Job<'_> {
     /// the oldest drivers that can load it will.
     pub fn assemble(&self, mut text: String) -> Result<Assembled> {
         let mut version = self.arch.ptx_version();
+        // That of another PTX is not to stay beside this one, should ptxas refuse it.
+        if self.cubin.exists() {
+            std::fs::remove_file(&self.cubin).with_context(|| format!("cannot remove {}", self.cubin.display()))?;
+        }
         loop {
             std::fs::write(&self.ptx, &text).with_context(|| format!("cannot write {}", self.ptx.display()))?;
             let said = match self.run()? {

@@ -4,7 +4,7 @@ use std::fs::{self, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use object::read::elf::ElfFile64;
 use object::{Endianness, Object, ObjectSection};
@@ -39,6 +39,9 @@ impl<'a> From<&'a BuiltCode> for Code<'a> {
     }
 }
 
+/// The builder writes machine code after the PTX; where both have been copied, by something that does not keep times, it may be the other way.
+const COPYING: Duration = Duration::from_secs(60);
+
 /// The kernels of a crate for one target, read from the folder that `ptx-matrix-build` put them in: `FOLDER/TARGET/CRATE.ptx`, and
 /// `CRATE.cubin` beside it.
 #[derive(Clone, Debug)]
@@ -47,7 +50,7 @@ pub struct BuiltCode {
     pub target: Arch,
     /// The PTX.
     pub ptx: String,
-    /// What ptxas made of it. There is none if its file is older than the PTX, which it then may not be of, or not whole.
+    /// What ptxas made of it. There is none if its file is a minute older than the PTX, which it then may not be of, or not whole.
     cubin: Option<Vec<u8>>,
 }
 
@@ -70,7 +73,7 @@ impl BuiltCode {
         let target = device.best_arch(&targets)?;
         let ptx = folder.join(target.to_string()).join(file);
         let cubin = ptx.with_extension("cubin");
-        let is_of_it = changed(&cubin).is_some_and(|assembled| Some(assembled) >= changed(&ptx));
+        let is_of_it = changed(&cubin).is_some_and(|assembled| Some(assembled + COPYING) >= changed(&ptx));
         let cubin = if is_of_it { Some(fs::read(&cubin).map_err(unreadable(&cubin))?) } else { None };
         let cubin = cubin.filter(|cubin| is_whole(cubin));
         Ok(Self { target, ptx: fs::read_to_string(&ptx).map_err(unreadable(&ptx))?, cubin })

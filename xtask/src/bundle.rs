@@ -81,7 +81,6 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     for artifact in &artifacts {
         let target = folder.join("ptx").join(artifact.arch.name());
         fs::create_dir_all(&target).with_context(|| format!("cannot make {}", target.display()))?;
-        // In this order: machine code older than the PTX is not taken for its.
         for file in [&artifact.ptx, &artifact.cubin] {
             copy(file, &target.join(file.file_name().expect("a file")))?;
         }
