@@ -1,6 +1,6 @@
 """What PyTorch reaches with elements of 8 bits, for which it has functions of its own: TFLOP/s, the median of runs of 300 ms.
 
-To be run in turn with `cargo xtask bench --type e4m3 --type s8 --layout nt --config "gemm auto" --batch 300` of the same sizes."""
+To be run in turn with `cargo xtask bench --type e4m3 --type e4m3-fast --type s8 --layout nt --config "gemm auto" --batch 300` of the same sizes."""
 
 import sys
 
@@ -28,6 +28,14 @@ for n in [int(size) for size in sys.argv[1:]] or [4096, 8192]:
     floats = [torch.randn(n, n, device="cuda").to(torch.float8_e4m3fn) for _ in range(2)]
     bytes_ = [(torch.randn(n, n, device="cuda") * 32).round().clamp(-128, 127).to(torch.int8) for _ in range(2)]
     one = torch.ones((), device="cuda")
-    scaled = lambda: torch._scaled_mm(floats[0], floats[1].t(), scale_a=one, scale_b=one, out_dtype=torch.bfloat16)
-    for name, multiply in [("_scaled_mm", scaled), ("_int_mm", lambda: torch._int_mm(bytes_[0], bytes_[1].t()))]:
+    b = floats[1].t()
+    scaled = lambda fast: torch._scaled_mm(
+        floats[0], b, scale_a=one, scale_b=one, out_dtype=torch.bfloat16, use_fast_accum=fast
+    )
+    contestants = {
+        "_scaled_mm": lambda: scaled(False),
+        "_scaled_mm, fast": lambda: scaled(True),
+        "_int_mm": lambda: torch._int_mm(bytes_[0], bytes_[1].t()),
+    }
+    for name, multiply in contestants.items():
         print(f"{name} {n}: {2 * n**3 / milliseconds(multiply) / 1e9:.0f} TFLOP/s")

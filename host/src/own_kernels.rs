@@ -29,7 +29,7 @@ impl OwnKernels {
         let device = if self.compile { GpuDevice::new(gpu, &built.ptx)? } else { GpuDevice::new(gpu, &built)? };
         let (info, target) = (device.gpu().info(), built.target);
         let from = if device.module().is_assembled() { "machine code" } else { "PTX, compiled by the driver," };
-        eprintln!("{} (driver {}), {from} for {target}", info.name, info.driver);
+        println!("{} (driver {}), {from} for {target}", info.name, info.driver);
         Ok((target, device))
     }
 }

@@ -225,6 +225,20 @@ fn start_load_to(block: &BlockState, target: &BlockState, mut load: Load) -> Res
     Ok(())
 }
 
+/// The block of the cluster in which both addresses of the `.shared::cluster` window are, and what they are there.
+fn resolve_both<'c>(
+    cluster: &'c ClusterState,
+    block: &'c BlockState,
+    to: u32,
+    barrier: u32,
+) -> Result<(&'c BlockState, u32, u32), Misuse> {
+    let ((target, to), (told, barrier)) = (peer::resolve(cluster, block, to)?, peer::resolve(cluster, block, barrier)?);
+    if target.rank != told.rank {
+        return Err(Misuse::BarrierOfAnother { to: target.rank, barrier: told.rank });
+    }
+    Ok((target, to, barrier))
+}
+
 /// `cp.async.bulk`, or `cp.reduce.async.bulk`, from the block's shared memory to that of the block that the addresses of the
 /// `.shared::cluster` window name.
 pub(crate) fn send(
@@ -241,11 +255,7 @@ pub(crate) fn send(
     }
     let data = read_shared(site, form, from, bytes as usize);
     let sent = with_cluster(|cluster, block| {
-        let ((target, to), (told, barrier)) =
-            (peer::resolve(cluster, block, to)?, peer::resolve(cluster, block, barrier)?);
-        if target.rank != told.rank {
-            return Err(Misuse::BarrierOfAnother { to: target.rank, barrier: told.rank });
-        }
+        let (target, to, barrier) = resolve_both(cluster, block, to, barrier)?;
         let (from, started) = (Some((block.rank, from..from + bytes)), block.access(site));
         let load = Load { to, bytes: data, barrier, phase: 0, from, reduction, proxy: Proxy::Async, started };
         start_load_to(block, target, load)
@@ -275,11 +285,7 @@ pub(crate) fn send_registers(
     note_copy(site, form, to, value.len());
     let sent = with_cluster(|cluster, block| {
         wgmma::check_stored(block, site, value);
-        let ((target, to), (told, barrier)) =
-            (peer::resolve(cluster, block, to)?, peer::resolve(cluster, block, barrier)?);
-        if target.rank != told.rank {
-            return Err(Misuse::BarrierOfAnother { to: target.rank, barrier: told.rank });
-        }
+        let (target, to, barrier) = resolve_both(cluster, block, to, barrier)?;
         let (bytes, started) = (value.to_vec(), block.access(site));
         let load = Load { to, bytes, barrier, phase: 0, from: None, reduction, proxy: Proxy::Generic, started };
         start_load_to(block, target, load)
