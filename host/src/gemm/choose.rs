@@ -3,8 +3,8 @@
 //! - A round of blocks, one for each multiprocessor, takes as long as one block: its tile's products at the kernel's rate, or the
 //!   transfer of its tiles from the L2 cache, whatever is longer. Blocks go in whole rounds (wave quantisation), and compute whole
 //!   tiles, also where D ends within one.
-//! - From the cache come whole lines of it: twice as many where lines of the matrix do not start with one. What the blocks of a cluster share,
-//!   each brings a part of.
+//! - From the cache come whole lines of it: twice as many, or more, where lines of the matrix do not start with one. What the blocks of a cluster share,
+//!   each brings a part of: they lie below each other, or beside each other, as takes less time.
 //! - Copies of tensors take longer where a tile is partly beyond the matrix.
 //! - Something passes between two tiles of a block, and before clusters begin.
 //! - Nothing is faster than bringing A and B from memory once, and D (and C) there.
@@ -31,6 +31,9 @@ const CACHE_BYTES: f64 = 36.0;
 const CACHE_BYTES_BY_TENSOR_MAPS: f64 = 68.0;
 /// Bytes of a line of that cache: as many as a copy of a tensor has one behind the other, from one line, or from parts of two.
 pub(super) const CACHE_LINE: usize = 128;
+/// How much longer tiles take whose lines are parts of two lines of that cache each: lines across K, and lines along K, of which each is in a place
+/// of its own in memory.
+const BROKEN: [f64; 2] = [2.0, 2.25];
 /// Cycles that a stage of a pipeline is on its way, and until it is read: no more bytes come in them than the stages of a multiprocessor have.
 const ON_THE_WAY: f64 = 2600.0;
 /// Cycles that clusters begin later than single blocks. Beyond that, they take as long, where lines of the matrix are lines of the cache.
@@ -178,7 +181,7 @@ impl Task {
     }
 
     /// Bytes of the cache's lines that a block brings for each element of K.
-    fn bytes_from_cache(&self, kernel: &Kernel, copied: [bool; 2]) -> f64 {
+    fn bytes_from_cache(&self, kernel: &Kernel, copied: [bool; 2], across: bool) -> f64 {
         let [tile_m, tile_n, _] = kernel.tile;
         let input = self.bytes[0];
         if !kernel.by_tensor_maps {
@@ -190,20 +193,32 @@ impl Task {
             |lines: usize, across: bool| if across { lines.next_multiple_of(CACHE_LINE / input) } else { lines };
         let lines = [piece(tile_m, !row_major_a), piece(tile_n, row_major_b)];
         let blocks = kernel.info.cluster.blocks() as usize;
-        let shared_by = if kernel.across(self.m as u32, self.n as u32) { [blocks, 1] } else { [1, blocks] };
+        let shared_by = if across { [blocks, 1] } else { [1, blocks] };
         let bytes = |side: usize| {
-            let parts = if self.has_whole_lines[side] || copied[side] { 1 } else { 2 };
-            (lines[side] * input * parts) as f64 / shared_by[side] as f64
+            let along = [row_major_a, !row_major_b][side];
+            let parts = if self.has_whole_lines[side] || copied[side] { 1.0 } else { BROKEN[usize::from(along)] };
+            (lines[side] * input) as f64 * parts / shared_by[side] as f64
         };
         bytes(0) + bytes(1)
     }
 
+    /// Whether the tiles of a cluster lie beside each other, and not below: whatever takes fewer cycles.
+    pub(super) fn across(&self, way: Way) -> bool {
+        let [across, below] = [true, false].map(|across| self.cycles_of(way, across));
+        across < below || across == below && way.kernel.across(self.m as u32, self.n as u32)
+    }
+
     /// Cycles that a product is expected to take.
-    fn cycles(&self, Way { kernel, parts, copied }: Way) -> f64 {
+    fn cycles(&self, way: Way) -> f64 {
+        self.cycles_of(way, self.across(way))
+    }
+
+    /// The same with the tiles of clusters beside each other, or below.
+    fn cycles_of(&self, Way { kernel, parts, copied }: Way, across: bool) -> f64 {
         let [tile_m, tile_n, _] = kernel.tile;
         let sms = f64::from(self.multiprocessors.max(1));
         let k = self.k_part(kernel, parts).min(self.k) as f64;
-        let blocks = f64::from(kernel.blocks(self.m as u32, self.n as u32)) * (self.batches * parts) as f64;
+        let blocks = f64::from(kernel.tiles(self.m as u32, self.n as u32, across)) * (self.batches * parts) as f64;
         let [input, output, sum] = self.bytes;
         let in_clusters = kernel.info.cluster.blocks() > 1;
         let products = (tile_m * tile_n) as f64 * k / (self.products * kernel.rate);
@@ -211,7 +226,7 @@ impl Task {
         let beside = rounds.min(f64::from(kernel.info.min_blocks.max(1)));
         let most = if kernel.by_tensor_maps { CACHE_BYTES_BY_TENSOR_MAPS } else { CACHE_BYTES };
         let cache = most.min(beside * f64::from(kernel.info.shared_bytes) / ON_THE_WAY);
-        let tiles = self.bytes_from_cache(kernel, copied) * k / cache;
+        let tiles = self.bytes_from_cache(kernel, copied, across) * k / cache;
         let bytes = self.batches * ((self.m * self.k + self.k * self.n) * input + self.m * self.n * output);
         let outside = tile_m.saturating_sub(self.m) as f64 / tile_m as f64;
         let beyond = if kernel.by_tensor_maps { 1.0 + BEYOND * outside * outside } else { 1.0 };
@@ -312,7 +327,7 @@ mod tests {
         assert_eq!(chosen(1001, true), "hopper_bf16_nn_64x128_pairs+a+b");
         assert_eq!(chosen(8192, true), "hopper_bf16_nn");
         // Of lines that start at multiples of 16 bytes, both copies would cost more than they save.
-        assert_eq!(chosen(4104, true), "hopper_bf16_nn_208x128_pairs");
+        assert_eq!(chosen(4104, true), "hopper_bf16_nn_176x192_pairs");
     }
 
     #[test]
@@ -339,11 +354,26 @@ mod tests {
             let task = Task { has_whole_lines, ..task(m, n, k) };
             task.best(KERNELS.iter().filter(|kernel| kernel.takes(true, true)).map(alone), 0).unwrap().kernel.name
         };
-        assert_eq!(chosen(4104, 4104, 4104, [false; 2]), "hopper_bf16_nn_208x128_pairs");
+        assert_eq!(chosen(4104, 4104, 4104, [false; 2]), "hopper_bf16_nn_176x192_pairs");
+        // Little more than sixteen times 128 rows and columns, in one round, as two more tiles of 176 and 192 do them all.
+        assert_eq!(chosen(2056, 2056, 2056, [false; 2]), "hopper_bf16_nn_176x192_pairs");
+        assert_eq!(chosen(1032, 4104, 2056, [false; 2]), "hopper_bf16_nn_176x192_pairs");
+        assert_eq!(chosen(600, 6000, 6000, [false; 2]), "hopper_bf16_nn_160x192_pairs");
+        assert_eq!(chosen(3080, 3080, 3080, [false; 2]), "hopper_bf16_nn_208x128_pairs");
         assert_eq!(chosen(1000, 3000, 5000, [false; 2]), "hopper_bf16_nn_192_pairs");
         assert_eq!(chosen(5000, 1200, 3000, [false; 2]), "hopper_bf16_nn_200x128_pairs");
         assert_eq!(chosen(2000, 6000, 1000, [false; 2]), "hopper_bf16_nn_pairs");
         assert_eq!(chosen(777, 4000, 2048, [true, false]), "hopper_bf16_nn_200x128_pairs");
+    }
+
+    /// One more column of tiles is computed, if in it a cluster has more to share, and there is room for it in the round.
+    #[test]
+    fn clusters_share_what_takes_longer() {
+        let kernel = KERNELS.iter().find(|kernel| kernel.name == "hopper_bf16_nn_240x128_pairs").unwrap();
+        assert_eq!([true, false].map(|across| kernel.tiles(1336, 2672, across)), [132, 126]);
+        let across = |has_whole_lines| Task { has_whole_lines, ..task(1336, 2672, 4008) }.across(alone(kernel));
+        assert!(across([false; 2]));
+        assert!(!across([true; 2]));
     }
 
     #[test]

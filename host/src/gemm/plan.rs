@@ -198,6 +198,8 @@ impl<T: Multiply<O>, O: Output> Plan<T, O> {
     fn numbers(&self, multiprocessors: u32) -> Numbers<O::Sum> {
         let Gemm { m, n, k, batches, alpha, beta, bias_of_rows, activation, .. } = self.gemm;
         let parts = self.way.map_or(1, |way| way.parts);
+        let task = self.gemm.task(multiprocessors);
+        let across = self.way.is_some_and(|way| task.across(way));
         let step = self.way.map_or(1, |way| way.kernel.tile[2]);
         let [a, b, d] = self.gemm.matrices();
         let [a, b] = self.way.map_or([a, b], |way| self.gemm.factors(way.kernel, way.copied));
@@ -215,6 +217,7 @@ impl<T: Multiply<O>, O: Output> Plan<T, O> {
             row_major: [a, b].map(|matrix| matrix.layout.is_row_major()),
             bias_of_rows,
             activation,
+            across,
             d_is_mapped: self.gemm.d_is_mapped(d),
             multiprocessors,
         }

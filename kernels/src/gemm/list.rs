@@ -62,11 +62,6 @@ impl Kernel {
         }
     }
 
-    /// Tiles that blocks compute of a product of `m` x `n`: all blocks of a cluster have one.
-    pub fn blocks(&self, m: u32, n: u32) -> u32 {
-        self.tiles(m, n, self.across(m, n))
-    }
-
     /// The most tiles that rows in so many groups can have: each may end within one; those that have no rows have none.
     pub fn blocks_of_groups(&self, m: u32, n: u32, groups: u32) -> u32 {
         let [height, width, _] = self.tile.map(|side| side as u64);
@@ -74,14 +69,15 @@ impl Kernel {
         ((rows + ending * (height - 1)) / height * u64::from(n).div_ceil(width)) as u32
     }
 
-    /// Whether the tiles of a cluster lie beside each other, and not below: if it takes fewer of them; of as many, if that shares the longer
-    /// sides.
+    /// Whether the tiles of a cluster lie beside each other, and not below, where nothing else is in favour of one: if it takes fewer of them; of as
+    /// many, if that shares the longer sides.
     pub fn across(&self, m: u32, n: u32) -> bool {
         let (across, below) = (self.tiles(m, n, true), self.tiles(m, n, false));
         across < below || across == below && self.tile[0] > self.tile[1]
     }
 
-    fn tiles(&self, m: u32, n: u32, across: bool) -> u32 {
+    /// Tiles that blocks compute of a product of `m` x `n`, where those of a cluster lie beside each other or not: all blocks of a cluster have one.
+    pub fn tiles(&self, m: u32, n: u32, across: bool) -> u32 {
         let together = self.info.cluster.blocks() as u32;
         let (down, right) = (m.div_ceil(self.tile[0] as u32), n.div_ceil(self.tile[1] as u32));
         if across { down * right.next_multiple_of(together) } else { down.next_multiple_of(together) * right }
@@ -124,6 +120,8 @@ pub struct Numbers<S> {
     pub bias_of_rows: bool,
     /// What is done last.
     pub activation: Activation,
+    /// Whether the tiles of a cluster lie beside each other, and not below.
+    pub across: bool,
     /// Whether a tensor map of D can be: its lines start at multiples of 16 bytes, in each product, and are as long.
     pub d_is_mapped: bool,
     /// Multiprocessors of the device.
@@ -142,6 +140,7 @@ impl<S: Copy> Numbers<S> {
             batch_strides: swapped(self.batch_strides),
             row_major: [!b, !a],
             bias_of_rows: !self.bias_of_rows,
+            across: !self.across,
             ..*self
         }
     }

@@ -61,6 +61,8 @@ pub struct Case {
     pub groups: Option<&'static [u32]>,
     /// Whether D is not where a tensor map of it can be.
     pub d_anyhow: bool,
+    /// Whether the tiles of a cluster lie beside each other; else as takes fewer of them.
+    pub across: Option<bool>,
     pub schedules: u64,
 }
 
@@ -76,6 +78,7 @@ pub const PLAIN: Case = Case {
     batches: 1,
     groups: None,
     d_anyhow: false,
+    across: None,
     schedules: 1,
 };
 
@@ -189,6 +192,7 @@ fn check_orders<T: Multiply<O> + Integral, O: Output + Integral>(
         row_major: [row_a, row_b],
         bias_of_rows: case.bias_of_rows,
         activation: case.activation,
+        across: case.across.unwrap_or_else(|| kernel.across(m as u32, n as u32)),
         d_is_mapped: !case.d_anyhow,
         // So that a block computes all that there is, one behind the other, where it can.
         multiprocessors: 1,

@@ -68,6 +68,7 @@ fn a_kernel_activates() {
             row_major: [true; 2],
             bias_of_rows: false,
             activation,
+            across: false,
             d_is_mapped: true,
             multiprocessors: 1,
         };

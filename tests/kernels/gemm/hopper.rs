@@ -62,8 +62,11 @@ fn shares() {
     for kernel in <bf16 as Multiply<bf16>>::KERNELS.iter().filter(|kernel| kernel.info.cluster.blocks() > 1) {
         let [height, width, _] = kernel.tile;
         for (m, n) in [(2 * height + 14, width + 8), (height + 14, 2 * width + 8)] {
-            assert_eq!(kernel.across(m as u32, n as u32), m > 2 * height, "{}", kernel.name);
+            let across = m > 2 * height;
+            assert_eq!(kernel.across(m as u32, n as u32), across, "{}", kernel.name);
             check::<bf16, bf16>(kernel, Case { size: (m, n, 140), ..PLAIN }, 1);
+            // The other way, where it is what brings less from the cache.
+            check::<bf16, bf16>(kernel, Case { size: (m, n, 70), across: Some(!across), ..PLAIN }, 1);
         }
     }
 }
@@ -75,6 +78,8 @@ fn tiles_that_are_filled_in_part() {
         "hopper_bf16_nt_208x128_pairs",
         "hopper_bf16_nn_208x128_pairs",
         "hopper_bf16_nn_200x128_pairs",
+        "hopper_bf16_nn_176x192_pairs",
+        "hopper_bf16_nt_160x192_pairs",
         "hopper_bf16_nt_224_pairs",
         "hopper_bf16_nt",
     ];
@@ -99,9 +104,12 @@ fn transposes() {
     check_kernels!(bf16 bf16, these, Case { bias: true, bias_of_rows: true, batches: 2, ..case });
     check_kernels!(bf16 bf16, these, Case { size: (65, 24, 200), batches: 2, beta: 1, ..case }, 2);
     check_kernels!(bf16 bf16, these, Case { size: (70, 37, 72), d_anyhow: true, batches: 2, ..case });
-    // Strips and parts of sums are of other widths in it than in the others.
-    let of_200 = |kernel: &&Kernel| kernel.name == "hopper_bf16_nt_200x128_pairs";
-    check_kernels!(bf16 bf16, of_200, Case { size: (203, 24, 72), beta: 2, ..case });
-    check_kernels!(bf16 bf16, of_200, Case { size: (203, 24, 200), ..case }, 2);
-    check_kernels!(bf16 bf16, of_200, Case { size: (203, 21, 72), d_anyhow: true, ..case });
+    // Strips and parts of sums are of other widths in these than in the others; and consumers of the last are higher, and lie beside each other.
+    let names = ["hopper_bf16_nt_200x128_pairs", "hopper_bf16_nn_160x192_pairs", "hopper_bf16_nt_176x192_pairs"];
+    for kernel in <bf16 as Multiply<bf16>>::KERNELS.iter().filter(|kernel| names.contains(&kernel.name)) {
+        check::<bf16, bf16>(kernel, Case { size: (203, 216, 72), beta: 2, bias: true, ..case }, 1);
+        check::<bf16, bf16>(kernel, Case { size: (203, 184, 72), bias: true, bias_of_rows: true, ..case }, 1);
+        check::<bf16, bf16>(kernel, Case { size: (203, 136, 200), ..case }, 2);
+        check::<bf16, bf16>(kernel, Case { size: (203, 181, 72), d_anyhow: true, ..case }, 1);
+    }
 }

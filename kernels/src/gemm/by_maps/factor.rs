@@ -155,10 +155,10 @@ pub trait Right: SharedLayout + Copy + LaneCapture {
     ) -> [[P::B; 2]; J];
 }
 
-/// What `wgmma` multiplies of B's tiles: `N` columns from `col` on, and so many'th 32 bytes along K.
+/// What `wgmma` multiplies of B's tiles: `N` columns, and so many'th 32 bytes along K.
 pub trait Columns<const N: usize>: Right {
-    /// That.
-    fn matrix(self, col: usize, slice: usize) -> MatrixB<N, Multiplied<Self::Element>, Self::Trans>;
+    /// Those from `col` of a tile on, and of the tiles behind it.
+    fn matrix(self, tile: usize, col: usize, slice: usize) -> MatrixB<N, Multiplied<Self::Element>, Self::Trans>;
 }
 
 /// A tile for each block of the cluster: together they are as one.
@@ -190,8 +190,14 @@ impl<T: Multiplicand, const N: usize, const K: usize, const COLS: usize, const T
     for SharedRing<SharedTile<T, K, COLS, Swizzle128, ColMajor>, TILES>
 {
     #[inline(always)]
-    fn matrix(self, col: usize, slice: usize) -> MatrixB<N, T::As, NoTrans> {
-        self.matrix_b((slice * (SLICE / size_of::<T>()), col))
+    fn matrix(self, tile: usize, col: usize, slice: usize) -> MatrixB<N, T::As, NoTrans> {
+        let k = slice * (SLICE / size_of::<T>());
+        // Of one tile, with which the descriptor's constants begin, even where it is not known which.
+        if N <= COLS {
+            self.part(tile + col / COLS).matrix_b((k, col % COLS))
+        } else {
+            self.matrix_b((k, tile * COLS + col))
+        }
     }
 }
 
@@ -223,8 +229,8 @@ impl<T: Multiplicand<Width = Bits16>, const N: usize, const K: usize, const TILE
     for SharedRing<SharedTile<T, K, LINE, Swizzle128>, TILES>
 {
     #[inline(always)]
-    fn matrix(self, col: usize, slice: usize) -> MatrixB<N, T::As, Trans> {
-        assert!(col == 0, "tiles beside each other are multiplied together");
+    fn matrix(self, tile: usize, col: usize, slice: usize) -> MatrixB<N, T::As, Trans> {
+        assert!(tile == 0 && col == 0, "tiles beside each other are multiplied together");
         self.matrix_b((slice * (SLICE / size_of::<T>()), 0))
     }
 }

@@ -127,13 +127,14 @@ macro_rules! kernel {
                 buffers: Buffers<'_, D, $input, $output>,
                 numbers: &Numbers<<$output as Output>::Sum>,
             ) -> Result<Result<D::Report, D::Error>, TensorMapError> {
-                let across = Self::KERNEL.across(numbers.sides[0], numbers.sides[1]);
-                let blocks = Self::KERNEL.blocks(numbers.sides[0], numbers.sides[1]) * numbers.batches * numbers.parts;
-                let (Buffers { a, b, c, bias, d, no_d, sums }, numbers, across) = match Self::KERNEL.is_of_transposes {
-                    true => (buffers.of_transposes(), &numbers.of_transposes(), !across),
-                    false => (buffers, numbers, across),
+                let [m, n, _] = numbers.sides;
+                let blocks = Self::KERNEL.tiles(m, n, numbers.across) * numbers.batches * numbers.parts;
+                let (Buffers { a, b, c, bias, d, no_d, sums }, numbers) = match Self::KERNEL.is_of_transposes {
+                    true => (buffers.of_transposes(), &numbers.of_transposes()),
+                    false => (buffers, numbers),
                 };
-                let Numbers { sides: [m, n, k], k_part, batches, alpha, beta, activation, bias_of_rows, .. } = *numbers;
+                let Numbers { sides: [m, n, k], k_part, batches, across, alpha, beta, activation, bias_of_rows, .. } =
+                    *numbers;
                 let row_major_a = <tiles!(a $order_a $input $m $k $box_a) as Left>::ROW_MAJOR;
                 let row_major_b = <tiles!(b $order_b $input $n $k $box_b) as Right>::ROW_MAJOR;
                 let a = numbers.tensor(0, row_major_a).map(device, a)?;

@@ -1,5 +1,7 @@
 //! A warpgroup that multiplies: it waits for each stage's tiles, adds their products up, and gives the stage back.
 
+use super::heights::{Heights, High};
+use super::results::ROWS;
 use crate::gemm::by_maps::{Columns, Left, Multiplied, Right};
 use crate::gemm::epilogue::Number;
 use core::mem::replace;
@@ -17,8 +19,8 @@ pub const fn loses_bits<E: Element, T: Number>() -> bool {
 pub struct Consumer<'k, A, B, const STAGES: usize, const BLOCKS: usize> {
     /// The warpgroup.
     pub group: WarpGroup<'k>,
-    /// Which of the block's rows it has: the so many'th 64.
-    pub index: usize,
+    /// The row of A, and the tile of B, that its own begin with.
+    pub first: (usize, usize),
     /// The tiles on their way, and those that are multiplied.
     pub stages: SharedRing<(A, B), STAGES>,
     /// Whether a stage's tiles have come.
@@ -30,26 +32,24 @@ pub struct Consumer<'k, A, B, const STAGES: usize, const BLOCKS: usize> {
 }
 
 impl<A: Left, B: Right, const STAGES: usize, const BLOCKS: usize> Consumer<'_, A, B, STAGES, BLOCKS> {
-    /// Rows of D that a consumer computes.
-    pub const ROWS: usize = 64;
-
-    /// The first of its rows.
-    #[inline(always)]
-    pub fn row(&self) -> usize {
-        self.index * Self::ROWS
-    }
-
-    /// The sums of so many steps, of 64 rows and `N` columns, of which `PART` are multiplied at once.
+    /// The sums of so many steps, of `HIGH` times 64 rows and `N` columns, of which `PART` are multiplied at once.
     ///
     /// All columns at once stay in the tensor cores' hands from the first step to the last. But where tensor cores lose bits (`loses_bits`),
     /// and not all that is asked for is to be `FAST`, a step's sums are taken out of their hands, part by part of the columns, and added to those
     /// before with all bits of an `f32`.
     #[inline(always)]
-    pub fn sum<T: Number + Element<Width = Bits32>, const N: usize, const PART: usize, const FAST: bool>(
+    pub fn sum<
+        T: Number + Element<Width = Bits32>,
+        const N: usize,
+        const HIGH: usize,
+        const PART: usize,
+        const FAST: bool,
+    >(
         &mut self,
         steps: u32,
-    ) -> GroupAccumulator<N, T>
+    ) -> [GroupAccumulator<N, T>; HIGH]
     where
+        High<HIGH>: Heights<HIGH>,
         B: Columns<N> + Columns<PART>,
         M64<N>: WgmmaColumns<Bits32>,
         M64<PART>: WgmmaColumns<Bits32>,
@@ -59,41 +59,65 @@ impl<A: Left, B: Right, const STAGES: usize, const BLOCKS: usize> Consumer<'_, A
             WgmmaForm<Registers = <M64<PART> as WgmmaColumns<Bits32>>::Registers>,
     {
         if loses_bits::<A::Element, T>() && !FAST {
-            self.sum_by_steps::<T, N, PART>(steps)
+            let mut sums = Some(self.sum_by_steps::<T, N, PART>(steps));
+            High::<HIGH>::each(
+                #[inline(always)]
+                |_| sums.take().expect("`product` checks that it is one"),
+            )
         } else {
             self.sum_at_once(steps)
         }
     }
 
-    /// All in one set of registers, which multiplications are in flight to from the first step to the last.
+    /// All in registers which multiplications are in flight to from the first step to the last.
     #[inline(always)]
-    fn sum_at_once<T: Number + Element<Width = Bits32>, const N: usize>(&mut self, steps: u32) -> GroupAccumulator<N, T>
+    fn sum_at_once<T: Number + Element<Width = Bits32>, const N: usize, const HIGH: usize>(
+        &mut self,
+        steps: u32,
+    ) -> [GroupAccumulator<N, T>; HIGH]
     where
+        High<HIGH>: Heights<HIGH>,
         B: Columns<N>,
         M64<N>: WgmmaColumns<Bits32>,
         Wgmma<N, Multiplied<A::Element>, Multiplied<B::Element>, T>:
             WgmmaForm<Registers = <M64<N> as WgmmaColumns<Bits32>>::Registers>,
     {
-        let mut sums = GroupAccumulator::<N, T>::zero().begin(self.group);
+        let group = self.group;
+        let mut sums = High::<HIGH>::each(
+            #[inline(always)]
+            |_| GroupAccumulator::<N, T>::zero().begin(group),
+        );
         let mut before = self.turn;
         for step in 0..steps {
             self.wait();
             let (a, b) = self.stages.stage(self.turn.index());
-            let row = self.row();
-            Wgmma::<N, Multiplied<A::Element>, Multiplied<B::Element>, T>::issue(self.group, &mut sums, |issue| {
-                for slice in 0..SLICES {
-                    issue.accumulate(a.matrix(row, slice), b.matrix(0, slice));
-                }
-            });
-            // The tensor cores go on to this stage while the one before is given back.
-            sums.wait::<1>(self.group);
-            if step > 0 {
-                self.leave(before);
-            }
+            let (row, tile) = self.first;
+            High::<HIGH>::map(
+                sums.each_mut(),
+                #[inline(always)]
+                |block, sums| {
+                    Wgmma::<N, Multiplied<A::Element>, Multiplied<B::Element>, T>::issue(group, sums, |issue| {
+                        for slice in 0..SLICES {
+                            issue.accumulate(a.matrix(row + block * ROWS, slice), b.matrix(tile, 0, slice));
+                        }
+                    });
+                    if block == 0 {
+                        // The tensor cores go on to this stage while the one before is given back.
+                        sums.wait::<1>(group);
+                        if step > 0 {
+                            self.leave(before);
+                        }
+                    }
+                },
+            );
             before = self.turn;
             self.turn = self.turn.next();
         }
-        let sums = sums.finish(self.group);
+        let sums = High::<HIGH>::map(
+            sums,
+            #[inline(always)]
+            |_, sums| sums.finish(group),
+        );
         self.leave(before);
         sums
     }
@@ -160,11 +184,11 @@ impl<A: Left, B: Right, const STAGES: usize, const BLOCKS: usize> Consumer<'_, A
         Wgmma<COLS, Multiplied<A::Element>, Multiplied<B::Element>, T>:
             WgmmaForm<Registers = <M64<COLS> as WgmmaColumns<Bits32>>::Registers>,
     {
-        let row = self.row();
+        let (row, tile) = self.first;
         Wgmma::<COLS, Multiplied<A::Element>, Multiplied<B::Element>, T>::issue(self.group, products, |issue| {
-            issue.multiply(a.matrix(row, 0), b.matrix(first, 0));
+            issue.multiply(a.matrix(row, 0), b.matrix(tile, first, 0));
             for slice in 1..SLICES {
-                issue.accumulate(a.matrix(row, slice), b.matrix(first, slice));
+                issue.accumulate(a.matrix(row, slice), b.matrix(tile, first, slice));
             }
         });
     }

@@ -3,8 +3,9 @@
 //! They are `product` with other tiles to go through (`schedule.rs`), and another way for sums: a tile is as high as its group leaves it, where
 //! a tensor copy would write on, so threads store D.
 
+use super::heights::{Heights, High};
 use super::product;
-use super::results::{ROWS, Sink, Strip, put_by_threads};
+use super::results::{ROWS, Sink, Strip, place, put_by_threads, store_at};
 use super::schedule::InGroups;
 use crate::gemm::by_maps::{Left, Memory, Right, Unit, tiles};
 use crate::gemm::epilogue::{Activation, Epilogue, Number, Output};
@@ -35,14 +36,15 @@ where
     S: TensorSwizzle,
 {
     #[inline(always)]
-    fn put<const N: usize, const STRIPS: usize, const SUMS: usize>(
+    fn put<const N: usize, const HIGH: usize, const STRIPS: usize, const SUMS: usize>(
         &self,
         group: WarpGroup<'_>,
         strips: SharedRing<Strip<O, S, RowMajor, COLS>, STRIPS>,
         unit: &Unit,
         at: (u32, u32),
-        sums: &GroupAccumulator<N, O::Sum>,
+        sums: &[GroupAccumulator<N, O::Sum>; HIGH],
     ) where
+        High<HIGH>: Heights<HIGH>,
         M64<N>: WgmmaColumns<Bits32> + WgmmaColumns<O::Width>,
         M16N8K16: FragmentShape<RoleC, O::Width>,
     {
@@ -54,36 +56,37 @@ where
         if self.epilogue.is_a_factor() {
             if N > 2 * STRIPS * COLS {
                 let to = || (matrix(), (late(at.0) as usize, late(at.1) as usize));
-                return put_by_threads::<_, _, _, COLS, N, STRIPS>(group, strips, sums, self.epilogue.alpha, to);
+                return put_by_threads::<_, _, _, COLS, N, HIGH, STRIPS>(group, strips, sums, self.epilogue.alpha, to);
             }
             // All strips twice, one behind the other in the program, take less time, and no more registers.
-            let sums = sums.map(group, |_, _, sum| sum.times(self.epilogue.alpha));
-            let elements = O::narrow_group(group, &sums);
-            for first in (0..N).step_by(STRIPS * COLS) {
-                for strip in 0..STRIPS {
-                    elements.store(group, &strips.part(strip), first + strip * COLS);
+            let put = #[inline(always)]
+            |block: usize, sums: &GroupAccumulator<N, O::Sum>| {
+                let sums = sums.map(group, |_, _, sum| sum.times(self.epilogue.alpha));
+                let elements = O::narrow_group(group, &sums);
+                for first in (0..N).step_by(STRIPS * COLS) {
+                    for strip in 0..STRIPS {
+                        elements.store(group, &strips.part(strip), first + strip * COLS);
+                    }
+                    group.sync();
+                    for strip in 0..STRIPS {
+                        let to = (at.0 as usize + block * ROWS, at.1 as usize + first + strip * COLS);
+                        strips.part(strip).copy_to(group, matrix(), to);
+                    }
+                    group.sync();
                 }
-                group.sync();
-                for strip in 0..STRIPS {
-                    let to = (at.0 as usize, at.1 as usize + first + strip * COLS);
-                    strips.part(strip).copy_to(group, matrix(), to);
-                }
-                group.sync();
-            }
+            };
+            High::<HIGH>::map(sums.each_ref(), put);
             return;
         }
         // As for other products.
         let part = strips.reuse::<SharedRing<SharedTile<O::Sum, ROWS, SUMS, S>, 2>>().part(0);
-        let mut first = late(0);
-        while first < N as u32 {
-            for strip in (0..N).step_by(SUMS) {
-                if late(strip as u32) == first {
-                    sums.store(group, &part, strip);
-                }
-            }
+        let mut next = late(0);
+        while next < (HIGH * N) as u32 {
+            store_at::<_, N, HIGH, SUMS>(group, sums, next, |sums, col| sums.store(group, &part, col));
             group.sync();
             let d = matrix();
-            let (top, left) = (late(at.0) as usize, late(at.1 + first) as usize);
+            let (top, first) = place::<N, HIGH>(next);
+            let (top, left) = (late(at.0 + top) as usize, late(at.1 + first) as usize);
             let epilogue = &self.epilogue;
             let index = late(unit.of_b()) as usize;
             let has_bias_of_cols = !epilogue.bias.is_empty() && !epilogue.bias_of_rows;
@@ -95,7 +98,7 @@ where
                 }
             });
             group.sync();
-            first += SUMS as u32;
+            next += SUMS as u32;
         }
     }
 }
@@ -151,7 +154,7 @@ macro_rules! kernels {
                     activation: Activation::of(activation),
                 },
             };
-            product::<_, _, _, _, _, _, 128, 256, $k, { 128 / size_of::<$output>() }, 2, 32, 4, 2, $part, false, 1>(block, memory, a, b, work, results);
+            product::<_, _, _, _, _, _, 128, 256, $k, { 128 / size_of::<$output>() }, 2, 32, 4, 2, 1, 256, $part, false, 1>(block, memory, a, b, work, results);
         }
 
         #[cfg(not(target_arch = "nvptx64"))]

@@ -4,6 +4,7 @@
 
 mod consumer;
 mod groups;
+mod heights;
 mod product;
 mod results;
 mod schedule;
@@ -62,7 +63,7 @@ macro_rules! kernels {
             fast is_fast!($($fast)?), $rate,
             by product::<
                 _, _, _, _, _, _, $m, $n, $k, { $strip / size_of::<$output>() }, { 256 / $strip }, { sums_of($strip, size_of::<$output>()) }, $stages, $consumers,
-                $part, { is_fast!($($fast)?) }, $blocks,
+                1, $n, $part, { is_fast!($($fast)?) }, $blocks,
             >
         }
     )*};

@@ -8,7 +8,8 @@
 //! A barrier for each stage, `full`, is told when its tiles have come; another, `empty`, by each consumer when it has read them.
 
 use super::consumer::{Consumer, loses_bits};
-use super::results::{Sink, Strip, finish};
+use super::heights::{Heights, High};
+use super::results::{ROWS, Sink, Strip, finish};
 use super::schedule::{Schedule, Walk};
 use crate::gemm::by_maps::{Columns, Fill, Left, Memory, Multiplied, Share};
 use crate::gemm::epilogue::Output;
@@ -20,12 +21,15 @@ use ptx_matrix::*;
 const PRODUCER: u32 = 24;
 const CONSUMER: u32 = 240;
 
-/// Computes the block's tiles of D, `M` x `N` each, `PART` columns at once, and fast or not: see `Consumer::sum`.
+/// Computes the block's tiles of D, `M` x `N` each, of which each consumer has `HIGH` times 64 rows and `WIDE` columns, `PART` columns at once, and
+/// fast or not: see `Consumer::sum`.
+///
+/// Consumers have all columns, and lie below each other; or all rows, and lie beside each other.
 #[inline(always)]
 pub fn product<
     'k,
     A: Left,
-    B: Columns<N> + Columns<PART>,
+    B: Columns<WIDE> + Columns<PART>,
     O: Output<Sum: Element<Width = Bits32>>,
     S: TensorSwizzle,
     L: Order,
@@ -38,6 +42,8 @@ pub fn product<
     const SUMS: usize,
     const STAGES: usize,
     const CONSUMERS: usize,
+    const HIGH: usize,
+    const WIDE: usize,
     const PART: usize,
     const FAST: bool,
     const BLOCKS: usize,
@@ -49,18 +55,26 @@ pub fn product<
     work: impl Schedule,
     results: impl FnOnce(AheadEnded<'_>) -> R,
 ) where
-    M64<N>: WgmmaColumns<Bits32> + WgmmaColumns<O::Width>,
+    High<HIGH>: Heights<HIGH>,
+    M64<WIDE>: WgmmaColumns<Bits32> + WgmmaColumns<O::Width>,
     M64<PART>: WgmmaColumns<Bits32>,
     M16N8K16: FragmentShape<RoleC, O::Width>,
-    Wgmma<N, Multiplied<A::Element>, Multiplied<B::Element>, O::Sum>:
-        WgmmaForm<Registers = <M64<N> as WgmmaColumns<Bits32>>::Registers>,
+    Wgmma<WIDE, Multiplied<A::Element>, Multiplied<B::Element>, O::Sum>:
+        WgmmaForm<Registers = <M64<WIDE> as WgmmaColumns<Bits32>>::Registers>,
     Wgmma<PART, Multiplied<A::Element>, Multiplied<B::Element>, O::Sum>:
         WgmmaForm<Registers = <M64<PART> as WgmmaColumns<Bits32>>::Registers>,
 {
     const {
-        assert!(M == CONSUMERS * Consumer::<A, B, STAGES, BLOCKS>::ROWS, "each consumer computes 64 rows");
         assert!(
-            PART == N || N.is_multiple_of(PART) && loses_bits::<A::Element, O::Sum>() && !FAST,
+            WIDE == N && M == CONSUMERS * HIGH * ROWS || M == HIGH * ROWS && N == CONSUMERS * WIDE,
+            "consumers have all columns, or all rows"
+        );
+        assert!(
+            HIGH == 1 || FAST || !loses_bits::<A::Element, O::Sum>(),
+            "of sums that are taken out there is room for 64 rows"
+        );
+        assert!(
+            PART == WIDE || WIDE.is_multiple_of(PART) && loses_bits::<A::Element, O::Sum>() && !FAST,
             "columns are multiplied by parts only where each part's sums are taken out"
         );
         assert!(!FAST || loses_bits::<A::Element, O::Sum>(), "what is fast is so as bits are lost");
@@ -136,13 +150,17 @@ pub fn product<
     let index = group.index() - 1;
     let strips = memory.strips.part(index);
     let empty: [_; BLOCKS] = core::array::from_fn(|rank| empty.of(cluster.peer(rank)));
-    let mut consumer = Consumer { group, index, stages, full, empty, turn };
+    // Beside each other, each multiplies one of B's tiles.
+    let (row, tile) = if WIDE == N { (index * HIGH * ROWS, 0) } else { (0, index) };
+    let at = (row, tile * WIDE);
+    let mut consumer = Consumer { group, first: (row, tile), stages, full, empty, turn };
     let mut next = first;
     while work.goes_to(group.warp(), next) {
         let unit = work.unit(next, rank as u32);
         let (row, col, _) = unit.start;
-        let sums = consumer.sum::<_, N, PART, FAST>(unit.inner.div_ceil(K as u32));
-        results.put::<N, STRIPS, SUMS>(group, strips, &unit, (row + consumer.row() as u32, col), &sums);
+        let (row, col) = (row + at.0 as u32, col + at.1 as u32);
+        let sums = consumer.sum::<_, WIDE, HIGH, PART, FAST>(unit.inner.div_ceil(K as u32));
+        results.put::<WIDE, HIGH, STRIPS, SUMS>(group, strips, &unit, (row, col), &sums);
         next += distance;
     }
     // Anew, so that until here no register has the warpgroup's index.

@@ -1,5 +1,6 @@
 //! How a consumer brings its sums away: by strips as wide as a line of the swizzle.
 
+use super::heights::{Heights, High};
 use crate::gemm::by_maps::{Results, Unit};
 use crate::gemm::epilogue::{Number, Output};
 use ptx_matrix::*;
@@ -12,16 +13,17 @@ pub type Strip<O, S, L, const COLS: usize> = SharedTile<O, ROWS, COLS, S, L>;
 
 /// Where a consumer's sums go, by strips of `COLS` columns, in the order `L`.
 pub trait Sink<O: Output<Sum: Element<Width = Bits32>>, S: TensorSwizzle, L: Order, const COLS: usize> {
-    /// Brings a consumer's sums away, whose first element is at (row, column) `at` of the product, through strips of 16 KiB together; where
-    /// more is done with them, `SUMS` columns at a time.
-    fn put<const N: usize, const STRIPS: usize, const SUMS: usize>(
+    /// Brings a consumer's sums away, each 64 rows below those before, whose first element is at (row, column) `at` of the product, through
+    /// strips of 16 KiB together; where more is done with them, `SUMS` columns at a time.
+    fn put<const N: usize, const HIGH: usize, const STRIPS: usize, const SUMS: usize>(
         &self,
         group: WarpGroup<'_>,
         strips: SharedRing<Strip<O, S, L, COLS>, STRIPS>,
         unit: &Unit,
         at: (u32, u32),
-        sums: &GroupAccumulator<N, O::Sum>,
+        sums: &[GroupAccumulator<N, O::Sum>; HIGH],
     ) where
+        High<HIGH>: Heights<HIGH>,
         M64<N>: WgmmaColumns<Bits32> + WgmmaColumns<O::Width>,
         M16N8K16: FragmentShape<RoleC, O::Width>;
 }
@@ -30,14 +32,15 @@ impl<O: Output<Sum: Element<Width = Bits32>>, S: TensorSwizzle, L: Order, const 
     for Results<'_, O, S, L, ROWS, COLS>
 {
     #[inline(always)]
-    fn put<const N: usize, const STRIPS: usize, const SUMS: usize>(
+    fn put<const N: usize, const HIGH: usize, const STRIPS: usize, const SUMS: usize>(
         &self,
         group: WarpGroup<'_>,
         strips: SharedRing<Strip<O, S, L, COLS>, STRIPS>,
         unit: &Unit,
         at: (u32, u32),
-        sums: &GroupAccumulator<N, O::Sum>,
+        sums: &[GroupAccumulator<N, O::Sum>; HIGH],
     ) where
+        High<HIGH>: Heights<HIGH>,
         M64<N>: WgmmaColumns<Bits32> + WgmmaColumns<O::Width>,
         M16N8K16: FragmentShape<RoleC, O::Width>,
     {
@@ -54,16 +57,20 @@ impl<O: Output<Sum: Element<Width = Bits32>>, S: TensorSwizzle, L: Order, const 
             }
         };
         if self.is_a_factor() && self.d.is_some() {
-            let sums = sums.map(group, |_, _, sum| sum.times(self.alpha));
-            let elements = O::narrow_group(group, &sums);
-            for first in (0..N).step_by(STRIPS * COLS) {
-                let together = STRIPS.min((N - first) / COLS);
-                wait(group);
-                for strip in 0..together {
-                    elements.store(group, &strips.part(strip), first + strip * COLS);
+            let put = #[inline(always)]
+            |block: usize, sums: &GroupAccumulator<N, O::Sum>| {
+                let sums = sums.map(group, |_, _, sum| sum.times(self.alpha));
+                let elements = O::narrow_group(group, &sums);
+                for first in (0..N).step_by(STRIPS * COLS) {
+                    let together = STRIPS.min((N - first) / COLS);
+                    wait(group);
+                    for strip in 0..together {
+                        elements.store(group, &strips.part(strip), first + strip * COLS);
+                    }
+                    store(0..together, (at.0 + (block * ROWS) as u32, at.1 + first as u32));
                 }
-                store(0..together, (at.0, at.1 + first as u32));
-            }
+            };
+            High::<HIGH>::map(sums.each_ref(), put);
             return;
         }
         // What is rarely asked for is kept out of the way: asked for each element in its register, it would take longer than the rest, and
@@ -71,36 +78,61 @@ impl<O: Output<Sum: Element<Width = Bits32>>, S: TensorSwizzle, L: Order, const 
         let late = |number| group.block().late(number);
         if self.is_a_factor() {
             let to = || (self.elements(late(unit.batch)), (late(at.0) as usize, late(at.1) as usize));
-            return put_by_threads::<_, _, _, COLS, N, STRIPS>(group, strips, sums, self.alpha, to);
+            return put_by_threads::<_, _, _, COLS, N, HIGH, STRIPS>(group, strips, sums, self.alpha, to);
         }
         let part = strips.reuse::<SharedRing<SharedTile<O::Sum, ROWS, SUMS, S, L>, 2>>().part(0);
         let (half, line) = (STRIPS / 2, STRIPS / 2 * COLS);
-        let mut first = late(0);
-        while first < N as u32 {
+        let mut next = late(0);
+        while next < (HIGH * N) as u32 {
+            let (top, first) = place::<N, HIGH>(next);
             let before = first as usize % line;
             if before == 0 {
                 wait(group);
             }
-            for strip in (0..N).step_by(SUMS) {
-                // So that the compiler does not take the one for the other, which is no constant.
-                if late(strip as u32) == first {
-                    sums.store(group, &part, strip);
-                }
-            }
+            store_at::<_, N, HIGH, SUMS>(group, sums, next, |sums, col| sums.store(group, &part, col));
             group.sync();
-            let to_d = self.pass(group.block(), group, part, unit, (at.0, at.1 + first), |row, col, element| {
+            let to_d = self.pass(group.block(), group, part, unit, (at.0 + top, at.1 + first), |row, col, element| {
                 let tile = strips.part(half + (before + col) / COLS);
                 tile.set((row, (before + col) % COLS), element);
             });
             let filled = before + SUMS;
             if to_d && (filled == line || first as usize + SUMS == N) {
-                store(half..half + filled / COLS, (at.0, at.1 + first - before as u32));
+                store(half..half + filled / COLS, (at.0 + top, at.1 + first - before as u32));
             } else {
                 group.sync();
             }
-            first += SUMS as u32;
+            next += SUMS as u32;
         }
     }
+}
+
+/// The row and the column at which so many'th columns of a consumer's sums begin, all of each 64 rows behind those before.
+#[inline(always)]
+pub fn place<const N: usize, const HIGH: usize>(next: u32) -> (u32, u32) {
+    if HIGH == 1 { (0, next) } else { (next / N as u32 * ROWS as u32, next % N as u32) }
+}
+
+/// Calls `store` with what a consumer has of `COLS` columns, and with the first of these: of those from `next` on, as `place` counts.
+#[inline(always)]
+pub fn store_at<T: Element, const N: usize, const HIGH: usize, const COLS: usize>(
+    group: WarpGroup<'_>,
+    all: &[GroupAccumulator<N, T>; HIGH],
+    next: u32,
+    store: impl Fn(&GroupAccumulator<N, T>, usize),
+) where
+    High<HIGH>: Heights<HIGH>,
+    M64<N>: WgmmaColumns<T::Width>,
+{
+    let store = #[inline(always)]
+    |block: usize, of_block: &GroupAccumulator<N, T>| {
+        for col in (0..N).step_by(COLS) {
+            // So that the compiler does not take the one for the other, which is no constant.
+            if group.block().late((block * N + col) as u32) == next {
+                store(of_block, col);
+            }
+        }
+    };
+    High::<HIGH>::map(all.each_ref(), store);
 }
 
 /// Brings alpha times a consumer's sums to a matrix, whose element `to` says is the first: by way of a strip, which threads copy.
@@ -112,34 +144,35 @@ pub fn put_by_threads<
     L: Order,
     const COLS: usize,
     const N: usize,
+    const HIGH: usize,
     const STRIPS: usize,
 >(
     group: WarpGroup<'_>,
     strips: SharedRing<Strip<O, S, L, COLS>, STRIPS>,
-    sums: &GroupAccumulator<N, O::Sum>,
+    sums: &[GroupAccumulator<N, O::Sum>; HIGH],
     alpha: O::Sum,
     to: impl Fn() -> (GlobalMatrixMut<'k, O, L>, (usize, usize)),
 ) where
+    High<HIGH>: Heights<HIGH>,
     M64<N>: WgmmaColumns<Bits32> + WgmmaColumns<O::Width>,
     M16N8K16: FragmentShape<RoleC, O::Width>,
 {
-    let late = |number| group.block().late(number);
-    let sums = sums.map(group, |_, _, sum| sum.times(alpha));
-    let elements = O::narrow_group(group, &sums);
+    let narrow = #[inline(always)]
+    |_, sums: &GroupAccumulator<N, O::Sum>| {
+        let sums = sums.map(group, |_, _, sum| sum.times(alpha));
+        O::narrow_group(group, &sums)
+    };
+    let elements = High::<HIGH>::map(sums.each_ref(), narrow);
     let strip = strips.part(0);
-    let mut first = late(0);
-    while first < N as u32 {
-        for col in (0..N).step_by(COLS) {
-            // So that the compiler does not take the one for the other, which is no constant.
-            if late(col as u32) == first {
-                elements.store(group, &strip, col);
-            }
-        }
+    let mut next = group.block().late(0);
+    while next < (HIGH * N) as u32 {
+        store_at::<_, N, HIGH, COLS>(group, &elements, next, |elements, col| elements.store(group, &strip, col));
         group.sync();
         let (matrix, (row, col)) = to();
-        strip.copy_to(group, matrix, (row, col + first as usize));
+        let (top, first) = place::<N, HIGH>(next);
+        strip.copy_to(group, matrix, (row + top as usize, col + first as usize));
         group.sync();
-        first += COLS as u32;
+        next += COLS as u32;
     }
 }
 

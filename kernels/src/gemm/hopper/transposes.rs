@@ -15,9 +15,15 @@ use ptx_matrix::launch::Device;
 use ptx_matrix::launch::{AheadEnded, Early};
 use ptx_matrix::*;
 
-/// Columns of a strip, of which a tile has whole ones: by 16 columns `stmatrix.x4` stores, by the last 8 of 40 `stmatrix.x2`.
+/// Columns of a strip, of which a consumer's tile has whole ones: by 16 columns `stmatrix.x4` stores, by 8, and the last 8 of 40, `stmatrix.x2`.
 const fn strip_of(columns: usize) -> usize {
-    if columns.is_multiple_of(16) { 16 } else { 40 }
+    if columns.is_multiple_of(16) {
+        16
+    } else if columns.is_multiple_of(40) {
+        40
+    } else {
+        8
+    }
 }
 
 /// Strips: as many as a consumer's tile has, but no more than 16 KiB.
@@ -43,63 +49,71 @@ const fn box_of(columns: usize) -> usize {
 }
 
 /// The kernels: a row each. The name, with rows and columns of D in a tile; the elements; the orders of A and B; what a block computes, and how
-/// deep its steps are; its stages; how many warpgroups multiply, of the block with its threads; and its rate, as in `products!`. All are in pairs of
-/// blocks.
+/// deep its steps are; its stages; how many warpgroups multiply, how many times 64 rows and how many columns each, of the block with its threads; and
+/// its rate, as in `products!`. All are in pairs of blocks.
 macro_rules! kernels {
     ($(
         $kernel:ident $element:ident, $order_a:ident x $order_b:ident, $m:literal x $n:literal x $k:literal, $stages:literal stages,
-        $consumers:literal consumers, $threads:literal threads, $rate:literal;
+        $consumers:literal consumers of $high:literal x $wide:literal, $threads:literal threads, $rate:literal;
     )*) => {$(
         kernel! {
             $kernel $element into $element, $order_a x $order_b into ColMajor, $m x $n x $k, boxes of { $m / 2 } x { box_of($n) }, $stages stages,
-            { strips_of($n) } strips of Strip<$element, Swizzle128, ColMajor, { strip_of($n) }>, $consumers consumers, $threads threads,
+            { strips_of($wide) } strips of Strip<$element, Swizzle128, ColMajor, { strip_of($wide) }>, $consumers consumers, $threads threads,
             clusters of 2, "sm_90a", fast false, $rate,
             by product::<
-                _, _, _, _, _, _, $m, $n, $k, { strip_of($n) }, { strips_of($n) }, { sums_through($n) }, $stages, $consumers, $n, false, 2,
+                _, _, _, _, _, _, $m, $n, $k, { strip_of($wide) }, { strips_of($wide) }, { sums_through($wide) }, $stages, $consumers, $high, $wide, $wide, false, 2,
             >
         }
     )*};
 }
 
 kernels! {
-    hopper_bf16_nn_240x128_pairs bf16, ColMajor x ColMajor, 128 x 240 x 64, 4 stages, 2 consumers, 384 threads, 1.68;
-    hopper_bf16_nn_208x128_pairs bf16, ColMajor x ColMajor, 128 x 208 x 64, 4 stages, 2 consumers, 384 threads, 1.655;
-    hopper_bf16_nn_200x128_pairs bf16, ColMajor x ColMajor, 128 x 200 x 64, 4 stages, 2 consumers, 384 threads, 1.65;
-    hopper_bf16_nn_176x128_pairs bf16, ColMajor x ColMajor, 128 x 176 x 64, 5 stages, 2 consumers, 384 threads, 1.64;
-    hopper_bf16_nn_160x128_pairs bf16, ColMajor x ColMajor, 128 x 160 x 64, 5 stages, 2 consumers, 384 threads, 1.62;
-    hopper_bf16_nn_144x128_pairs bf16, ColMajor x ColMajor, 128 x 144 x 64, 5 stages, 2 consumers, 384 threads, 1.61;
-    hopper_bf16_nn_112x128_pairs bf16, ColMajor x ColMajor, 128 x 112 x 64, 6 stages, 2 consumers, 384 threads, 1.5;
-    hopper_bf16_nn_80x128_pairs bf16, ColMajor x ColMajor, 128 x 80 x 64, 7 stages, 2 consumers, 384 threads, 1.3;
-    hopper_bf16_nn_144x64_pairs bf16, ColMajor x ColMajor, 64 x 144 x 64, 8 stages, 1 consumers, 256 threads, 0.9;
-    hopper_bf16_nn_80x64_pairs bf16, ColMajor x ColMajor, 64 x 80 x 64, 12 stages, 1 consumers, 256 threads, 0.95;
-    hopper_bf16_nt_240x128_pairs bf16, RowMajor x ColMajor, 128 x 240 x 64, 4 stages, 2 consumers, 384 threads, 1.68;
-    hopper_bf16_nt_208x128_pairs bf16, RowMajor x ColMajor, 128 x 208 x 64, 4 stages, 2 consumers, 384 threads, 1.655;
-    hopper_bf16_nt_200x128_pairs bf16, RowMajor x ColMajor, 128 x 200 x 64, 4 stages, 2 consumers, 384 threads, 1.65;
-    hopper_bf16_nt_176x128_pairs bf16, RowMajor x ColMajor, 128 x 176 x 64, 5 stages, 2 consumers, 384 threads, 1.64;
-    hopper_bf16_nt_160x128_pairs bf16, RowMajor x ColMajor, 128 x 160 x 64, 5 stages, 2 consumers, 384 threads, 1.62;
-    hopper_bf16_nt_144x128_pairs bf16, RowMajor x ColMajor, 128 x 144 x 64, 5 stages, 2 consumers, 384 threads, 1.61;
-    hopper_bf16_nt_112x128_pairs bf16, RowMajor x ColMajor, 128 x 112 x 64, 6 stages, 2 consumers, 384 threads, 1.5;
-    hopper_bf16_nt_80x128_pairs bf16, RowMajor x ColMajor, 128 x 80 x 64, 7 stages, 2 consumers, 384 threads, 1.3;
-    hopper_bf16_nt_144x64_pairs bf16, RowMajor x ColMajor, 64 x 144 x 64, 8 stages, 1 consumers, 256 threads, 0.9;
-    hopper_bf16_nt_80x64_pairs bf16, RowMajor x ColMajor, 64 x 80 x 64, 12 stages, 1 consumers, 256 threads, 0.95;
-    hopper_f16_nn_240x128_pairs f16, ColMajor x ColMajor, 128 x 240 x 64, 4 stages, 2 consumers, 384 threads, 1.68;
-    hopper_f16_nn_208x128_pairs f16, ColMajor x ColMajor, 128 x 208 x 64, 4 stages, 2 consumers, 384 threads, 1.655;
-    hopper_f16_nn_200x128_pairs f16, ColMajor x ColMajor, 128 x 200 x 64, 4 stages, 2 consumers, 384 threads, 1.65;
-    hopper_f16_nn_176x128_pairs f16, ColMajor x ColMajor, 128 x 176 x 64, 5 stages, 2 consumers, 384 threads, 1.64;
-    hopper_f16_nn_160x128_pairs f16, ColMajor x ColMajor, 128 x 160 x 64, 5 stages, 2 consumers, 384 threads, 1.62;
-    hopper_f16_nn_144x128_pairs f16, ColMajor x ColMajor, 128 x 144 x 64, 5 stages, 2 consumers, 384 threads, 1.61;
-    hopper_f16_nn_112x128_pairs f16, ColMajor x ColMajor, 128 x 112 x 64, 6 stages, 2 consumers, 384 threads, 1.5;
-    hopper_f16_nn_80x128_pairs f16, ColMajor x ColMajor, 128 x 80 x 64, 7 stages, 2 consumers, 384 threads, 1.3;
-    hopper_f16_nn_144x64_pairs f16, ColMajor x ColMajor, 64 x 144 x 64, 8 stages, 1 consumers, 256 threads, 0.9;
-    hopper_f16_nn_80x64_pairs f16, ColMajor x ColMajor, 64 x 80 x 64, 12 stages, 1 consumers, 256 threads, 0.95;
-    hopper_f16_nt_240x128_pairs f16, RowMajor x ColMajor, 128 x 240 x 64, 4 stages, 2 consumers, 384 threads, 1.68;
-    hopper_f16_nt_208x128_pairs f16, RowMajor x ColMajor, 128 x 208 x 64, 4 stages, 2 consumers, 384 threads, 1.655;
-    hopper_f16_nt_200x128_pairs f16, RowMajor x ColMajor, 128 x 200 x 64, 4 stages, 2 consumers, 384 threads, 1.65;
-    hopper_f16_nt_176x128_pairs f16, RowMajor x ColMajor, 128 x 176 x 64, 5 stages, 2 consumers, 384 threads, 1.64;
-    hopper_f16_nt_160x128_pairs f16, RowMajor x ColMajor, 128 x 160 x 64, 5 stages, 2 consumers, 384 threads, 1.62;
-    hopper_f16_nt_144x128_pairs f16, RowMajor x ColMajor, 128 x 144 x 64, 5 stages, 2 consumers, 384 threads, 1.61;
-    hopper_f16_nt_112x128_pairs f16, RowMajor x ColMajor, 128 x 112 x 64, 6 stages, 2 consumers, 384 threads, 1.5;
-    hopper_f16_nt_80x128_pairs f16, RowMajor x ColMajor, 128 x 80 x 64, 7 stages, 2 consumers, 384 threads, 1.3;
-    hopper_f16_nt_144x64_pairs f16, RowMajor x ColMajor, 64 x 144 x 64, 8 stages, 1 consumers, 256 threads, 0.9;
-    hopper_f16_nt_80x64_pairs f16, RowMajor x ColMajor, 64 x 80 x 64, 12 stages, 1 consumers, 256 threads, 0.95;
+    hopper_bf16_nn_176x192_pairs bf16, ColMajor x ColMajor, 192 x 176 x 64, 4 stages, 2 consumers of 3 x 88, 384 threads, 1.67;
+    hopper_bf16_nn_160x192_pairs bf16, ColMajor x ColMajor, 192 x 160 x 64, 4 stages, 2 consumers of 3 x 80, 384 threads, 1.66;
+    hopper_bf16_nn_240x128_pairs bf16, ColMajor x ColMajor, 128 x 240 x 64, 4 stages, 2 consumers of 1 x 240, 384 threads, 1.68;
+    hopper_bf16_nn_208x128_pairs bf16, ColMajor x ColMajor, 128 x 208 x 64, 4 stages, 2 consumers of 1 x 208, 384 threads, 1.655;
+    hopper_bf16_nn_200x128_pairs bf16, ColMajor x ColMajor, 128 x 200 x 64, 4 stages, 2 consumers of 1 x 200, 384 threads, 1.65;
+    hopper_bf16_nn_176x128_pairs bf16, ColMajor x ColMajor, 128 x 176 x 64, 5 stages, 2 consumers of 1 x 176, 384 threads, 1.64;
+    hopper_bf16_nn_160x128_pairs bf16, ColMajor x ColMajor, 128 x 160 x 64, 5 stages, 2 consumers of 1 x 160, 384 threads, 1.62;
+    hopper_bf16_nn_144x128_pairs bf16, ColMajor x ColMajor, 128 x 144 x 64, 5 stages, 2 consumers of 1 x 144, 384 threads, 1.61;
+    hopper_bf16_nn_112x128_pairs bf16, ColMajor x ColMajor, 128 x 112 x 64, 6 stages, 2 consumers of 1 x 112, 384 threads, 1.5;
+    hopper_bf16_nn_80x128_pairs bf16, ColMajor x ColMajor, 128 x 80 x 64, 7 stages, 2 consumers of 1 x 80, 384 threads, 1.3;
+    hopper_bf16_nn_144x64_pairs bf16, ColMajor x ColMajor, 64 x 144 x 64, 8 stages, 1 consumers of 1 x 144, 256 threads, 0.9;
+    hopper_bf16_nn_80x64_pairs bf16, ColMajor x ColMajor, 64 x 80 x 64, 12 stages, 1 consumers of 1 x 80, 256 threads, 0.95;
+    hopper_bf16_nt_176x192_pairs bf16, RowMajor x ColMajor, 192 x 176 x 64, 4 stages, 2 consumers of 3 x 88, 384 threads, 1.67;
+    hopper_bf16_nt_160x192_pairs bf16, RowMajor x ColMajor, 192 x 160 x 64, 4 stages, 2 consumers of 3 x 80, 384 threads, 1.66;
+    hopper_bf16_nt_240x128_pairs bf16, RowMajor x ColMajor, 128 x 240 x 64, 4 stages, 2 consumers of 1 x 240, 384 threads, 1.68;
+    hopper_bf16_nt_208x128_pairs bf16, RowMajor x ColMajor, 128 x 208 x 64, 4 stages, 2 consumers of 1 x 208, 384 threads, 1.655;
+    hopper_bf16_nt_200x128_pairs bf16, RowMajor x ColMajor, 128 x 200 x 64, 4 stages, 2 consumers of 1 x 200, 384 threads, 1.65;
+    hopper_bf16_nt_176x128_pairs bf16, RowMajor x ColMajor, 128 x 176 x 64, 5 stages, 2 consumers of 1 x 176, 384 threads, 1.64;
+    hopper_bf16_nt_160x128_pairs bf16, RowMajor x ColMajor, 128 x 160 x 64, 5 stages, 2 consumers of 1 x 160, 384 threads, 1.62;
+    hopper_bf16_nt_144x128_pairs bf16, RowMajor x ColMajor, 128 x 144 x 64, 5 stages, 2 consumers of 1 x 144, 384 threads, 1.61;
+    hopper_bf16_nt_112x128_pairs bf16, RowMajor x ColMajor, 128 x 112 x 64, 6 stages, 2 consumers of 1 x 112, 384 threads, 1.5;
+    hopper_bf16_nt_80x128_pairs bf16, RowMajor x ColMajor, 128 x 80 x 64, 7 stages, 2 consumers of 1 x 80, 384 threads, 1.3;
+    hopper_bf16_nt_144x64_pairs bf16, RowMajor x ColMajor, 64 x 144 x 64, 8 stages, 1 consumers of 1 x 144, 256 threads, 0.9;
+    hopper_bf16_nt_80x64_pairs bf16, RowMajor x ColMajor, 64 x 80 x 64, 12 stages, 1 consumers of 1 x 80, 256 threads, 0.95;
+    hopper_f16_nn_176x192_pairs f16, ColMajor x ColMajor, 192 x 176 x 64, 4 stages, 2 consumers of 3 x 88, 384 threads, 1.67;
+    hopper_f16_nn_160x192_pairs f16, ColMajor x ColMajor, 192 x 160 x 64, 4 stages, 2 consumers of 3 x 80, 384 threads, 1.66;
+    hopper_f16_nn_240x128_pairs f16, ColMajor x ColMajor, 128 x 240 x 64, 4 stages, 2 consumers of 1 x 240, 384 threads, 1.68;
+    hopper_f16_nn_208x128_pairs f16, ColMajor x ColMajor, 128 x 208 x 64, 4 stages, 2 consumers of 1 x 208, 384 threads, 1.655;
+    hopper_f16_nn_200x128_pairs f16, ColMajor x ColMajor, 128 x 200 x 64, 4 stages, 2 consumers of 1 x 200, 384 threads, 1.65;
+    hopper_f16_nn_176x128_pairs f16, ColMajor x ColMajor, 128 x 176 x 64, 5 stages, 2 consumers of 1 x 176, 384 threads, 1.64;
+    hopper_f16_nn_160x128_pairs f16, ColMajor x ColMajor, 128 x 160 x 64, 5 stages, 2 consumers of 1 x 160, 384 threads, 1.62;
+    hopper_f16_nn_144x128_pairs f16, ColMajor x ColMajor, 128 x 144 x 64, 5 stages, 2 consumers of 1 x 144, 384 threads, 1.61;
+    hopper_f16_nn_112x128_pairs f16, ColMajor x ColMajor, 128 x 112 x 64, 6 stages, 2 consumers of 1 x 112, 384 threads, 1.5;
+    hopper_f16_nn_80x128_pairs f16, ColMajor x ColMajor, 128 x 80 x 64, 7 stages, 2 consumers of 1 x 80, 384 threads, 1.3;
+    hopper_f16_nn_144x64_pairs f16, ColMajor x ColMajor, 64 x 144 x 64, 8 stages, 1 consumers of 1 x 144, 256 threads, 0.9;
+    hopper_f16_nn_80x64_pairs f16, ColMajor x ColMajor, 64 x 80 x 64, 12 stages, 1 consumers of 1 x 80, 256 threads, 0.95;
+    hopper_f16_nt_176x192_pairs f16, RowMajor x ColMajor, 192 x 176 x 64, 4 stages, 2 consumers of 3 x 88, 384 threads, 1.67;
+    hopper_f16_nt_160x192_pairs f16, RowMajor x ColMajor, 192 x 160 x 64, 4 stages, 2 consumers of 3 x 80, 384 threads, 1.66;
+    hopper_f16_nt_240x128_pairs f16, RowMajor x ColMajor, 128 x 240 x 64, 4 stages, 2 consumers of 1 x 240, 384 threads, 1.68;
+    hopper_f16_nt_208x128_pairs f16, RowMajor x ColMajor, 128 x 208 x 64, 4 stages, 2 consumers of 1 x 208, 384 threads, 1.655;
+    hopper_f16_nt_200x128_pairs f16, RowMajor x ColMajor, 128 x 200 x 64, 4 stages, 2 consumers of 1 x 200, 384 threads, 1.65;
+    hopper_f16_nt_176x128_pairs f16, RowMajor x ColMajor, 128 x 176 x 64, 5 stages, 2 consumers of 1 x 176, 384 threads, 1.64;
+    hopper_f16_nt_160x128_pairs f16, RowMajor x ColMajor, 128 x 160 x 64, 5 stages, 2 consumers of 1 x 160, 384 threads, 1.62;
+    hopper_f16_nt_144x128_pairs f16, RowMajor x ColMajor, 128 x 144 x 64, 5 stages, 2 consumers of 1 x 144, 384 threads, 1.61;
+    hopper_f16_nt_112x128_pairs f16, RowMajor x ColMajor, 128 x 112 x 64, 6 stages, 2 consumers of 1 x 112, 384 threads, 1.5;
+    hopper_f16_nt_80x128_pairs f16, RowMajor x ColMajor, 128 x 80 x 64, 7 stages, 2 consumers of 1 x 80, 384 threads, 1.3;
+    hopper_f16_nt_144x64_pairs f16, RowMajor x ColMajor, 64 x 144 x 64, 8 stages, 1 consumers of 1 x 144, 256 threads, 0.9;
+    hopper_f16_nt_80x64_pairs f16, RowMajor x ColMajor, 64 x 80 x 64, 12 stages, 1 consumers of 1 x 80, 256 threads, 0.95;
 }
