@@ -359,7 +359,8 @@ mod tests {
         assert_eq!(chosen(2056, 2056, 2056, [false; 2]), "hopper_bf16_nn_176x192_pairs");
         assert_eq!(chosen(1032, 4104, 2056, [false; 2]), "hopper_bf16_nn_176x192_pairs");
         assert_eq!(chosen(600, 6000, 6000, [false; 2]), "hopper_bf16_nn_160x192_pairs");
-        assert_eq!(chosen(3080, 3080, 3080, [false; 2]), "hopper_bf16_nn_208x128_pairs");
+        assert_eq!(chosen(2200, 2200, 2200, [false; 2]), "hopper_bf16_nn_160x256_pairs");
+        assert_eq!(chosen(2300, 2048, 2200, [false; 2]), "hopper_bf16_nn_192x192_pairs");
         assert_eq!(chosen(1000, 3000, 5000, [false; 2]), "hopper_bf16_nn_192_pairs");
         assert_eq!(chosen(5000, 1200, 3000, [false; 2]), "hopper_bf16_nn_200x128_pairs");
         assert_eq!(chosen(2000, 6000, 1000, [false; 2]), "hopper_bf16_nn_pairs");

@@ -80,6 +80,7 @@ fn tiles_that_are_filled_in_part() {
         "hopper_bf16_nn_200x128_pairs",
         "hopper_bf16_nn_176x192_pairs",
         "hopper_bf16_nt_160x192_pairs",
+        "hopper_bf16_nn_160x256_pairs",
         "hopper_bf16_nt_224_pairs",
         "hopper_bf16_nt",
     ];
@@ -105,7 +106,12 @@ fn transposes() {
     check_kernels!(bf16 bf16, these, Case { size: (65, 24, 200), batches: 2, beta: 1, ..case }, 2);
     check_kernels!(bf16 bf16, these, Case { size: (70, 37, 72), d_anyhow: true, batches: 2, ..case });
     // Strips and parts of sums are of other widths in these than in the others; and consumers of the last are higher, and lie beside each other.
-    let names = ["hopper_bf16_nt_200x128_pairs", "hopper_bf16_nn_160x192_pairs", "hopper_bf16_nt_176x192_pairs"];
+    let names = [
+        "hopper_bf16_nt_200x128_pairs",
+        "hopper_bf16_nn_160x192_pairs",
+        "hopper_bf16_nt_176x192_pairs",
+        "hopper_bf16_nt_160x256_pairs",
+    ];
     for kernel in <bf16 as Multiply<bf16>>::KERNELS.iter().filter(|kernel| names.contains(&kernel.name)) {
         check::<bf16, bf16>(kernel, Case { size: (203, 216, 72), beta: 2, bias: true, ..case }, 1);
         check::<bf16, bf16>(kernel, Case { size: (203, 184, 72), bias: true, bias_of_rows: true, ..case }, 1);

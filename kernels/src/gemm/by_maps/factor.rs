@@ -10,8 +10,9 @@ use ptx_matrix::*;
 /// Elements of 16 bits of a line of a tile's pattern.
 const LINE: usize = 64;
 
-/// Bytes along K that a `wgmma` takes.
+/// Bytes along K that a `wgmma` takes, and rows of A.
 const SLICE: usize = 32;
+const BLOCK: usize = 64;
 
 /// What the elements of a factor are multiplied as.
 pub type Multiplied<T> = <T as Multiplicand>::As;
@@ -59,8 +60,16 @@ pub trait Left: SharedLayout + Copy + LaneCapture {
     /// Starts to fill the tiles, from (row, k) on.
     fn load<const N: usize>(self, fill: Fill<'_, Self::Box, N>);
 
-    /// What `wgmma` multiplies: 64 rows from `row` on, and so many'th 32 bytes along K.
-    fn matrix(self, row: usize, slice: usize) -> MatrixA<Multiplied<Self::Element>, Self::Trans>;
+    /// Where so many'th of several times 64 rows begin: in which of the tiles, and with which row of it.
+    fn first(index: usize, rows: usize) -> (usize, usize);
+
+    /// What `wgmma` multiplies: so many'th 64 rows from (tile, row) `first` on, and so many'th 32 bytes along K.
+    fn matrix(
+        self,
+        first: (usize, usize),
+        block: usize,
+        slice: usize,
+    ) -> MatrixA<Multiplied<Self::Element>, Self::Trans>;
 
     /// What a warp multiplies by `mma.sync`: fragments below each other, from (row, k) on, all of them in one tile.
     fn fragments<P: Product<Input = Self::Element>, const I: usize>(
@@ -91,8 +100,19 @@ impl<T: Multiplicand, const ROWS: usize, const K: usize, const TILES: usize> Lef
     }
 
     #[inline(always)]
-    fn matrix(self, row: usize, slice: usize) -> MatrixA<T::As, NoTrans> {
-        self.matrix_a((row, slice * (SLICE / size_of::<T>())))
+    fn first(index: usize, rows: usize) -> (usize, usize) {
+        if rows.is_multiple_of(ROWS) { (index * (rows / ROWS), 0) } else { (0, index * rows) }
+    }
+
+    #[inline(always)]
+    fn matrix(self, (tile, row): (usize, usize), block: usize, slice: usize) -> MatrixA<T::As, NoTrans> {
+        let (further, k) = (block * BLOCK, slice * (SLICE / size_of::<T>()));
+        // Of one tile, with which the descriptor's constants begin, even where it is not known which.
+        if ROWS.is_multiple_of(BLOCK) {
+            self.part(tile + further / ROWS).matrix_a((row + further % ROWS, k))
+        } else {
+            self.matrix_a((tile * ROWS + row + further, k))
+        }
     }
 
     #[inline(always)]
@@ -120,8 +140,13 @@ impl<T: Multiplicand<Width = Bits16>, const K: usize, const TILES: usize> Left
     }
 
     #[inline(always)]
-    fn matrix(self, row: usize, slice: usize) -> MatrixA<T::As, Trans> {
-        self.part(row / LINE).matrix_a((0, slice * (SLICE / size_of::<T>())))
+    fn first(index: usize, rows: usize) -> (usize, usize) {
+        (index * (rows / LINE), 0)
+    }
+
+    #[inline(always)]
+    fn matrix(self, (tile, _): (usize, usize), block: usize, slice: usize) -> MatrixA<T::As, Trans> {
+        self.part(tile + block).matrix_a((0, slice * (SLICE / size_of::<T>())))
     }
 
     #[inline(always)]
@@ -192,7 +217,7 @@ impl<T: Multiplicand, const N: usize, const K: usize, const COLS: usize, const T
     #[inline(always)]
     fn matrix(self, tile: usize, col: usize, slice: usize) -> MatrixB<N, T::As, NoTrans> {
         let k = slice * (SLICE / size_of::<T>());
-        // Of one tile, with which the descriptor's constants begin, even where it is not known which.
+        // As for A.
         if N <= COLS {
             self.part(tile + col / COLS).matrix_b((k, col % COLS))
         } else {

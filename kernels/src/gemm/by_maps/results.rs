@@ -49,11 +49,11 @@ impl<O: Output, S: TensorSwizzle, L: Order, const ROWS: usize, const COLS: usize
 
     /// Brings a part of a consumer's sums on their way, which a tile in shared memory has, and whose first is at (row, column) `at` of the
     /// product: as they are to the sums of parts; or as what they become in D to there; or, if there is a map of D, with their place in the part,
-    /// to `set`. Says whether to `set`.
+    /// to `set`, as many `TOGETHER` as a thread has registers for. Says whether to `set`.
     ///
     /// Nothing is computed before it.
     #[inline(always)]
-    pub fn pass<const HEIGHT: usize, const WIDTH: usize>(
+    pub fn pass<const TOGETHER: usize, const HEIGHT: usize, const WIDTH: usize>(
         &self,
         block: &Block<'_>,
         threads: impl Threads,
@@ -84,7 +84,7 @@ impl<O: Output, S: TensorSwizzle, L: Order, const ROWS: usize, const COLS: usize
         };
         let has_map = self.d.is_some();
         let elements = (!has_map).then(|| self.elements(batch));
-        epilogue.finish::<4, _, _, _>(threads, part, (top, left), (rows, cols), |place, to, element| {
+        epilogue.finish::<TOGETHER, _, _, _>(threads, part, (top, left), (rows, cols), |place, to, element| {
             match (elements, to) {
                 (Some(elements), Some((row, col))) => elements.set(row, col, element),
                 (Some(_), None) => {}

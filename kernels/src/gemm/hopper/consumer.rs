@@ -1,7 +1,6 @@
 //! A warpgroup that multiplies: it waits for each stage's tiles, adds their products up, and gives the stage back.
 
 use super::heights::{Heights, High};
-use super::results::ROWS;
 use crate::gemm::by_maps::{Columns, Left, Multiplied, Right};
 use crate::gemm::epilogue::Number;
 use core::mem::replace;
@@ -19,8 +18,10 @@ pub const fn loses_bits<E: Element, T: Number>() -> bool {
 pub struct Consumer<'k, A, B, const STAGES: usize, const BLOCKS: usize> {
     /// The warpgroup.
     pub group: WarpGroup<'k>,
-    /// The row of A, and the tile of B, that its own begin with.
-    pub first: (usize, usize),
+    /// The tile of A, and the row of it, that its own begin with.
+    pub rows: (usize, usize),
+    /// The tile of B that its columns begin with.
+    pub columns: usize,
     /// The tiles on their way, and those that are multiplied.
     pub stages: SharedRing<(A, B), STAGES>,
     /// Whether a stage's tiles have come.
@@ -91,14 +92,14 @@ impl<A: Left, B: Right, const STAGES: usize, const BLOCKS: usize> Consumer<'_, A
         for step in 0..steps {
             self.wait();
             let (a, b) = self.stages.stage(self.turn.index());
-            let (row, tile) = self.first;
+            let (rows, columns) = (self.rows, self.columns);
             High::<HIGH>::map(
                 sums.each_mut(),
                 #[inline(always)]
                 |block, sums| {
                     Wgmma::<N, Multiplied<A::Element>, Multiplied<B::Element>, T>::issue(group, sums, |issue| {
                         for slice in 0..SLICES {
-                            issue.accumulate(a.matrix(row + block * ROWS, slice), b.matrix(tile, 0, slice));
+                            issue.accumulate(a.matrix(rows, block, slice), b.matrix(columns, 0, slice));
                         }
                     });
                     if block == 0 {
@@ -184,11 +185,11 @@ impl<A: Left, B: Right, const STAGES: usize, const BLOCKS: usize> Consumer<'_, A
         Wgmma<COLS, Multiplied<A::Element>, Multiplied<B::Element>, T>:
             WgmmaForm<Registers = <M64<COLS> as WgmmaColumns<Bits32>>::Registers>,
     {
-        let (row, tile) = self.first;
+        let (rows, columns) = (self.rows, self.columns);
         Wgmma::<COLS, Multiplied<A::Element>, Multiplied<B::Element>, T>::issue(self.group, products, |issue| {
-            issue.multiply(a.matrix(row, 0), b.matrix(tile, first, 0));
+            issue.multiply(a.matrix(rows, 0, 0), b.matrix(columns, first, 0));
             for slice in 1..SLICES {
-                issue.accumulate(a.matrix(row, slice), b.matrix(tile, first, slice));
+                issue.accumulate(a.matrix(rows, 0, slice), b.matrix(columns, first, slice));
             }
         });
     }

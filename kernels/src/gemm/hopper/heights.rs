@@ -26,6 +26,18 @@ impl Heights<1> for High<1> {
     }
 }
 
+impl Heights<2> for High<2> {
+    #[inline(always)]
+    fn each<T>(mut of: impl FnMut(usize) -> T) -> [T; 2] {
+        [of(0), of(1)]
+    }
+
+    #[inline(always)]
+    fn map<T, R>([top, low]: [T; 2], mut of: impl FnMut(usize, T) -> R) -> [R; 2] {
+        [of(0, top), of(1, low)]
+    }
+}
+
 impl Heights<3> for High<3> {
     #[inline(always)]
     fn each<T>(mut of: impl FnMut(usize) -> T) -> [T; 3] {

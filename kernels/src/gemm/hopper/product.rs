@@ -150,10 +150,11 @@ pub fn product<
     let index = group.index() - 1;
     let strips = memory.strips.part(index);
     let empty: [_; BLOCKS] = core::array::from_fn(|rank| empty.of(cluster.peer(rank)));
-    // Beside each other, each multiplies one of B's tiles.
-    let (row, tile) = if WIDE == N { (index * HIGH * ROWS, 0) } else { (0, index) };
-    let at = (row, tile * WIDE);
-    let mut consumer = Consumer { group, first: (row, tile), stages, full, empty, turn };
+    // Below each other, they have all of B's tiles; beside each other, all of A's, and of B's one each.
+    let (down, right) = if WIDE == N { (index, 0) } else { (0, index) };
+    let at = (down * HIGH * ROWS, right * WIDE);
+    let rows = A::first(down, HIGH * ROWS);
+    let mut consumer = Consumer { group, rows, columns: right, stages, full, empty, turn };
     let mut next = first;
     while work.goes_to(group.warp(), next) {
         let unit = work.unit(next, rank as u32);

@@ -91,10 +91,18 @@ impl<O: Output<Sum: Element<Width = Bits32>>, S: TensorSwizzle, L: Order, const 
             }
             store_at::<_, N, HIGH, SUMS>(group, sums, next, |sums, col| sums.store(group, &part, col));
             group.sync();
-            let to_d = self.pass(group.block(), group, part, unit, (at.0 + top, at.1 + first), |row, col, element| {
+            let to = (at.0 + top, at.1 + first);
+            let set = |row, col, element| {
                 let tile = strips.part(half + (before + col) / COLS);
                 tile.set((row, (before + col) % COLS), element);
-            });
+            };
+            // The more sums there are, the fewer registers are left beside them.
+            let block = group.block();
+            let to_d = match HIGH * N {
+                ..=264 => self.pass::<4, _, _>(block, group, part, unit, to, set),
+                265..=288 => self.pass::<2, _, _>(block, group, part, unit, to, set),
+                _ => self.pass::<1, _, _>(block, group, part, unit, to, set),
+            };
             let filled = before + SUMS;
             if to_d && (filled == line || first as usize + SUMS == N) {
                 store(half..half + filled / COLS, (at.0 + top, at.1 + first - before as u32));

@@ -26,17 +26,20 @@ const fn strip_of(columns: usize) -> usize {
     }
 }
 
-/// Strips: as many as a consumer's tile has, but no more than 16 KiB.
-const fn strips_of(columns: usize) -> usize {
-    let (most, strips) = (128 / strip_of(columns), columns / strip_of(columns));
+/// Strips of a consumer: as many as its tile has, but no more than 16 KiB, nor than there is room for beside the stages, which have so many lines of
+/// 128 bytes together, and barriers.
+const fn strips_of(columns: usize, lines: usize, consumers: usize) -> usize {
+    let (strip, strips) = (strip_of(columns), columns / strip_of(columns));
+    let room = (227 * 1024 / 128 - 2 - lines) / consumers;
+    let most = if room < 128 { room / strip } else { 128 / strip };
     if strips < most { strips } else { most }
 }
 
-/// Columns of sums that go through them at once, of which half of the strips have whole ones.
-const fn sums_through(columns: usize) -> usize {
+/// Columns of sums that go through so many of them at once, of which half of the strips have whole ones, and room.
+const fn sums_through(columns: usize, strips: usize) -> usize {
     if !columns.is_multiple_of(16) {
         8
-    } else if columns >= 128 && columns.is_multiple_of(32) {
+    } else if strips == 8 && columns.is_multiple_of(32) {
         32
     } else {
         16
@@ -58,21 +61,23 @@ macro_rules! kernels {
     )*) => {$(
         kernel! {
             $kernel $element into $element, $order_a x $order_b into ColMajor, $m x $n x $k, boxes of { $m / 2 } x { box_of($n) }, $stages stages,
-            { strips_of($wide) } strips of Strip<$element, Swizzle128, ColMajor, { strip_of($wide) }>, $consumers consumers, $threads threads,
+            { strips_of($wide, $stages * ($m + $n), $consumers) } strips of Strip<$element, Swizzle128, ColMajor, { strip_of($wide) }>, $consumers consumers, $threads threads,
             clusters of 2, "sm_90a", fast false, $rate,
             by product::<
-                _, _, _, _, _, _, $m, $n, $k, { strip_of($wide) }, { strips_of($wide) }, { sums_through($wide) }, $stages, $consumers, $high, $wide, $wide, false, 2,
+                _, _, _, _, _, _, $m, $n, $k, { strip_of($wide) }, { strips_of($wide, $stages * ($m + $n), $consumers) }, { sums_through($wide, strips_of($wide, $stages * ($m + $n), $consumers)) }, $stages, $consumers, $high, $wide, $wide, false, 2,
             >
         }
     )*};
 }
 
 kernels! {
+    hopper_bf16_nn_160x256_pairs bf16, ColMajor x ColMajor, 256 x 160 x 64, 4 stages, 2 consumers of 2 x 160, 384 threads, 1.63;
+    hopper_bf16_nn_192x192_pairs bf16, ColMajor x ColMajor, 192 x 192 x 64, 4 stages, 2 consumers of 3 x 96, 384 threads, 1.67;
     hopper_bf16_nn_176x192_pairs bf16, ColMajor x ColMajor, 192 x 176 x 64, 4 stages, 2 consumers of 3 x 88, 384 threads, 1.67;
     hopper_bf16_nn_160x192_pairs bf16, ColMajor x ColMajor, 192 x 160 x 64, 4 stages, 2 consumers of 3 x 80, 384 threads, 1.66;
     hopper_bf16_nn_240x128_pairs bf16, ColMajor x ColMajor, 128 x 240 x 64, 4 stages, 2 consumers of 1 x 240, 384 threads, 1.68;
-    hopper_bf16_nn_208x128_pairs bf16, ColMajor x ColMajor, 128 x 208 x 64, 4 stages, 2 consumers of 1 x 208, 384 threads, 1.655;
-    hopper_bf16_nn_200x128_pairs bf16, ColMajor x ColMajor, 128 x 200 x 64, 4 stages, 2 consumers of 1 x 200, 384 threads, 1.65;
+    hopper_bf16_nn_208x128_pairs bf16, ColMajor x ColMajor, 128 x 208 x 64, 5 stages, 2 consumers of 1 x 208, 384 threads, 1.655;
+    hopper_bf16_nn_200x128_pairs bf16, ColMajor x ColMajor, 128 x 200 x 64, 5 stages, 2 consumers of 1 x 200, 384 threads, 1.65;
     hopper_bf16_nn_176x128_pairs bf16, ColMajor x ColMajor, 128 x 176 x 64, 5 stages, 2 consumers of 1 x 176, 384 threads, 1.64;
     hopper_bf16_nn_160x128_pairs bf16, ColMajor x ColMajor, 128 x 160 x 64, 5 stages, 2 consumers of 1 x 160, 384 threads, 1.62;
     hopper_bf16_nn_144x128_pairs bf16, ColMajor x ColMajor, 128 x 144 x 64, 5 stages, 2 consumers of 1 x 144, 384 threads, 1.61;
@@ -80,11 +85,13 @@ kernels! {
     hopper_bf16_nn_80x128_pairs bf16, ColMajor x ColMajor, 128 x 80 x 64, 7 stages, 2 consumers of 1 x 80, 384 threads, 1.3;
     hopper_bf16_nn_144x64_pairs bf16, ColMajor x ColMajor, 64 x 144 x 64, 8 stages, 1 consumers of 1 x 144, 256 threads, 0.9;
     hopper_bf16_nn_80x64_pairs bf16, ColMajor x ColMajor, 64 x 80 x 64, 12 stages, 1 consumers of 1 x 80, 256 threads, 0.95;
+    hopper_bf16_nt_160x256_pairs bf16, RowMajor x ColMajor, 256 x 160 x 64, 4 stages, 2 consumers of 2 x 160, 384 threads, 1.63;
+    hopper_bf16_nt_192x192_pairs bf16, RowMajor x ColMajor, 192 x 192 x 64, 4 stages, 2 consumers of 3 x 96, 384 threads, 1.67;
     hopper_bf16_nt_176x192_pairs bf16, RowMajor x ColMajor, 192 x 176 x 64, 4 stages, 2 consumers of 3 x 88, 384 threads, 1.67;
     hopper_bf16_nt_160x192_pairs bf16, RowMajor x ColMajor, 192 x 160 x 64, 4 stages, 2 consumers of 3 x 80, 384 threads, 1.66;
     hopper_bf16_nt_240x128_pairs bf16, RowMajor x ColMajor, 128 x 240 x 64, 4 stages, 2 consumers of 1 x 240, 384 threads, 1.68;
-    hopper_bf16_nt_208x128_pairs bf16, RowMajor x ColMajor, 128 x 208 x 64, 4 stages, 2 consumers of 1 x 208, 384 threads, 1.655;
-    hopper_bf16_nt_200x128_pairs bf16, RowMajor x ColMajor, 128 x 200 x 64, 4 stages, 2 consumers of 1 x 200, 384 threads, 1.65;
+    hopper_bf16_nt_208x128_pairs bf16, RowMajor x ColMajor, 128 x 208 x 64, 5 stages, 2 consumers of 1 x 208, 384 threads, 1.655;
+    hopper_bf16_nt_200x128_pairs bf16, RowMajor x ColMajor, 128 x 200 x 64, 5 stages, 2 consumers of 1 x 200, 384 threads, 1.65;
     hopper_bf16_nt_176x128_pairs bf16, RowMajor x ColMajor, 128 x 176 x 64, 5 stages, 2 consumers of 1 x 176, 384 threads, 1.64;
     hopper_bf16_nt_160x128_pairs bf16, RowMajor x ColMajor, 128 x 160 x 64, 5 stages, 2 consumers of 1 x 160, 384 threads, 1.62;
     hopper_bf16_nt_144x128_pairs bf16, RowMajor x ColMajor, 128 x 144 x 64, 5 stages, 2 consumers of 1 x 144, 384 threads, 1.61;
@@ -92,11 +99,13 @@ kernels! {
     hopper_bf16_nt_80x128_pairs bf16, RowMajor x ColMajor, 128 x 80 x 64, 7 stages, 2 consumers of 1 x 80, 384 threads, 1.3;
     hopper_bf16_nt_144x64_pairs bf16, RowMajor x ColMajor, 64 x 144 x 64, 8 stages, 1 consumers of 1 x 144, 256 threads, 0.9;
     hopper_bf16_nt_80x64_pairs bf16, RowMajor x ColMajor, 64 x 80 x 64, 12 stages, 1 consumers of 1 x 80, 256 threads, 0.95;
+    hopper_f16_nn_160x256_pairs f16, ColMajor x ColMajor, 256 x 160 x 64, 4 stages, 2 consumers of 2 x 160, 384 threads, 1.63;
+    hopper_f16_nn_192x192_pairs f16, ColMajor x ColMajor, 192 x 192 x 64, 4 stages, 2 consumers of 3 x 96, 384 threads, 1.67;
     hopper_f16_nn_176x192_pairs f16, ColMajor x ColMajor, 192 x 176 x 64, 4 stages, 2 consumers of 3 x 88, 384 threads, 1.67;
     hopper_f16_nn_160x192_pairs f16, ColMajor x ColMajor, 192 x 160 x 64, 4 stages, 2 consumers of 3 x 80, 384 threads, 1.66;
     hopper_f16_nn_240x128_pairs f16, ColMajor x ColMajor, 128 x 240 x 64, 4 stages, 2 consumers of 1 x 240, 384 threads, 1.68;
-    hopper_f16_nn_208x128_pairs f16, ColMajor x ColMajor, 128 x 208 x 64, 4 stages, 2 consumers of 1 x 208, 384 threads, 1.655;
-    hopper_f16_nn_200x128_pairs f16, ColMajor x ColMajor, 128 x 200 x 64, 4 stages, 2 consumers of 1 x 200, 384 threads, 1.65;
+    hopper_f16_nn_208x128_pairs f16, ColMajor x ColMajor, 128 x 208 x 64, 5 stages, 2 consumers of 1 x 208, 384 threads, 1.655;
+    hopper_f16_nn_200x128_pairs f16, ColMajor x ColMajor, 128 x 200 x 64, 5 stages, 2 consumers of 1 x 200, 384 threads, 1.65;
     hopper_f16_nn_176x128_pairs f16, ColMajor x ColMajor, 128 x 176 x 64, 5 stages, 2 consumers of 1 x 176, 384 threads, 1.64;
     hopper_f16_nn_160x128_pairs f16, ColMajor x ColMajor, 128 x 160 x 64, 5 stages, 2 consumers of 1 x 160, 384 threads, 1.62;
     hopper_f16_nn_144x128_pairs f16, ColMajor x ColMajor, 128 x 144 x 64, 5 stages, 2 consumers of 1 x 144, 384 threads, 1.61;
@@ -104,11 +113,13 @@ kernels! {
     hopper_f16_nn_80x128_pairs f16, ColMajor x ColMajor, 128 x 80 x 64, 7 stages, 2 consumers of 1 x 80, 384 threads, 1.3;
     hopper_f16_nn_144x64_pairs f16, ColMajor x ColMajor, 64 x 144 x 64, 8 stages, 1 consumers of 1 x 144, 256 threads, 0.9;
     hopper_f16_nn_80x64_pairs f16, ColMajor x ColMajor, 64 x 80 x 64, 12 stages, 1 consumers of 1 x 80, 256 threads, 0.95;
+    hopper_f16_nt_160x256_pairs f16, RowMajor x ColMajor, 256 x 160 x 64, 4 stages, 2 consumers of 2 x 160, 384 threads, 1.63;
+    hopper_f16_nt_192x192_pairs f16, RowMajor x ColMajor, 192 x 192 x 64, 4 stages, 2 consumers of 3 x 96, 384 threads, 1.67;
     hopper_f16_nt_176x192_pairs f16, RowMajor x ColMajor, 192 x 176 x 64, 4 stages, 2 consumers of 3 x 88, 384 threads, 1.67;
     hopper_f16_nt_160x192_pairs f16, RowMajor x ColMajor, 192 x 160 x 64, 4 stages, 2 consumers of 3 x 80, 384 threads, 1.66;
     hopper_f16_nt_240x128_pairs f16, RowMajor x ColMajor, 128 x 240 x 64, 4 stages, 2 consumers of 1 x 240, 384 threads, 1.68;
-    hopper_f16_nt_208x128_pairs f16, RowMajor x ColMajor, 128 x 208 x 64, 4 stages, 2 consumers of 1 x 208, 384 threads, 1.655;
-    hopper_f16_nt_200x128_pairs f16, RowMajor x ColMajor, 128 x 200 x 64, 4 stages, 2 consumers of 1 x 200, 384 threads, 1.65;
+    hopper_f16_nt_208x128_pairs f16, RowMajor x ColMajor, 128 x 208 x 64, 5 stages, 2 consumers of 1 x 208, 384 threads, 1.655;
+    hopper_f16_nt_200x128_pairs f16, RowMajor x ColMajor, 128 x 200 x 64, 5 stages, 2 consumers of 1 x 200, 384 threads, 1.65;
     hopper_f16_nt_176x128_pairs f16, RowMajor x ColMajor, 128 x 176 x 64, 5 stages, 2 consumers of 1 x 176, 384 threads, 1.64;
     hopper_f16_nt_160x128_pairs f16, RowMajor x ColMajor, 128 x 160 x 64, 5 stages, 2 consumers of 1 x 160, 384 threads, 1.62;
     hopper_f16_nt_144x128_pairs f16, RowMajor x ColMajor, 128 x 144 x 64, 5 stages, 2 consumers of 1 x 144, 384 threads, 1.61;

@@ -80,7 +80,7 @@ pub fn put<
         }
         warp.sync();
         let to = (at.0 + down as u32, at.1 + first as u32);
-        let to_d = results.pass(warp.block(), warp, part, unit, to, |row, col, element| {
+        let to_d = results.pass::<4, _, _>(warp.block(), warp, part, unit, to, |row, col, element| {
             strips.part(1).set((row, before + col), element);
         });
         if to_d && before + SUMS == COLS {
