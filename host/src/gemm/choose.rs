@@ -54,8 +54,8 @@ const COPY_BYTES: f64 = 11.0;
 const COPY_LATENCY: f64 = 4000.0;
 /// Bytes of D that a multiprocessor's threads bring away in a cycle, where no copies of tensors do.
 const THREAD_BYTES: f64 = 12.0;
-/// The same of kernels that compute transposes, whose strips are narrower: a guess, which was not timed.
-const THREAD_BYTES_OF_TRANSPOSES: f64 = 4.0;
+/// The same of kernels that compute transposes, whose strips are narrower: from 1.5, of 8 columns a strip, to 7, of 40.
+const THREAD_BYTES_OF_TRANSPOSES: f64 = 3.0;
 /// Steps of K that a part has at least: fewer do not fill a pipeline.
 const LEAST_STEPS: usize = 4;
 /// The most parts that are thought of.
@@ -325,6 +325,8 @@ mod tests {
         assert_eq!(chosen(8191, true), "hopper_bf16_nn+a+b");
         assert_eq!(chosen(8191, false), "hopper_bf16_nn+a+b");
         assert_eq!(chosen(1001, true), "hopper_bf16_nn_64x128_pairs+a+b");
+        // Their threads bring away D, which takes those of tall tiles longer than another round.
+        assert_eq!(chosen(2050, true), "hopper_bf16_nn_160_pairs+a+b");
         assert_eq!(chosen(8192, true), "hopper_bf16_nn");
         // Of lines that start at multiples of 16 bytes, both copies would cost more than they save.
         assert_eq!(chosen(4104, true), "hopper_bf16_nn_176x192_pairs");
