@@ -296,7 +296,7 @@ mod tests {
         }
         // As wide as leaves the fewest multiprocessors without one.
         assert_eq!(chosen(1024, 3072, 5120, usize::MAX), "hopper_bf16_nn_192_pairs");
-        assert_eq!(chosen(5120, 1344, 3072, usize::MAX), "hopper_bf16_nn_224_pairs");
+        assert_eq!(chosen(5120, 1344, 3072, usize::MAX), "hopper_bf16_nn_224x128_pairs");
     }
 
     /// Where rows are no multiple of 128, or the multiprocessors would not all have a tile.

@@ -76,6 +76,7 @@ kernels! {
     hopper_bf16_nn_176x192_pairs bf16, ColMajor x ColMajor, 192 x 176 x 64, 4 stages, 2 consumers of 3 x 88, 384 threads, 1.67;
     hopper_bf16_nn_160x192_pairs bf16, ColMajor x ColMajor, 192 x 160 x 64, 4 stages, 2 consumers of 3 x 80, 384 threads, 1.66;
     hopper_bf16_nn_240x128_pairs bf16, ColMajor x ColMajor, 128 x 240 x 64, 4 stages, 2 consumers of 1 x 240, 384 threads, 1.68;
+    hopper_bf16_nn_224x128_pairs bf16, ColMajor x ColMajor, 128 x 224 x 64, 4 stages, 2 consumers of 1 x 224, 384 threads, 1.665;
     hopper_bf16_nn_208x128_pairs bf16, ColMajor x ColMajor, 128 x 208 x 64, 5 stages, 2 consumers of 1 x 208, 384 threads, 1.655;
     hopper_bf16_nn_200x128_pairs bf16, ColMajor x ColMajor, 128 x 200 x 64, 5 stages, 2 consumers of 1 x 200, 384 threads, 1.65;
     hopper_bf16_nn_176x128_pairs bf16, ColMajor x ColMajor, 128 x 176 x 64, 5 stages, 2 consumers of 1 x 176, 384 threads, 1.64;
@@ -90,6 +91,7 @@ kernels! {
     hopper_bf16_nt_176x192_pairs bf16, RowMajor x ColMajor, 192 x 176 x 64, 4 stages, 2 consumers of 3 x 88, 384 threads, 1.67;
     hopper_bf16_nt_160x192_pairs bf16, RowMajor x ColMajor, 192 x 160 x 64, 4 stages, 2 consumers of 3 x 80, 384 threads, 1.66;
     hopper_bf16_nt_240x128_pairs bf16, RowMajor x ColMajor, 128 x 240 x 64, 4 stages, 2 consumers of 1 x 240, 384 threads, 1.68;
+    hopper_bf16_nt_224x128_pairs bf16, RowMajor x ColMajor, 128 x 224 x 64, 4 stages, 2 consumers of 1 x 224, 384 threads, 1.665;
     hopper_bf16_nt_208x128_pairs bf16, RowMajor x ColMajor, 128 x 208 x 64, 5 stages, 2 consumers of 1 x 208, 384 threads, 1.655;
     hopper_bf16_nt_200x128_pairs bf16, RowMajor x ColMajor, 128 x 200 x 64, 5 stages, 2 consumers of 1 x 200, 384 threads, 1.65;
     hopper_bf16_nt_176x128_pairs bf16, RowMajor x ColMajor, 128 x 176 x 64, 5 stages, 2 consumers of 1 x 176, 384 threads, 1.64;
@@ -104,6 +106,7 @@ kernels! {
     hopper_f16_nn_176x192_pairs f16, ColMajor x ColMajor, 192 x 176 x 64, 4 stages, 2 consumers of 3 x 88, 384 threads, 1.67;
     hopper_f16_nn_160x192_pairs f16, ColMajor x ColMajor, 192 x 160 x 64, 4 stages, 2 consumers of 3 x 80, 384 threads, 1.66;
     hopper_f16_nn_240x128_pairs f16, ColMajor x ColMajor, 128 x 240 x 64, 4 stages, 2 consumers of 1 x 240, 384 threads, 1.68;
+    hopper_f16_nn_224x128_pairs f16, ColMajor x ColMajor, 128 x 224 x 64, 4 stages, 2 consumers of 1 x 224, 384 threads, 1.665;
     hopper_f16_nn_208x128_pairs f16, ColMajor x ColMajor, 128 x 208 x 64, 5 stages, 2 consumers of 1 x 208, 384 threads, 1.655;
     hopper_f16_nn_200x128_pairs f16, ColMajor x ColMajor, 128 x 200 x 64, 5 stages, 2 consumers of 1 x 200, 384 threads, 1.65;
     hopper_f16_nn_176x128_pairs f16, ColMajor x ColMajor, 128 x 176 x 64, 5 stages, 2 consumers of 1 x 176, 384 threads, 1.64;
@@ -118,6 +121,7 @@ kernels! {
     hopper_f16_nt_176x192_pairs f16, RowMajor x ColMajor, 192 x 176 x 64, 4 stages, 2 consumers of 3 x 88, 384 threads, 1.67;
     hopper_f16_nt_160x192_pairs f16, RowMajor x ColMajor, 192 x 160 x 64, 4 stages, 2 consumers of 3 x 80, 384 threads, 1.66;
     hopper_f16_nt_240x128_pairs f16, RowMajor x ColMajor, 128 x 240 x 64, 4 stages, 2 consumers of 1 x 240, 384 threads, 1.68;
+    hopper_f16_nt_224x128_pairs f16, RowMajor x ColMajor, 128 x 224 x 64, 4 stages, 2 consumers of 1 x 224, 384 threads, 1.665;
     hopper_f16_nt_208x128_pairs f16, RowMajor x ColMajor, 128 x 208 x 64, 5 stages, 2 consumers of 1 x 208, 384 threads, 1.655;
     hopper_f16_nt_200x128_pairs f16, RowMajor x ColMajor, 128 x 200 x 64, 5 stages, 2 consumers of 1 x 200, 384 threads, 1.65;
     hopper_f16_nt_176x128_pairs f16, RowMajor x ColMajor, 128 x 176 x 64, 5 stages, 2 consumers of 1 x 176, 384 threads, 1.64;
