@@ -10,8 +10,10 @@ use ptx_matrix::*;
 /// Elements of 16 bits of a line of a tile's pattern.
 const LINE: usize = 64;
 
-/// Bytes along K that a `wgmma` takes, and rows of A.
+/// Bytes along K that a `wgmma` takes.
 const SLICE: usize = 32;
+
+/// Rows of A that it takes.
 const BLOCK: usize = 64;
 
 /// What the elements of a factor are multiplied as.

@@ -14,7 +14,7 @@ pub type Strip<O, S, L, const COLS: usize> = SharedTile<O, ROWS, COLS, S, L>;
 /// Where a consumer's sums go, by strips of `COLS` columns, in the order `L`.
 pub trait Sink<O: Output<Sum: Element<Width = Bits32>>, S: TensorSwizzle, L: Order, const COLS: usize> {
     /// Brings a consumer's sums away, each 64 rows below those before, whose first element is at (row, column) `at` of the product, through
-    /// strips of 16 KiB together; where more is done with them, `SUMS` columns at a time.
+    /// strips of up to 16 KiB together; where more is done with them, `SUMS` columns at a time.
     fn put<const N: usize, const HIGH: usize, const STRIPS: usize, const SUMS: usize>(
         &self,
         group: WarpGroup<'_>,
