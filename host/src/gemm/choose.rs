@@ -31,8 +31,8 @@ const CACHE_BYTES: f64 = 36.0;
 const CACHE_BYTES_BY_TENSOR_MAPS: f64 = 68.0;
 /// Bytes of a line of that cache: as many as a copy of a tensor has one behind the other, from one line, or from parts of two.
 pub(super) const CACHE_LINE: usize = 128;
-/// How much longer tiles take whose lines are parts of two lines of that cache each: lines across K, and lines along K, of which each is in a place
-/// of its own in memory.
+/// How much longer tiles take whose lines are parts of two lines of that cache each: lines across K, and lines along K, as fitted to what sixteen
+/// kernels take for six products.
 const BROKEN: [f64; 2] = [2.0, 2.25];
 /// Cycles that a stage of a pipeline is on its way, and until it is read: no more bytes come in them than the stages of a multiprocessor have.
 const ON_THE_WAY: f64 = 2600.0;
@@ -190,13 +190,14 @@ impl Task {
         // Lines across K are copied in whole pieces.
         let [row_major_a, row_major_b] = kernel.row_major.unwrap_or_default();
         let piece =
-            |lines: usize, across: bool| if across { lines.next_multiple_of(CACHE_LINE / input) } else { lines };
-        let lines = [piece(tile_m, !row_major_a), piece(tile_n, row_major_b)];
+            |lines: usize, along_k: bool| if along_k { lines } else { lines.next_multiple_of(CACHE_LINE / input) };
+        let along_k = [row_major_a, !row_major_b];
+        let lines = [piece(tile_m, along_k[0]), piece(tile_n, along_k[1])];
         let blocks = kernel.info.cluster.blocks() as usize;
         let shared_by = if across { [blocks, 1] } else { [1, blocks] };
         let bytes = |side: usize| {
-            let along = [row_major_a, !row_major_b][side];
-            let parts = if self.has_whole_lines[side] || copied[side] { 1.0 } else { BROKEN[usize::from(along)] };
+            let parts =
+                if self.has_whole_lines[side] || copied[side] { 1.0 } else { BROKEN[usize::from(along_k[side])] };
             (lines[side] * input) as f64 * parts / shared_by[side] as f64
         };
         bytes(0) + bytes(1)
@@ -210,7 +211,7 @@ impl Task {
 
     /// Cycles that a product is expected to take.
     fn cycles(&self, way: Way) -> f64 {
-        self.cycles_of(way, self.across(way))
+        self.cycles_of(way, true).min(self.cycles_of(way, false))
     }
 
     /// The same with the tiles of clusters beside each other, or below.
@@ -357,7 +358,7 @@ mod tests {
             task.best(KERNELS.iter().filter(|kernel| kernel.takes(true, true)).map(alone), 0).unwrap().kernel.name
         };
         assert_eq!(chosen(4104, 4104, 4104, [false; 2]), "hopper_bf16_nn_176x192_pairs");
-        // Little more than sixteen times 128 rows and columns, in one round, as two more tiles of 176 and 192 do them all.
+        // Little more than sixteen times 128, in one round.
         assert_eq!(chosen(2056, 2056, 2056, [false; 2]), "hopper_bf16_nn_176x192_pairs");
         assert_eq!(chosen(1032, 4104, 2056, [false; 2]), "hopper_bf16_nn_176x192_pairs");
         assert_eq!(chosen(600, 6000, 6000, [false; 2]), "hopper_bf16_nn_160x192_pairs");

@@ -65,7 +65,7 @@ fn shares() {
             let across = m > 2 * height;
             assert_eq!(kernel.across(m as u32, n as u32), across, "{}", kernel.name);
             check::<bf16, bf16>(kernel, Case { size: (m, n, 140), ..PLAIN }, 1);
-            // The other way, where it is what brings less from the cache.
+            // And the other way, as they lie where that brings less from the cache.
             check::<bf16, bf16>(kernel, Case { size: (m, n, 70), across: Some(!across), ..PLAIN }, 1);
         }
     }

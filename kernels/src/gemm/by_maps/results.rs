@@ -49,7 +49,7 @@ impl<O: Output, S: TensorSwizzle, L: Order, const ROWS: usize, const COLS: usize
 
     /// Brings a part of a consumer's sums on their way, which a tile in shared memory has, and whose first is at (row, column) `at` of the
     /// product: as they are to the sums of parts; or as what they become in D to there; or, if there is a map of D, with their place in the part,
-    /// to `set`, as many `TOGETHER` as a thread has registers for. Says whether to `set`.
+    /// to `set`. Says whether to `set`. A thread finishes `TOGETHER` elements at a time.
     ///
     /// Nothing is computed before it.
     #[inline(always)]
