@@ -13,7 +13,7 @@ use crate::sim::wgmma::Form;
 macro_rules! how {
     ($selectors:tt $n:literal $d:ident $a:ident $b:ident $k:literal $option:ident $behind:ident) => {
         const SIMULATED: Form =
-    Form::sparse::<Self::Shape, ptx::$a, ptx::$b, ptx::$d, crate::wgmma_arithmetic!($a $option)>(Self::PTX, $n);
+            Form::of(crate::wgmma_ptx!($selectors "N" $d $a $b $k $option), Self::PTX, $n);
     };
 }
 

@@ -19,7 +19,7 @@ use crate::sim::warps::polling::note_access;
 use crate::sim::wgmma;
 use crate::site::Site;
 use std::boxed::Box;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
 use std::vec;
 use std::vec::Vec;
@@ -30,7 +30,8 @@ const UNIT: usize = 16;
 /// The bulk copies of a block.
 #[derive(Default)]
 pub(in crate::sim) struct BulkCopies {
-    loads: Vec<Load>,
+    /// By the mbarriers that are told of them.
+    loads: BTreeMap<u32, Vec<Load>>,
     stores: Vec<Store>,
     /// The groups that each lane of each warp has made.
     groups: HashMap<(usize, usize), usize>,
@@ -221,7 +222,7 @@ fn start_load_to(block: &BlockState, target: &BlockState, mut load: Load) -> Res
         None => target.shared.start_copy(started, to, bytes)?,
         Some(_) => target.shared.start_reduction(started, to, bytes)?,
     }
-    target.bulk.borrow_mut().loads.push(load);
+    target.bulk.borrow_mut().loads.entry(load.barrier).or_default().push(load);
     Ok(())
 }
 
@@ -293,49 +294,49 @@ pub(crate) fn send_registers(
     sent.unwrap_or_else(|misuse| fail(site, misuse));
 }
 
-/// Something that can land: of a block, the load of this number, or what this number of a warp's arrivals waits for.
-enum Candidate {
-    Load(usize),
-    Arrival { warp: usize, number: usize },
-}
-
 /// Lets something land that tells a barrier that is waited for: one of these, by the block's rank and the address. `choose` picks one of
 /// so many. Returns whether there was something.
 pub(in crate::sim) fn land_one(
     cluster: &ClusterState,
-    awaited: &[(usize, u32)],
+    awaited: &BTreeSet<(usize, u32)>,
     choose: impl FnOnce(usize) -> usize,
 ) -> Result<bool, Box<(Misuse, Access)>> {
-    let candidates = cluster.blocks.iter().flat_map(|block| {
-        let is_awaited = |barrier: u32| awaited.contains(&(block.rank, barrier));
-        let (bulk, copies) = (block.bulk.borrow(), block.copies.borrow());
-        let loads = bulk.loads.iter().enumerate().filter(|(_, load)| is_awaited(load.barrier));
-        let loads = loads.map(|(number, _)| Candidate::Load(number));
-        let arrivals = copies.iter().enumerate().flat_map(|(warp, copies)| {
-            let arrivals = copies.arrivals.iter().enumerate().filter(|(_, arrival)| is_awaited(arrival.barrier));
-            arrivals.map(move |(number, _)| Candidate::Arrival { warp, number })
-        });
-        loads.chain(arrivals).map(|candidate| (block, candidate)).collect::<Vec<_>>()
+    // How many loads tell each, and which arrivals of which warps, that wait for copies.
+    let waiting = awaited.iter().map(|&(rank, barrier)| {
+        let block = &cluster.blocks[rank];
+        let loads = block.bulk.borrow().loads.get(&barrier).map_or(0, Vec::len);
+        (block, barrier, loads, copies::arrivals_at(block, barrier))
     });
-    let mut candidates: Vec<(&BlockState, Candidate)> = candidates.collect();
-    if candidates.is_empty() {
+    let waiting: Vec<_> = waiting.collect();
+    let all = waiting.iter().map(|(_, _, loads, arrivals)| loads + arrivals.len()).sum();
+    if all == 0 {
         return Ok(false);
     }
-    let chosen = choose(candidates.len());
-    match candidates.swap_remove(chosen) {
-        (block, Candidate::Load(number)) => land_load(cluster, block, number),
-        (block, Candidate::Arrival { warp, number }) => copies::land_arrival(block, warp, number),
+    let mut chosen = choose(all);
+    for (block, barrier, loads, arrivals) in waiting {
+        if chosen < loads {
+            return land_load(cluster, block, barrier, chosen).map(|()| true);
+        }
+        if let Some(&(warp, number)) = arrivals.get(chosen - loads) {
+            return copies::land_arrival(block, warp, number).map(|()| true);
+        }
+        chosen -= loads + arrivals.len();
     }
-    .map(|()| true)
+    unreachable!("`choose` has chosen one of them")
 }
 
-/// Lets a load of a block land.
-fn land_load(cluster: &ClusterState, block: &BlockState, number: usize) -> Result<(), Box<(Misuse, Access)>> {
-    let load = block.bulk.borrow_mut().loads.remove(number);
-    let Load { to, bytes, barrier: address, phase, from, reduction, proxy, started } = load;
+/// Lets a load of a block land: the one of this number, of those that tell this barrier.
+fn land_load(
+    cluster: &ClusterState,
+    block: &BlockState,
+    address: u32,
+    number: usize,
+) -> Result<(), Box<(Misuse, Access)>> {
+    let load = block.bulk.borrow_mut().loads.get_mut(&address).expect("it is of this barrier").swap_remove(number);
+    let Load { to, bytes, barrier: _, phase, from, reduction, proxy, started } = load;
     let others = || {
-        let of_phase = |other: &&Load| (other.barrier, other.phase) == (address, phase);
-        block.bulk.borrow().loads.iter().filter(of_phase).map(|other| other.bytes.len() as i64).sum::<i64>()
+        let of_phase = |other: &&Load| other.phase == phase;
+        block.bulk.borrow().loads[&address].iter().filter(of_phase).map(|other| other.bytes.len() as i64).sum::<i64>()
     };
     let landed = mbarrier::receive_copy(block, address, bytes.len() as u32, proxy, started.location, |by| {
         match reduction {
@@ -490,7 +491,7 @@ pub(crate) fn wait(site: Site, form: &'static str, newest: usize, read: bool) {
 /// The block has ended: what is on its way to global memory gets there. What still needs its shared memory is a misuse.
 pub(in crate::sim) fn end(block: &BlockState) {
     let BulkCopies { loads, stores, .. } = block.bulk.take();
-    let unfinished = loads.iter().map(|load| load.started);
+    let unfinished = loads.values().flatten().map(|load| load.started);
     let unfinished = unfinished.chain(stores.iter().filter(|store| !store.read).map(|store| store.started));
     unfinished.for_each(|started| block.findings.note(started, Misuse::BulkUnfinished));
     stores.iter().for_each(|store| store.land(block, store.started));

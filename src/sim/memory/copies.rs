@@ -26,7 +26,7 @@ pub(in crate::sim) struct WarpCopies {
     /// How many have been started.
     started: usize,
     /// The arrivals at mbarriers that wait for copies.
-    pub(in crate::sim) arrivals: Vec<CopiesArrival>,
+    arrivals: Vec<CopiesArrival>,
     /// Those that have landed as an mbarrier was told, and of which the lane need not know yet.
     landed: Vec<Landed>,
 }
@@ -43,9 +43,9 @@ struct Copy {
 }
 
 /// A lane arrives at an mbarrier when the copies that it has started before have landed.
-pub(in crate::sim) struct CopiesArrival {
+struct CopiesArrival {
     /// The mbarrier's address.
-    pub(in crate::sim) barrier: u32,
+    barrier: u32,
     lane: usize,
     /// How many copies had been started.
     before: usize,
@@ -159,6 +159,16 @@ fn arrive_later(site: Site, form: &'static str, barrier: u32, is_counted: bool) 
         Ok(())
     });
     noted.unwrap_or_else(|misuse| fail(site, misuse));
+}
+
+/// The arrivals at an mbarrier that wait for copies: of which warp, and which of its arrivals.
+pub(in crate::sim) fn arrivals_at(block: &BlockState, barrier: u32) -> Vec<(usize, usize)> {
+    let copies = block.copies.borrow();
+    let of_warp = |(warp, copies): (usize, &WarpCopies)| {
+        let arrivals = copies.arrivals.iter().enumerate().filter(|(_, arrival)| arrival.barrier == barrier);
+        arrivals.map(|(number, _)| (warp, number)).collect::<Vec<_>>()
+    };
+    copies.iter().enumerate().flat_map(of_warp).collect()
 }
 
 /// The copies that an arrival of a warp waits for land, and it arrives.

@@ -257,7 +257,8 @@ impl SharedMemory {
         let range = self.range("read", address, bytes)?;
         self.check_fenced(by, address, range.clone());
         // Who starts it must know of what was written; but it is not by what that warp does next that the read is over.
-        self.read(by, reading, address, &mut vec![0; bytes])
+        self.note_read(by, reading, address, range);
+        Ok(())
     }
 
     /// The word at an address that is known to be in bounds, as it is now.
@@ -325,12 +326,14 @@ impl SharedMemory {
     }
 
     pub(in crate::sim) fn load(&self, by: Access, address: u32, into: &mut [u8]) -> Result<(), Misuse> {
-        self.read(by, by, address, into)
+        let range = self.range("read", address, into.len())?;
+        self.note_read(by, by, address, range.clone());
+        into.copy_from_slice(&self.bytes.borrow()[range]);
+        Ok(())
     }
 
     /// A read that `by` starts, and that is over when `reading` is.
-    fn read(&self, by: Access, reading: Access, address: u32, into: &mut [u8]) -> Result<(), Misuse> {
-        let range = self.range("read", address, into.len())?;
+    fn note_read(&self, by: Access, reading: Access, address: u32, range: Range<usize>) {
         let free = self.check_in_flight("read", by, address, range.clone());
         let mut unwritten = false;
         self.known.borrow_mut().change(
@@ -348,10 +351,8 @@ impl SharedMemory {
             },
         );
         if unwritten {
-            self.findings.note(by, Misuse::SharedUnwritten { address, bytes: into.len() });
+            self.findings.note(by, Misuse::SharedUnwritten { address, bytes: range.len() });
         }
-        into.copy_from_slice(&self.bytes.borrow()[range]);
-        Ok(())
     }
 
     /// The race of an access with an earlier one, by another thread.

@@ -18,6 +18,7 @@ use corosensei::{Coroutine, CoroutineResult, Yielder};
 use std::any::Any;
 use std::boxed::Box;
 use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::format;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
@@ -247,7 +248,7 @@ fn land_awaited(
         let rank = cluster.warp(agent).0.rank;
         addresses.into_iter().map(move |address| (rank, address))
     });
-    let awaited: Vec<(usize, u32)> = awaited.collect();
+    let awaited: BTreeSet<(usize, u32)> = awaited.collect();
     bulk::land_one(cluster, &awaited, |count| random.usize(..count)).map_err(|wrong| {
         let (misuse, started) = *wrong;
         let (block, warp) = cluster.warp(started.agent);

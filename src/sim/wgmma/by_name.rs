@@ -2,9 +2,9 @@
 
 use super::marks::Columns;
 use super::{A, Form, Operands, Operation, WARPS};
-use crate::forms::{WgmmaForm, WgmmaOptions, ptx};
+use crate::forms::{WgmmaForm, WgmmaOptions};
 use crate::lane::LANES;
-use crate::{PerLane, wgmma_arithmetic, wgmma_forms, wgmma_ptx, wgmma_shape, wgmma_sparse_forms};
+use crate::PerLane;
 use std::vec;
 use std::vec::Vec;
 
@@ -39,7 +39,7 @@ impl WgmmaForm {
             selector: options.selector,
         };
         let mut output = vec![0; memory.output_bytes()];
-        for rank in 0..WARPS {
+        let of_warp = |rank: usize| {
             let thread = |lane: usize| rank * LANES + lane;
             let of_lanes = |of: &dyn Fn(usize) -> [u32; 4]| PerLane::from_array(core::array::from_fn(of));
             let a = match descriptor {
@@ -52,12 +52,15 @@ impl WgmmaForm {
             let metadata = PerLane::from_array(core::array::from_fn(kept));
             let in_register =
                 |register: usize| core::array::from_fn(|lane| word(memory.registers_of_d(thread(lane)) + 4 * register));
-            let c: Columns = (0..self.d).map(in_register).collect();
-            let shared = |address: u32| word(address as usize);
-            let d = (form.land)(&shared, &Operands { operation, a, metadata }, rank, &c);
+            (Operands { operation, a, metadata }, (0..self.d).map(in_register).collect::<Columns>())
+        };
+        let (operands, c): (Vec<Operands>, Vec<Columns>) = (0..WARPS).map(of_warp).unzip();
+        let d = (form.family.land)(&|address: u32| word(address as usize), form.n, &operands, &c);
+        for (warp, d) in d.iter().enumerate() {
             for (register, column) in d.iter().enumerate() {
                 for (lane, value) in column.iter().enumerate() {
-                    output[4 * (thread(lane) * self.d + register)..][..4].copy_from_slice(&value.to_le_bytes());
+                    let thread = warp * LANES + lane;
+                    output[4 * (thread * self.d + register)..][..4].copy_from_slice(&value.to_le_bytes());
                 }
             }
         }
@@ -66,24 +69,6 @@ impl WgmmaForm {
 
     /// By what the simulator computes it.
     pub(super) fn simulated(&self) -> Form {
-        let family =
-            FAMILIES.into_iter().flatten().find(|form| form.ptx == self.family).expect("every family is there");
-        Form { ptx: self.ptx, n: self.n, ..*family }
+        Form::of(self.family, self.ptx, self.n)
     }
 }
-
-/// The families, as forms of no columns.
-macro_rules! families {
-    ([$name:ident $of:ident] $($d:ident [$(($a:ident $b:ident))*] $k:literal $option:ident $columns:ident $per:tt $behind:ident $selectors:tt
-        $version:literal;)*) => {
-        const $name: &[Form] = &[$($(
-            Form::$of::<wgmma_shape!($selectors $a), ptx::$a, ptx::$b, ptx::$d, wgmma_arithmetic!($a $option)>(
-                wgmma_ptx!($selectors "N" $d $a $b $k $option), 0,
-            )
-        ),*),*];
-    };
-}
-wgmma_forms!(families[DENSE dense]);
-wgmma_sparse_forms!(families[SPARSE sparse]);
-
-const FAMILIES: [&[Form]; 2] = [DENSE, SPARSE];

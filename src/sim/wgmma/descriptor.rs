@@ -29,6 +29,12 @@ impl Descriptor {
         }
     }
 
+    /// The elements of a chunk of 16 bytes, which begins at multiples of these: so many lines, and so many along K.
+    pub(super) fn chunk(&self, bits: usize) -> (usize, usize) {
+        let elements = 128 / bits;
+        if self.transposed { (elements, 1) } else { (1, elements) }
+    }
+
     /// The address of the byte that has the element at `k` of line `line`, an element having `bits` bits.
     pub(super) fn address(&self, line: usize, k: usize, bits: usize) -> u32 {
         let (along, across) = if self.transposed { (line, k) } else { (k, line) };

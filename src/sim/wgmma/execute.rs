@@ -36,7 +36,7 @@ fn once(block: &Block, index: u32, selector: u32, metadata: Global<u32>) {
     let metadata = group.warp().each(|lane| metadata.get(first + lane.id()));
     let operation = Operation { form, b: 0, transposes_b: false, accumulates: true, negates: (false, false), selector };
     let a = A::Registers(PerLane::splat([0; 4]));
-    (form.check)(Site::here(), &Operands { operation, a, metadata });
+    (form.family.check)(Site::here(), &Operands { operation, a, metadata });
 }
 
 #[cfg(test)]

@@ -1,107 +1,107 @@
-//! What a `wgmma.mma_async` computes, of one warp's part: 16 rows of A and D.
+//! What a `wgmma.mma_async` computes: of each of its four warps 16 rows of A and D.
 
 use super::descriptor::Descriptor;
 use super::marks::{Column, Columns, columns, of_columns};
-use super::{A, Operands};
+use super::{A, Operands, Operation};
 use crate::fragment::{Fragment, FragmentShape, Registers, Role, RoleA, RoleC, RoleSparseA, Shape, SparseWidth};
 use crate::sim::arithmetic::{Product, codes, product};
-use crate::{Accumulator, Element, PerLane, Width};
+use crate::{Accumulator, Element, Kept, PerLane, Width};
 use std::vec;
 use std::vec::Vec;
 
 /// The word at an address in shared memory, which is a multiple of 4.
 pub(super) type Words<'a> = &'a dyn Fn(u32) -> u32;
 
-/// `(shared memory, operands, rank, c)`: D's registers, of the warp of this rank.
-pub(super) type Land = fn(Words<'_>, &Operands, usize, &[Column]) -> Columns;
+/// `(shared memory, n, operands, c)`: D's registers. Operands, sums and registers are those of the four warps, by rank.
+pub(super) type Land = fn(Words<'_>, usize, &[Operands], &[Columns]) -> Vec<Columns>;
 
 /// Rows of a warp's part.
 pub(super) const ROWS: usize = 16;
 
-pub(super) fn land<S, Left, Right, D, O>(shared: Words<'_>, operands: &Operands, rank: usize, c: &[Column]) -> Columns
+pub(super) fn land<S, Left, Right, D, O>(shared: Words<'_>, n: usize, warps: &[Operands], c: &[Columns]) -> Vec<Columns>
 where
     S: Shape + FragmentShape<RoleA, Left::Width> + FragmentShape<RoleC, D::Width>,
     Left: Element + Product<Right, D, O, D = D>,
     Right: Element,
     D: Element,
 {
-    let n = operands.operation.form.n;
-    let a = left::<RoleA, S, Left>(shared, operands, rank);
-    let (b, c) = (right::<Right>(shared, operands, S::K), sums::<S, D>(operands, c));
+    let a = left::<RoleA, S, Left>(shared, warps);
+    let (b, c) = (right::<Right>(shared, &warps[0].operation, n, S::K), sums::<S, D>(&warps[0].operation, n, c));
     registers::<S, D>(&Left::multiply(&a, &b, &c, n, S::K), n)
 }
 
 pub(super) fn land_sparse<S, Left, Right, D, O>(
     shared: Words<'_>,
-    operands: &Operands,
-    rank: usize,
-    c: &[Column],
-) -> Columns
+    n: usize,
+    warps: &[Operands],
+    c: &[Columns],
+) -> Vec<Columns>
 where
     S: Shape + FragmentShape<RoleSparseA, Left::Width> + FragmentShape<RoleC, D::Width>,
     Left: Element<Width: SparseWidth> + Product<Right, D, O, D = D>,
     Right: Element<Width = Left::Width>,
     D: Element,
 {
-    let n = operands.operation.form.n;
-    let a = left::<RoleSparseA, S, Left>(shared, operands, rank);
-    let kept = codes::<Left::Width>(operands.chunks(S::K / Left::Width::CHUNK), &operands.metadata);
-    let (b, c) = (right::<Right>(shared, operands, S::K), sums::<S, D>(operands, c));
+    let a = left::<RoleSparseA, S, Left>(shared, warps);
+    let kept = |warp: &Operands| codes::<Left::Width>(warp.chunks(S::K / Left::Width::CHUNK), &warp.metadata);
+    let kept: Vec<Kept> = warps.iter().flat_map(kept).collect();
+    let (b, c) = (right::<Right>(shared, &warps[0].operation, n, S::K), sums::<S, D>(&warps[0].operation, n, c));
     registers::<S, D>(&product::<Left, Right, D, O>((&a, &kept), &b, &c, n, S::K), n)
 }
 
-/// The warp's rows of A, or of what is kept of it.
-fn left<R: Role, S: FragmentShape<R, T::Width>, T: Element>(
-    shared: Words<'_>,
-    operands: &Operands,
-    rank: usize,
-) -> Vec<T> {
-    let negates = operands.operation.negates.0;
-    let elements: Vec<T> = match operands.a {
-        A::Registers(registers) => {
-            Fragment::<R, S, T>::from_registers(PerLane::from_array(registers.array().map(bytemuck::cast))).matrix()
-        }
-        A::Shared { descriptor, transposed } => {
-            let a = read(descriptor, transposed);
-            let places = (0..ROWS).flat_map(|row| (0..S::LAYOUT.cols()).map(move |k| (rank * ROWS + row, k)));
-            places.map(|(row, k)| element(shared, &a, row, k)).collect()
-        }
+/// A, or what is kept of it.
+fn left<R: Role, S: FragmentShape<R, T::Width>, T: Element>(shared: Words<'_>, warps: &[Operands]) -> Vec<T> {
+    let of_warp = |(rank, warp): (usize, &Operands)| -> Vec<T> {
+        let negates = warp.operation.negates.0;
+        let elements: Vec<T> = match warp.a {
+            A::Registers(registers) => {
+                Fragment::<R, S, T>::from_registers(PerLane::from_array(registers.array().map(bytemuck::cast))).matrix()
+            }
+            A::Shared { descriptor, transposed } => {
+                let a = read(descriptor, transposed);
+                let places = (0..ROWS).flat_map(|row| (0..S::LAYOUT.cols()).map(move |k| (rank * ROWS + row, k)));
+                places.map(|(row, k)| element(shared, &a, row, k)).collect()
+            }
+        };
+        elements.into_iter().map(|element| signed(element, negates)).collect()
     };
-    elements.into_iter().map(|element| signed(element, negates)).collect()
+    warps.iter().enumerate().flat_map(of_warp).collect()
 }
 
 /// B, of `k` rows.
-fn right<T: Element>(shared: Words<'_>, operands: &Operands, k: usize) -> Vec<T> {
-    let operation = operands.operation;
+fn right<T: Element>(shared: Words<'_>, operation: &Operation, n: usize, k: usize) -> Vec<T> {
     let b = read(operation.b, operation.transposes_b);
-    let places = (0..k).flat_map(|k| (0..operation.form.n).map(move |col| (col, k)));
+    let places = (0..k).flat_map(|k| (0..n).map(move |col| (col, k)));
     places.map(|(col, k)| signed(element(shared, &b, col, k), operation.negates.1)).collect()
 }
 
 /// What is added to.
-fn sums<S: FragmentShape<RoleC, D::Width>, D: Element>(operands: &Operands, c: &[Column]) -> Vec<D> {
-    let n = operands.operation.form.n;
-    let mut sums = vec![D::zeroed(); ROWS * n];
-    if operands.operation.accumulates {
-        for (piece, registers) in c.chunks(registers_of::<S, D>()).enumerate() {
-            let matrix = piece_of::<S, D>(registers).matrix();
-            matrix.chunks(8).enumerate().for_each(|(row, of)| sums[row * n + piece * 8..][..8].copy_from_slice(of));
+fn sums<S: FragmentShape<RoleC, D::Width>, D: Element>(operation: &Operation, n: usize, c: &[Columns]) -> Vec<D> {
+    let mut sums = vec![D::zeroed(); c.len() * ROWS * n];
+    if operation.accumulates {
+        for (warp, c) in c.iter().enumerate() {
+            for (piece, registers) in c.chunks(registers_of::<S, D>()).enumerate() {
+                let matrix = piece_of::<S, D>(registers).matrix();
+                for (row, of) in matrix.chunks(8).enumerate() {
+                    sums[(warp * ROWS + row) * n + piece * 8..][..8].copy_from_slice(of);
+                }
+            }
         }
     }
     sums
 }
 
 /// The registers of D, of `n` columns.
-fn registers<S: FragmentShape<RoleC, D::Width>, D: Element>(d: &[D], n: usize) -> Columns {
-    let pieces = (0..n / 8).flat_map(|piece| {
+fn registers<S: FragmentShape<RoleC, D::Width>, D: Element>(d: &[D], n: usize) -> Vec<Columns> {
+    let of_piece = |d: &[D], piece: usize| -> Columns {
         let matrix: Vec<D> = d.chunks(n).flat_map(|row| &row[piece * 8..][..8]).copied().collect();
         let words = Accumulator::<S, D>::from_matrix(&matrix).registers();
         match registers_of::<S, D>() {
             2 => columns::<[u32; 2]>(&PerLane::from_array(words.array().map(bytemuck::cast))),
             _ => columns::<[u32; 4]>(&PerLane::from_array(words.array().map(bytemuck::cast))),
         }
-    });
-    pieces.collect()
+    };
+    d.chunks(ROWS * n).map(|d| (0..n / 8).flat_map(|piece| of_piece(d, piece)).collect()).collect()
 }
 
 /// A descriptor, which was read before.

@@ -237,17 +237,25 @@ fn complete(block: &BlockState, group: usize, groups: u32) -> Result<(), Misuse>
         ended.push(flying.extract_if(.., |flying| flying.group < groups).collect());
     }
     check_same(group, &ended)?;
-    for (rank, ended) in ended.into_iter().enumerate() {
-        let warp = all.warp(group * WARPS + rank);
-        for Multiplication { number, group, c, operands, .. } in ended {
-            let c = match c {
+    // The same of each warp is one multiplication.
+    let mut ended: Vec<_> = ended.into_iter().map(Vec::into_iter).collect();
+    loop {
+        let (mut numbers, mut warps, mut c) = (Vec::new(), Vec::new(), Vec::new());
+        for (rank, of_warp) in ended.iter_mut().enumerate() {
+            let Some(of_warp) = of_warp.next() else { continue };
+            numbers.push((of_warp.number, of_warp.group));
+            warps.push(of_warp.operands);
+            let landed = &mut all.warp(group * WARPS + rank).landed;
+            c.push(match of_warp.c {
                 C::Columns(columns) => columns,
                 // It has ended before this one.
-                C::Result(before) => warp.landed.remove(&before).map(|(_, columns)| columns).unwrap_or_default(),
-            };
-            let land = operands.operation.form.land;
-            let d = land(&|address| block.shared.peek(address), &operands, rank, &c);
-            warp.landed.insert(number, (group, d));
+                C::Result(before) => landed.remove(&before).map(|(_, columns)| columns).unwrap_or_default(),
+            });
+        }
+        let Some(Operands { operation: Operation { form, .. }, .. }) = warps.first() else { break };
+        let d = (form.family.land)(&|address| block.shared.peek(address), form.n, &warps, &c);
+        for (rank, ((number, of_group), d)) in numbers.into_iter().zip(d).enumerate() {
+            all.warp(group * WARPS + rank).landed.insert(number, (of_group, d));
         }
     }
     block.is_multiplying.set(all.warps.iter().any(|warp| !warp.in_flight.is_empty()));

@@ -35,12 +35,13 @@ pub(crate) fn multiply<R: Registers<Register = u32>>(site: Site, operands: Opera
 /// The same of columns, whose number the compiler need not know.
 fn start(site: Site, operands: Operands, held: Columns) -> Columns {
     let Operation { form, b, transposes_b, .. } = operands.operation;
-    (form.check)(site, &operands);
+    let family = form.family;
+    (family.check)(site, &operands);
     note_collective(site, form.ptx);
-    let mut chunks = chunks(&described(site, form.ptx, 'B', b, transposes_b), form.n, form.k, form.bits);
+    let mut chunks = chunks(&described(site, form.ptx, 'B', b, transposes_b), form.n, family.k, family.bits);
     if let A::Shared { descriptor, transposed } = operands.a {
         let a = described(site, form.ptx, 'A', descriptor, transposed);
-        chunks.extend(self::chunks(&a, WARPS * ROWS, form.kept, form.bits));
+        chunks.extend(self::chunks(&a, WARPS * ROWS, family.kept, family.bits));
     }
     let registers = held.len();
     let started = with_block(|block| {
@@ -76,8 +77,9 @@ fn start(site: Site, operands: Operands, held: Columns) -> Columns {
 
 /// The chunks of 16 bytes that have the elements of so many lines along so many of K.
 fn chunks(descriptor: &Descriptor, lines: usize, k: usize, bits: usize) -> Vec<u32> {
-    let elements = (0..lines).flat_map(|line| (0..k).map(move |k| (line, k)));
-    let mut chunks: Vec<u32> = elements.map(|(line, k)| descriptor.address(line, k, bits) & !15).collect();
+    let (every_line, every_k) = descriptor.chunk(bits);
+    let firsts = (0..lines).step_by(every_line).flat_map(|line| (0..k).step_by(every_k).map(move |k| (line, k)));
+    let mut chunks: Vec<u32> = firsts.map(|(line, k)| descriptor.address(line, k, bits)).collect();
     chunks.sort_unstable();
     chunks.dedup();
     chunks
