@@ -10,6 +10,7 @@ use crate::{F8F6F4, InByte, Plain, e2m1, e2m3, e3m2, tf32};
 use core::convert::identity;
 use float8::{F8E4M3, F8E5M2};
 use half::{bf16, f16};
+use std::vec;
 use std::vec::Vec;
 
 /// How the terms of a sum are put below each other.
@@ -129,9 +130,9 @@ fn fused_sums<C: AccumulatorFloat>(
 ) -> Vec<C> {
     let sums: Option<Vec<Factor>> = c.iter().map(|c| Factor::finite(c.number())).collect();
     match (Factor::all_finite(a), Factor::all_finite(b), sums) {
-        (Some(a), Some(b), Some(sums)) => {
+        (Some(a), Some(b), Some(sums)) => whole_sums((&a, &b, &sums), n, k, fraction, alignment).unwrap_or_else(|| {
             each_element((&a, &b, &sums), n, k, |a, b, c| finite_sum(a, b, fraction, c, alignment))
-        }
+        }),
         _ => each_element((a, b, c), n, k, |a, b, c| fused_sum(a, b, fraction, c, alignment)),
     }
 }
@@ -160,6 +161,60 @@ impl Factor {
     fn all_finite(numbers: &[Number]) -> Option<Vec<Self>> {
         numbers.iter().map(|&number| Self::finite(number)).collect()
     }
+}
+
+/// Between which places the bits of some numbers lie that are not zero.
+#[derive(Clone, Copy)]
+struct Places {
+    lowest: i32,
+    /// The largest exponent.
+    highest: i32,
+}
+
+impl Places {
+    /// Those of numbers whose significands have `fraction` bits behind the point. Of zeros alone, there are none.
+    fn of(numbers: &[Factor], fraction: i32) -> Option<Self> {
+        let some = numbers.iter().filter(|number| number.significand != 0).map(|number| Self {
+            lowest: number.exponent - fraction + number.significand.trailing_zeros() as i32,
+            highest: number.exponent,
+        });
+        some.reduce(|all, one| Self { lowest: all.lowest.min(one.lowest), highest: all.highest.max(one.highest) })
+    }
+}
+
+/// The sums, if none of them loses a bit but where it is made a number of D: as of small whole numbers, of which most tests are. Then
+/// they are those of f64, in which there is room for all of their bits, and a column is as fast as an element else.
+fn whole_sums<C: AccumulatorFloat>(
+    (a, b, c): (&[Factor], &[Factor], &[Factor]),
+    n: usize,
+    k: usize,
+    fraction: i32,
+    Alignment { fraction_bits, below }: Alignment,
+) -> Option<Vec<C>> {
+    // Which of the two factors the point is in makes no difference.
+    let (of_a, of_b) = (Places::of(a, 0)?, Places::of(b, fraction)?);
+    let products = Places { lowest: of_a.lowest + of_b.lowest, highest: of_a.highest + of_b.highest };
+    let of_c = Places::of(c, C::FRACTION).unwrap_or(products);
+    let unit = products.lowest.min(of_c.lowest);
+    if unit < products.highest.max(of_c.highest).max(C::MIN_EXPONENT - below) - fraction_bits {
+        return None;
+    }
+    let whole = |factors: &[Factor], lowest: i32| -> Vec<f64> {
+        factors.iter().map(|of| shifted(of.significand, of.exponent - lowest) as f64).collect()
+    };
+    let (a, b) = (whole(a, of_a.lowest), whole(b, of_b.lowest + fraction));
+    let mut d = Vec::with_capacity(c.len());
+    for (a, c) in a.chunks(k).zip(c.chunks(n)) {
+        let mut sums = vec![0.0; n];
+        for (a, b) in a.iter().zip(b.chunks(n)) {
+            sums.iter_mut().zip(b).for_each(|(sum, b)| *sum += a * b);
+        }
+        d.extend(sums.into_iter().zip(c).map(|(sum, c)| {
+            let c = shifted(c.significand, c.exponent - C::FRACTION - unit);
+            C::round(shifted(sum as i64, products.lowest - unit) + c, unit)
+        }));
+    }
+    Some(d)
 }
 
 /// A significand with so many more bits behind the point, written so many places lower, cut toward zero.
@@ -262,7 +317,6 @@ pub(super) fn shifted(value: i64, by: i32) -> i64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::vec;
 
     /// Of any bits, and of those of which sums are long; infinities and what is not a number among them.
     fn check<T: Float, C: AccumulatorFloat>(of: fn(u32) -> T, sum: fn(u32) -> C, alignment: Alignment) {
@@ -293,5 +347,42 @@ mod tests {
         check(tf32::from_bits, f32::from_bits, HOPPER);
         check(|bits| F8E4M3::from_bits(bits as u8), f32::from_bits, HOPPER_FP8);
         check(|bits| F8E5M2::from_bits(bits as u8), f32::from_bits, BLACKWELL);
+    }
+
+    /// Numbers of few bits, between as many places that in some cases all bits of a sum are kept, and in others one is not.
+    #[test]
+    fn sums_that_lose_no_bit_are_the_same() {
+        fn check<C: AccumulatorFloat>(alignment: Alignment) -> [usize; 2] {
+            let (mut random, mut cases) = (fastrand::Rng::with_seed(2), [0; 2]);
+            for case in 0..20_000 {
+                let (rows, n, k, fraction) = (2, 3, 8, 20);
+                let (bits, spread) = (random.u32(1..=11), random.i32(1..=12));
+                let mut draw = |count: usize, point: i32, spread: i32, lowest: i32| -> Vec<Factor> {
+                    let number = |random: &mut fastrand::Rng| match random.i64(0..1 << bits) {
+                        0 => Factor::ZERO,
+                        significand => {
+                            // As numbers have it: the point is behind the first bit.
+                            let first = 63 - significand.leading_zeros() as i32;
+                            let sign = if random.bool() { -1 } else { 1 };
+                            let significand = sign * significand << (point - first);
+                            Factor { significand, exponent: lowest + first + random.i32(0..spread) }
+                        }
+                    };
+                    (0..count).map(|_| number(&mut random)).collect()
+                };
+                let lowest = [-8, 0, 3, -70][case % 4];
+                let (a, b) = (draw(rows * k, fraction / 2, spread, lowest), draw(k * n, fraction / 2, spread, lowest));
+                let c = draw(rows * n, C::FRACTION.max(10), 12, 2 * lowest);
+                let one = each_element((&a, &b, &c), n, k, |a, b, c| finite_sum::<C>(a, b, fraction, c, alignment));
+                let whole = whole_sums::<C>((&a, &b, &c), n, k, fraction, alignment);
+                cases[usize::from(whole.is_some())] += 1;
+                let bits = |sums: &[C]| sums.iter().map(|sum| sum.bits()).collect::<Vec<_>>();
+                assert!(whole.is_none_or(|whole| bits(&whole) == bits(&one)), "{case}");
+            }
+            cases
+        }
+        for cases in [check::<f32>(HOPPER), check::<f16>(HOPPER), check::<f32>(HOPPER_FP8), check::<f32>(BLACKWELL)] {
+            assert!(cases.into_iter().all(|count| count > 1000), "{cases:?}");
+        }
     }
 }
