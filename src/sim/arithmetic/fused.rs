@@ -189,10 +189,14 @@ fn whole_sums<C: AccumulatorFloat>(
     n: usize,
     k: usize,
     fraction: i32,
-    Alignment { fraction_bits, below }: Alignment,
+    alignment: Alignment,
 ) -> Option<Vec<C>> {
+    let Alignment { fraction_bits, below } = alignment;
     // Which of the two factors the point is in makes no difference.
-    let (of_a, of_b) = (Places::of(a, 0)?, Places::of(b, fraction)?);
+    let (Some(of_a), Some(of_b)) = (Places::of(a, 0), Places::of(b, fraction)) else {
+        // Beyond the end of K there are zeros alone.
+        return Some(c.iter().map(|&c| finite_sum(&[], &[], fraction, c, alignment)).collect());
+    };
     let products = Places { lowest: of_a.lowest + of_b.lowest, highest: of_a.highest + of_b.highest };
     let of_c = Places::of(c, C::FRACTION).unwrap_or(products);
     let unit = products.lowest.min(of_c.lowest);
@@ -371,7 +375,11 @@ mod tests {
                     (0..count).map(|_| number(&mut random)).collect()
                 };
                 let lowest = [-8, 0, 3, -70][case % 4];
-                let (a, b) = (draw(rows * k, fraction / 2, spread, lowest), draw(k * n, fraction / 2, spread, lowest));
+                let (mut a, b) =
+                    (draw(rows * k, fraction / 2, spread, lowest), draw(k * n, fraction / 2, spread, lowest));
+                if case % 10 == 9 {
+                    a.fill(Factor::ZERO);
+                }
                 let c = draw(rows * n, C::FRACTION.max(10), 12, 2 * lowest);
                 let one = each_element((&a, &b, &c), n, k, |a, b, c| finite_sum::<C>(a, b, fraction, c, alignment));
                 let whole = whole_sums::<C>((&a, &b, &c), n, k, fraction, alignment);
