@@ -69,11 +69,14 @@ impl<T> PerLane<T> {
 
     /// A function, the same in every lane, of each lane's value.
     #[inline(always)]
-    pub(crate) fn map<U>(self, value: impl Fn(T) -> U) -> PerLane<U> {
+    pub(crate) fn map<U>(self, value: impl Fn(T) -> U) -> PerLane<U>
+    where
+        T: Copy,
+    {
         #[cfg(target_arch = "nvptx64")]
         return PerLane(value(self.0));
         #[cfg(not(target_arch = "nvptx64"))]
-        return PerLane(self.0.map(value));
+        return PerLane(crate::array::mapped(self.0, value));
     }
 
     #[inline(always)]

@@ -14,6 +14,7 @@ extern crate std;
 extern crate self as ptx_matrix;
 
 mod arrangement;
+mod array;
 mod bulk;
 mod bulk_tensor;
 mod cache_policy;

@@ -1,6 +1,7 @@
 //! `mma.sync` with scaled blocks: elements of A and B have scales in common, which their products are multiplied with (PTX ISA
 //! 9.7.14.3).
 
+use crate::array::mapped;
 use crate::element::Bits8;
 use crate::forms::ptx;
 use crate::fragment::{FragmentShape, Role, RoleA, RoleB, RoleC, Shape};
@@ -171,7 +172,7 @@ impl<R: Role, K: ScaledKind> Scales<R, K> {
     #[track_caller]
     pub fn from_fn(warp: Warp<'_>, scale: impl Fn(Selected, usize, usize) -> K::Scale + LaneCapture) -> Self {
         Self::from_registers(warp.each(|lane| {
-            <K::Scale as Element>::pack([0, 1, 2, 3].map(|byte| {
+            <K::Scale as Element>::pack(mapped([0, 1, 2, 3], |byte| {
                 let (selected, line, block) = Self::position(lane.id(), byte);
                 scale(selected, line, block)
             }))

@@ -1,5 +1,6 @@
 //! Tiles that lie one behind the other in a matrix, brought to shared memory by `cp.async`.
 
+use crate::array::array;
 use crate::shared::{Order, SharedTile, Swizzle};
 use crate::site::{Site, check};
 use crate::target::{AtLeast, BuiltFor};
@@ -282,7 +283,7 @@ impl<'k, Tile: ReadTile, const COPIES: usize> TileReader<'k, Tile, COPIES> {
         let there = (last_line - first_line).min(Self::LINES.0 - 1) as u32 + 1;
         let again = (1 << there.ilog2()) - 1;
         let from = threads.each_thread(|_, rank| {
-            core::array::from_fn(|copy| {
+            array(|copy| {
                 let (line, along) = Self::chunk(count, rank, copy);
                 let beyond = line as u32 >= there;
                 if Self::LEAVES_OUT && beyond {

@@ -4,6 +4,8 @@ use ptx_matrix_build::{Arch, Artifact, Builder, CompileError};
 
 fn build(arch: Arch, features: &[&str]) -> anyhow::Result<Artifact> {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/user_crate");
+    // The versions that are here already: nothing is downloaded, and what other tests have had compiled, as users of the crate, does.
+    std::fs::copy(concat!(env!("CARGO_MANIFEST_DIR"), "/../Cargo.lock"), format!("{folder}/Cargo.lock"))?;
     // Its target folder is a part of this workspace's, which has the toolchain already.
     let target = std::env::var_os("CARGO_TARGET_DIR")
         .map_or_else(|| concat!(env!("CARGO_MANIFEST_DIR"), "/../target").into(), std::path::PathBuf::from);

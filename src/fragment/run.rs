@@ -1,6 +1,7 @@
 //! Runs of fragments from shared tiles: what a main loop loads.
 
 use super::{Fragment, FragmentShape, Registers, Role, put};
+use crate::array::{array, mapped};
 use crate::element::Width;
 use crate::lane::fixed;
 use crate::shared::{Coordinate, Order, SharedTile, Swizzle, Window};
@@ -62,12 +63,12 @@ impl<R: Role, F: FragmentShape<R, T::Width>, T: Element> Fragment<R, F, T> {
         if !Self::by_matrix::<O>() {
             let place = |index| (row + index * Self::STEP.0, col + index * Self::STEP.1);
             // SAFETY: within the window, which is within the tile.
-            return core::array::from_fn(|index| unsafe { Self::gather(warp, *tile, place(index), site) });
+            return array(|index| unsafe { Self::gather(warp, *tile, place(index), site) });
         }
         // SAFETY: within the window, which is within the tile, and multiples of 16 bytes along its contiguous side.
         let run: [_; N] = unsafe { run_rows(warp, *tile, (row, col), Self::STEP, |lane| Self::place::<O>(lane, 1)) };
         let transposed = O::ROW_MAJOR != R::PACKS_ROWS;
-        run.map(|rows| Self::from_registers(F::Registers::load_matrices(warp, rows, transposed, site)))
+        mapped(run, |rows| Self::from_registers(F::Registers::load_matrices(warp, rows, transposed, site)))
     }
 
     /// Loads `N` pairs of matrices that lie beside each other (for A: below each other), from `at` of a tile on: as
@@ -83,18 +84,18 @@ impl<R: Role, F: FragmentShape<R, T::Width>, T: Element> Fragment<R, F, T> {
         let (row, col) = at.resolve::<RunIn<N, 2, Self, SharedTile<T, ROWS, COLS, S, O>>>(site);
         if !Self::by_matrix::<O>() {
             let place = |index| (row + index * Self::STEP.0, col + index * Self::STEP.1);
-            return core::array::from_fn(|pair| {
+            return array(|pair| {
                 // SAFETY: within the window, which is within the tile.
-                [0, 1].map(|half| unsafe { Self::gather(warp, *tile, place(2 * pair + half), site) })
+                mapped([0, 1], |half| unsafe { Self::gather(warp, *tile, place(2 * pair + half), site) })
             });
         }
         let step = (2 * Self::STEP.0, 2 * Self::STEP.1);
         // SAFETY: within the window, which is within the tile, and multiples of 16 bytes along its contiguous side.
         let run: [_; N] = unsafe { run_rows(warp, *tile, (row, col), step, |lane| Self::place::<O>(lane, 2)) };
         let transposed = O::ROW_MAJOR != R::PACKS_ROWS;
-        run.map(|rows| {
+        mapped(run, |rows| {
             let pair = F::Registers::load_pair(warp, rows, transposed, site);
-            [0, 1].map(|half| Self::from_registers(pair.map(|pair| pair[half])))
+            mapped([0, 1], |half| Self::from_registers(pair.map(|pair| pair[half])))
         })
     }
 
@@ -162,7 +163,7 @@ unsafe fn run_rows<const N: usize, T: Element, const ROWS: usize, const COLS: us
         let first = unsafe { tile.row_unchecked(row + down, col + right) };
         fixed(first.address())
     });
-    core::array::from_fn(|index| {
+    array(|index| {
         let (down, right) = (index * step.0, index * step.1);
         if across_lines {
             let further = SharedTile::<T, ROWS, COLS, S, O>::offset(down, right);

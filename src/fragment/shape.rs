@@ -1,6 +1,7 @@
 //! The shapes of `mma`, and the roles of matrices in it.
 
 use super::layout::Layout;
+use crate::array::array;
 use crate::element::Width;
 use crate::ldmatrix::LdMatrix;
 use crate::matrix::{B16, Count, NoTrans, Trans, X1, X2, X4};
@@ -141,7 +142,7 @@ where
 
     #[inline(always)]
     fn load_matrices(warp: Warp<'_>, rows: PerLane<RowAddr>, transposed: bool, site: Site) -> PerLane<Self> {
-        let all = |from: &[u32]| core::array::from_fn(|i| from[i]);
+        let all = |from: &[u32]| array(|i| from[i]);
         match N {
             1 => load::<X1>(warp, rows, transposed, site).map(|registers| all(&registers)),
             2 => load::<X2>(warp, rows, transposed, site).map(|registers| all(&registers)),
@@ -152,7 +153,7 @@ where
 
     #[inline(always)]
     fn load_pair(warp: Warp<'_>, rows: PerLane<RowAddr>, transposed: bool, site: Site) -> PerLane<[Self; 2]> {
-        let half = |from: &[u32], half: usize| core::array::from_fn(|i| from[half * N + i]);
+        let half = |from: &[u32], half: usize| array(|i| from[half * N + i]);
         match N {
             1 => load::<X2>(warp, rows, transposed, site).map(|pair| [half(&pair, 0), half(&pair, 1)]),
             2 => load::<X4>(warp, rows, transposed, site).map(|pair| [half(&pair, 0), half(&pair, 1)]),

@@ -1,6 +1,7 @@
 //! A tile's copy to a matrix in global memory, by threads.
 
 use super::{Order, RowAddr, SharedTile, Swizzle};
+use crate::array::mapped;
 use crate::element::Width;
 use crate::scope::Threads;
 use crate::site::Site;
@@ -49,7 +50,7 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order> Sha
             Self::share_out_together::<TOGETHER>(threads, 2, |lane, places| {
                 // SAFETY: two elements of a line of the tile, and of the matrix, aligned.
                 unsafe {
-                    let pairs = places.map(|(row, col)| self.load_register(lane, row, col, site));
+                    let pairs = mapped(places, |(row, col)| self.load_register(lane, row, col, site));
                     for i in 0..TOGETHER {
                         matrix.store_piece(top + places[i].0, left + places[i].1, pairs[i], site);
                     }
@@ -59,7 +60,7 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order> Sha
             Self::share_out_together::<TOGETHER>(threads, 1, |lane, places| {
                 // SAFETY: elements of the tile, and of the matrix.
                 unsafe {
-                    let elements = places.map(|(row, col)| self.load(lane, row, col, site));
+                    let elements = mapped(places, |(row, col)| self.load(lane, row, col, site));
                     for i in 0..TOGETHER {
                         matrix.store_piece(top + places[i].0, left + places[i].1, elements[i], site);
                     }

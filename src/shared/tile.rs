@@ -1,5 +1,6 @@
 use super::swizzle::swizzled_in_line;
 use super::{Coordinate, MAX_SHARED_BYTES, RowAddr, Swizzle, Unswizzled, Window, check_known};
+use crate::array::{array, mapped};
 use crate::element::Width;
 use crate::scope::Threads;
 use crate::sealed::Sealed;
@@ -362,7 +363,7 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order> Sha
         );
         Self::share_out_together::<N>(threads, 1, |lane, places| {
             // SAFETY: every (row, col) that is shared out is an element.
-            read(places, places.map(|(row, col)| unsafe { self.load(lane, row, col, site) }));
+            read(places, mapped(places, |(row, col)| unsafe { self.load(lane, row, col, site) }));
         });
     }
 
@@ -377,7 +378,7 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order> Sha
         threads.each_thread(|lane, rank| {
             let (mut index, pieces) = (crate::lane::opaque(rank) as u32, (ROWS * COLS / piece) as u32);
             while index < pieces {
-                let places = core::array::from_fn(|i| {
+                let places = array(|i| {
                     // Where the threads have whole lines at once, places differ in the line alone, which the compiler does not find out.
                     let (lines, further) =
                         if count.is_multiple_of(line) { (i * (count / line), 0) } else { (0, i * count) };

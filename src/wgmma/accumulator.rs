@@ -1,5 +1,6 @@
 //! What a `wgmma` adds to: 64 rows, in the registers of four warps.
 
+use crate::array::array;
 use crate::element::{Bits16, Bits32, Rounded, Width};
 use crate::fragment::{FragmentShape, Registers, RoleC, put, take};
 use crate::lane::{LANES, fixed};
@@ -276,7 +277,7 @@ where
     /// So many registers of each lane, from this one on.
     #[inline(always)]
     fn taken<const COUNT: usize>(&self, at: usize) -> PerLane<[u32; COUNT]> {
-        self.registers.map(|registers| core::array::from_fn(|index| registers.as_ref()[at + index]))
+        self.registers.map(|registers| array(|index| registers.as_ref()[at + index]))
     }
 
     /// Columns `8 * index` to `8 * index + 7` of the 16 rows that the executing warp holds: a fragment as `mma` has it, to store by `stmatrix`,

@@ -11,8 +11,7 @@ use crate::sim::wgmma::Form;
 #[cfg(not(target_arch = "nvptx64"))]
 macro_rules! how {
     (0 $n:literal $d:ident $a:ident $b:ident $k:literal $option:ident $behind:ident) => {
-        const SIMULATED: Form =
-            Form::of(crate::wgmma_ptx!(0 "N" $d $a $b $k $option), Self::PTX, $n);
+const SIMULATED: Form = Form::of(crate::wgmma_ptx!(0 "N" $d $a $b $k $option), Self::PTX, $n);
     };
 }
 

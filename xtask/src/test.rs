@@ -17,15 +17,18 @@ pub struct Arguments {
 /// One step: its name, and what it does.
 type Step = (&'static str, fn() -> Result<()>);
 
-/// They run beside the others, one behind the other: the kernels take as long as half of these, and what is simulated comes when the tests
-/// have been compiled. Then there is something to do for each core all the time.
-const BESIDE: [Step; 3] = [
+/// They run beside the others, one behind the other: the kernels take as long as half of these, and what is simulated, and the examples, come
+/// when the tests have been compiled. Then there is something to do for each core all the time.
+const BESIDE: [Step; 4] = [
     ("kernels for every target", build_kernels),
     ("conformance on the simulator", || simulate(&[])),
     ("a hundred schedules of each kernel", || simulate(&["--rounds", "1", "--schedules", "100"])),
+    ("examples in the documentation", || {
+        run_cargo(&["test", "--doc", "--workspace", "--all-features", "--no-fail-fast"])
+    }),
 ];
 
-const STEPS: [Step; 5] = [
+const STEPS: [Step; 4] = [
     ("formatting", || run_cargo(&["fmt", "--all", "--", "--check"])),
     ("lints", || {
         let arguments = ["clippy", "--workspace", "--all-targets", "--all-features", "--quiet", "--", "-Dwarnings"];
@@ -33,9 +36,6 @@ const STEPS: [Step; 5] = [
     }),
     ("documentation", document),
     ("tests", crate::test_programs::run),
-    ("examples in the documentation", || {
-        run_cargo(&["test", "--doc", "--workspace", "--all-features", "--no-fail-fast"])
-    }),
 ];
 
 /// What only the device's build compiles, clippy does not see: there, rustc's warnings count.

@@ -130,9 +130,8 @@ fn fused_sums<C: AccumulatorFloat>(
 ) -> Vec<C> {
     let sums: Option<Vec<Factor>> = c.iter().map(|c| Factor::finite(c.number())).collect();
     match (Factor::all_finite(a), Factor::all_finite(b), sums) {
-        (Some(a), Some(b), Some(sums)) => whole_sums((&a, &b, &sums), n, k, fraction, alignment).unwrap_or_else(|| {
-            each_element((&a, &b, &sums), n, k, |a, b, c| finite_sum(a, b, fraction, c, alignment))
-        }),
+        (Some(a), Some(b), Some(sums)) => whole_sums((&a, &b, &sums), n, k, fraction, alignment)
+            .unwrap_or_else(|| each_element((&a, &b, &sums), n, k, |a, b, c| finite_sum(a, b, fraction, c, alignment))),
         _ => each_element((a, b, c), n, k, |a, b, c| fused_sum(a, b, fraction, c, alignment)),
     }
 }
@@ -368,7 +367,7 @@ mod tests {
                             // As numbers have it: the point is behind the first bit.
                             let first = 63 - significand.leading_zeros() as i32;
                             let sign = if random.bool() { -1 } else { 1 };
-                            let significand = sign * significand << (point - first);
+                            let significand = (sign * significand) << (point - first);
                             Factor { significand, exponent: lowest + first + random.i32(0..spread) }
                         }
                     };

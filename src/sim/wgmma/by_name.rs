@@ -2,9 +2,9 @@
 
 use super::marks::Columns;
 use super::{A, Form, Operands, Operation, WARPS};
+use crate::PerLane;
 use crate::forms::{WgmmaForm, WgmmaOptions};
 use crate::lane::LANES;
-use crate::PerLane;
 use std::vec;
 use std::vec::Vec;
 
