@@ -30,6 +30,8 @@ pub struct Trial {
     pub n: usize,
     pub k: usize,
     pub batches: usize,
+    /// Where the groups end that rows are in, if they are.
+    pub ends: Option<Vec<u32>>,
     pub a: Layout,
     pub b: Layout,
     pub d: Layout,
@@ -56,10 +58,13 @@ impl Trial {
     pub fn draw<T: Multiply<O>, O: Output>(seed: u64, longest: usize) -> Self {
         let mut random = SmallRng::seed_from_u64(seed);
         let [m, n, k] = [(); 3].map(|()| random.random_range(1..=longest));
-        let batches = if random.random_bool(0.25) { random.random_range(2..=3) } else { 1 };
-        let [a, b] = [(m, k), (k, n)].map(|size| input::<T>(&mut random, size));
+        let ends = (!T::OF_GROUPS.is_empty() && random.random_bool(0.25)).then(|| ends(&mut random, m));
+        let are_grouped = ends.is_some();
+        let batches = if !are_grouped && random.random_bool(0.25) { random.random_range(2..=3) } else { 1 };
+        let a = input::<T>(&mut random, (m, k), are_grouped);
+        let b = input::<T>(&mut random, (k, n), false);
         let d = {
-            let by_row = random.random_bool(0.75);
+            let by_row = are_grouped || random.random_bool(0.75);
             let (lines, length) = if by_row { (m, n) } else { (n, m) };
             let stride = length + random.random_range(0..10);
             let layout = if by_row { Layout::row_major(stride) } else { Layout::col_major(stride) };
@@ -68,6 +73,8 @@ impl Trial {
         };
         let factors: &[f64] = if O::Sum::HAS_EXP { &[1.0, 1.0, 0.0, -0.5, 2.0] } else { &[1.0, 1.0, 0.0, -3.0, 2.0] };
         let [alpha, beta] = [(); 2].map(|()| *factors.choose(&mut random).expect("there are some"));
+        // Where nothing is multiplied, there are no groups.
+        let alpha = if are_grouped && alpha == 0.0 { 1.0 } else { alpha };
         let activations: &[Activation] = match O::Sum::HAS_EXP {
             true => &[Activation::Relu, Activation::Gelu, Activation::Silu],
             false => &[Activation::Relu],
@@ -79,6 +86,7 @@ impl Trial {
             n,
             k,
             batches,
+            ends,
             a,
             b,
             d,
@@ -100,9 +108,21 @@ impl Trial {
     }
 }
 
+/// Where groups of so many rows end: some are empty, and the last row may be in none. Here and there an end lies before the one before it, or
+/// behind the last row.
+fn ends(random: &mut SmallRng, rows: usize) -> Vec<u32> {
+    let count = random.random_range(1..=8);
+    let mut ends: Vec<u32> = (0..count).map(|_| random.random_range(0..=rows as u32)).collect();
+    ends.sort_unstable();
+    if random.random_bool(0.2) {
+        ends[random.random_range(0..count)] = random.random_range(0..=2 * rows as u32);
+    }
+    ends
+}
+
 /// How A, or B, lies: with gaps, lines at multiples of 16 bytes, or anywhere.
-fn input<T>(random: &mut SmallRng, (rows, cols): (usize, usize)) -> Layout {
-    let by_row = random.random();
+fn input<T>(random: &mut SmallRng, (rows, cols): (usize, usize), by_row: bool) -> Layout {
+    let by_row = by_row || random.random();
     let (lines, length) = if by_row { (rows, cols) } else { (cols, rows) };
     let multiple = if random.random() { 16 / size_of::<T>() } else { 1 };
     let mut gap = |most: usize| multiple * random.random_range(0..most);
@@ -127,10 +147,11 @@ impl<T: TrialElement, O: TrialElement> Data<T, O> {
     pub(super) fn of(trial: &Trial) -> Self {
         let Trial { m, n, k, a, b, d, bias_of_rows, .. } = *trial;
         let mut random = SmallRng::seed_from_u64(!trial.seed);
-        let a = matrix(&mut random, trial, a, (m, k), trial.alpha != 0.0);
-        let b = matrix(&mut random, trial, b, (k, n), trial.alpha != 0.0);
-        let c: Vec<O> = matrix(&mut random, trial, d, (m, n), trial.beta != 0.0);
-        let bias = if bias_of_rows { m } else { n };
+        let groups = trial.ends.as_ref().map(Vec::len);
+        let a = matrix(&mut random, trial, (a, trial.batches), (m, k), trial.alpha != 0.0);
+        let b = matrix(&mut random, trial, (b, groups.unwrap_or(trial.batches)), (k, n), trial.alpha != 0.0);
+        let c: Vec<O> = matrix(&mut random, trial, (d, trial.batches), (m, n), trial.beta != 0.0);
+        let bias = if bias_of_rows { m } else { n * groups.unwrap_or(1) };
         let bias = (0..bias).map(|_| O::of(value(&mut random, trial.values))).collect();
         // A number that no product has, each element another.
         let poisoned = (0..c.len()).map(|i| O::of(-20_000.0 - 16.0 * (i % 1000) as f64)).collect();
@@ -138,19 +159,19 @@ impl<T: TrialElement, O: TrialElement> Data<T, O> {
     }
 }
 
-/// The buffer of a matrix; what must not be read of it is not a number, the gaps too.
+/// The buffer of so many matrices; what must not be read of it is not a number, the gaps too.
 fn matrix<T: TrialElement>(
     random: &mut SmallRng,
     trial: &Trial,
-    layout: Layout,
+    (layout, count): (Layout, usize),
     (rows, cols): (usize, usize),
     read: bool,
 ) -> Vec<T> {
     let lines = if layout.is_row_major() { rows } else { cols };
-    let len = layout.start() + (trial.batches - 1) * layout.batch() + lines * layout.leading_dimension();
+    let len = layout.start() + (count - 1) * layout.batch() + lines * layout.leading_dimension();
     let mut elements = vec![T::POISON; len];
     if read {
-        for batch in 0..trial.batches {
+        for batch in 0..count {
             for row in 0..rows {
                 for col in 0..cols {
                     elements[index(layout, batch, row, col)] = T::of(value(random, trial.values));
@@ -168,5 +189,29 @@ fn value(random: &mut SmallRng, values: Values) -> f64 {
             *[f64::NAN, f64::INFINITY, f64::NEG_INFINITY].choose(random).expect("there are some")
         }
         _ => StandardNormal.sample(random),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use half::bf16;
+
+    #[test]
+    fn some_trials_are_of_rows_in_groups() {
+        let trials: Vec<Trial> = (0..400).map(|seed| Trial::draw::<bf16, bf16>(seed, 60)).collect();
+        let grouped: Vec<(&Trial, &[u32])> =
+            trials.iter().filter_map(|trial| Some((trial, trial.ends.as_deref()?))).collect();
+        assert!((50..150).contains(&grouped.len()), "{}", grouped.len());
+        for (trial, _) in &grouped {
+            assert!(trial.batches == 1 && trial.alpha != 0.0 && trial.a.is_row_major() && trial.d.is_row_major());
+        }
+        let some = |is: &dyn Fn(&Trial, &[u32]) -> bool| grouped.iter().any(|(trial, ends)| is(trial, ends));
+        assert!(some(&|_, ends| ends.windows(2).any(|ends| ends[0] == ends[1])), "no group is empty");
+        assert!(some(&|_, ends| !ends.is_sorted()), "no end lies before another");
+        assert!(some(&|trial, ends| ends.iter().any(|&end| end as usize > trial.m)), "none lies behind the last row");
+        assert!(some(&|trial, ends| ends.iter().all(|&end| (end as usize) < trial.m)), "no row is in none");
+        let of_f64 = |seed| Trial::draw::<f64, f64>(seed, 60).ends.is_some();
+        assert!(!(0..400).any(of_f64), "no kernel multiplies f64 so");
     }
 }

@@ -1,6 +1,6 @@
 //! Random matrix products, through the interface that users call, against sums in f64.
 //!
-//! A [`Trial`] is drawn from its seed: elements, sides from 1 to 300, orders, gaps between lines, batches, factors, bias, activation,
+//! A [`Trial`] is drawn from its seed: elements, sides from 1 to 300, orders, gaps between lines, batches or groups of rows, factors, bias, activation,
 //! kernel and parts of K, and what the matrices hold. Whatever must not be read is not a number, and D is poisoned before; what is around it
 //! has to stay. Each runs twice, for the same bits.
 
@@ -51,6 +51,7 @@ fn gemm<T: Multiply<O>, O: Output<Sum: TrialElement>>(trial: &Trial) -> Gemm<T, 
     let gemm =
         gemm.workspace_up_to(up_to(trial.may_split)).copies_up_to(up_to(trial.may_copy)).activation(trial.activation);
     let gemm = if trial.fast { gemm.fast_accumulation() } else { gemm };
+    let gemm = if let Some(ends) = &trial.ends { gemm.groups(ends.len()) } else { gemm };
     if trial.bias_of_rows { gemm.bias_of_rows() } else { gemm }
 }
 
@@ -79,20 +80,23 @@ where
     }
     let plan = gemm.plan(device).map_err(|error| error.to_string())?;
     let of = plan.choice().map_or_else(|| "no kernel".to_owned(), |choice| choice.to_string());
-    let kernel = plan.choice().and_then(|choice| T::KERNELS.iter().find(|kernel| kernel.name == choice.kernel));
+    let mut kernels = T::KERNELS.iter().chain(T::OF_GROUPS);
+    let kernel = plan.choice().and_then(|choice| kernels.find(|kernel| kernel.name == choice.kernel));
     let by_wgmma = kernel.filter(|kernel| kernel.name.starts_with("hopper_"));
     // How many products `wgmma` adds up before their sum is taken out.
     let at_once = by_wgmma.map(|kernel| if kernel.accumulates_fast { trial.k } else { trial.k.min(128) });
     let data = draw::Data::<T, O>::of(trial);
+    let no_groups = Vec::new();
     let run = |poison: O::Sum, poison_of_copies: T| -> Result<Vec<O>, String> {
         let upload = || -> Result<_, D::Error> {
             let bias = device.upload(&data.bias)?;
             let workspace = device.upload(&vec![poison; plan.workspace_len()])?;
             let (a, b, c) = (device.upload(&data.a)?, device.upload(&data.b)?, device.upload(&data.c)?);
             let copies = device.upload(&vec![poison_of_copies; plan.copies_len()])?;
-            Ok((a, b, c, bias, device.upload(&data.poisoned)?, workspace, copies))
+            let ends = device.upload(trial.ends.as_ref().unwrap_or(&no_groups))?;
+            Ok((a, b, c, bias, device.upload(&data.poisoned)?, workspace, copies, ends))
         };
-        let (a, b, c, bias, mut d, mut workspace, mut copies) = upload().map_err(|error| error.to_string())?;
+        let (a, b, c, bias, mut d, mut workspace, mut copies, ends) = upload().map_err(|error| error.to_string())?;
         let operands = Operands::new(device, a.borrow(), b.borrow(), d.borrow_mut());
         let mut operands = operands.workspace(workspace.borrow_mut()).copies(copies.borrow_mut());
         if trial.beta != 0.0 || trial.nan_in_c {
@@ -102,6 +106,9 @@ where
             operands = operands.bias(bias.borrow());
         }
         let in_words = |error: GemmError<D::Error>| format!("{of}: {error}");
+        if trial.ends.is_some() {
+            operands = operands.group_ends(ends.borrow());
+        }
         plan.run(operands).map_err(in_words)?;
         device.download(d.borrow()).map_err(|error| format!("{of}: {error}"))
     };

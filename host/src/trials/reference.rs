@@ -2,6 +2,7 @@
 
 use ptx_matrix_kernels::gemm::{Activation, Number, Output};
 use rayon::prelude::*;
+use std::ops::Range;
 
 use super::draw::Data;
 use super::element::TrialElement;
@@ -25,17 +26,17 @@ pub(super) fn compare<T: TrialElement, O: Output + TrialElement>(
     data: &Data<T, O>,
     d: &[O],
 ) -> Result<(), String> {
-    let Trial { m, n, batches, k, .. } = *trial;
+    let Trial { n, k, .. } = *trial;
     let last_bit = if size_of::<O::Sum>() == 8 { 2f64.powi(-52) } else { 2f64.powi(-23) };
     let of_bytes = at_once.filter(|_| size_of::<T>() == 1).map_or(0, |at_once| at_once + at_once.div_ceil(32));
     let of_products = 2f64.powi(-13) * of_bytes as f64 + last_bit * (k + 32) as f64;
     let mut is_of_d = vec![false; d.len()];
-    for batch in 0..batches {
-        let (a, b) = factors(trial, data, batch);
-        let wrong = (0..m).into_par_iter().find_map_first(|row| {
+    for part in parts(trial) {
+        let (a, b) = factors(trial, data, &part);
+        let wrong = part.rows.clone().into_par_iter().find_map_first(|row| {
             (0..n).find_map(|col| {
-                let (expected, tolerance) = expect(trial, (last_bit, of_products), data, &a, &b, (batch, row, col));
-                let got = d[index(trial.d, batch, row, col)].number();
+                let (expected, tolerance) = expect(trial, (last_bit, of_products), data, (&a, &b), &part, (row, col));
+                let got = d[index(trial.d, part.product, row, col)].number();
                 let right = if !expected.is_finite() {
                     got == expected || got.is_nan() && expected.is_nan()
                 } else if tolerance == 0.0 {
@@ -49,7 +50,8 @@ pub(super) fn compare<T: TrialElement, O: Output + TrialElement>(
                 };
                 (!right).then(|| {
                     format!(
-                        "D[{row}, {col}] of product {batch} is {got}, not {expected} (give or take {tolerance:.2e})"
+                        "D[{row}, {col}] of product {}, by B {}, is {got}, not {expected} (give or take {tolerance:.2e})",
+                        part.product, part.b
                     )
                 })
             })
@@ -57,9 +59,9 @@ pub(super) fn compare<T: TrialElement, O: Output + TrialElement>(
         if let Some(wrong) = wrong {
             return Err(wrong);
         }
-        for row in 0..m {
+        for row in part.rows {
             for col in 0..n {
-                is_of_d[index(trial.d, batch, row, col)] = true;
+                is_of_d[index(trial.d, part.product, row, col)] = true;
             }
         }
     }
@@ -68,12 +70,33 @@ pub(super) fn compare<T: TrialElement, O: Output + TrialElement>(
     touched.map_or(Ok(()), |i| Err(format!("element {i} of the buffer is not D's, and was written")))
 }
 
-/// A's rows and B's columns, each without gaps.
-fn factors<T: TrialElement, O>(trial: &Trial, data: &Data<T, O>, batch: usize) -> (Vec<Vec<f64>>, Vec<Vec<f64>>) {
-    let Trial { m, n, k, .. } = *trial;
-    let row = |row| (0..k).map(|i| data.a[index(trial.a, batch, row, i)].factor()).collect();
-    let col = |col| (0..k).map(|i| data.b[index(trial.b, batch, i, col)].factor()).collect();
-    ((0..m).map(row).collect(), (0..n).map(col).collect())
+/// Rows of D that come of one B.
+struct Part {
+    product: usize,
+    rows: Range<usize>,
+    b: usize,
+}
+
+/// The products of a batch, or the groups of rows.
+fn parts(trial: &Trial) -> Vec<Part> {
+    let Some(ends) = &trial.ends else {
+        return (0..trial.batches).map(|product| Part { product, rows: 0..trial.m, b: product }).collect();
+    };
+    let mut first = 0;
+    let part = |(b, &end): (usize, &u32)| {
+        let rows = first..(end as usize).clamp(first, trial.m);
+        first = rows.end;
+        Part { product: 0, rows, b }
+    };
+    ends.iter().enumerate().map(part).collect()
+}
+
+/// A's rows, from the part's first on, and B's columns, each without gaps.
+fn factors<T: TrialElement, O>(trial: &Trial, data: &Data<T, O>, part: &Part) -> (Vec<Vec<f64>>, Vec<Vec<f64>>) {
+    let Trial { n, k, .. } = *trial;
+    let row = |row| (0..k).map(|i| data.a[index(trial.a, part.product, row, i)].factor()).collect();
+    let col = |col| (0..k).map(|i| data.b[index(trial.b, part.b, i, col)].factor()).collect();
+    (part.rows.clone().map(row).collect(), (0..n).map(col).collect())
 }
 
 /// An element, and how far off it may be before it is rounded to D's type; nothing where it has to be exact. Of what is added, a part for each
@@ -82,14 +105,14 @@ fn expect<T: TrialElement, O: Output + TrialElement>(
     trial: &Trial,
     (last_bit, of_products): (f64, f64),
     data: &Data<T, O>,
-    a: &[Vec<f64>],
-    b: &[Vec<f64>],
-    (batch, row, col): (usize, usize, usize),
+    (a, b): (&[Vec<f64>], &[Vec<f64>]),
+    part: &Part,
+    (row, col): (usize, usize),
 ) -> (f64, f64) {
     let (mut value, mut size, mut sizes) = (0.0, 0.0, 0.0);
     if trial.alpha != 0.0 {
         let mut sum = 0.0;
-        for (a, b) in a[row].iter().zip(&b[col]) {
+        for (a, b) in a[row - part.rows.start].iter().zip(&b[col]) {
             sum += a * b;
             sizes += (a * b).abs();
         }
@@ -98,12 +121,13 @@ fn expect<T: TrialElement, O: Output + TrialElement>(
         size = sizes;
     }
     if trial.beta != 0.0 {
-        let c = trial.beta * data.c[index(trial.d, batch, row, col)].number();
+        let c = trial.beta * data.c[index(trial.d, part.product, row, col)].number();
         value += c;
         size += c.abs();
     }
     if trial.bias {
-        let bias = data.bias[if trial.bias_of_rows { row } else { col }].number();
+        let of_col = if trial.ends.is_some() { part.b * trial.n + col } else { col };
+        let bias = data.bias[if trial.bias_of_rows { row } else { of_col }].number();
         value += bias;
         size += bias.abs();
     }

@@ -292,27 +292,14 @@ impl<D: Output, L: Order> Epilogue<'_, D, L> {
         put: impl Fn((usize, usize), Option<(usize, usize)>, D) + LaneCapture,
     ) {
         sums.for_each_together::<TOGETHER>(threads, |places, sums| {
-            let (to, is_inside, finished) = self.finish_some(at, (rows, cols), places, sums);
+            let to = places.map(|(row, col)| (at.0 + row, at.1 + col));
+            let is_inside = to.map(|(row, col)| row < rows && col < cols);
+            let finished = self.finish_scaled(to, is_inside, sums.map(|sum| sum.times(self.alpha)));
             for i in 0..TOGETHER {
                 let (to, element) = if is_inside[i] { (Some(to[i]), finished[i]) } else { (None, Zeroable::zeroed()) };
                 put(places[i], to, element);
             }
         });
-    }
-
-    /// Some of a tile's elements, as [`finish`](Self::finish) does: where in D they are, whether they are in it, and what they become. (Apart from
-    /// what is put where, of which there are many.)
-    #[inline(always)]
-    fn finish_some<const N: usize>(
-        &self,
-        at: (usize, usize),
-        (rows, cols): (usize, usize),
-        places: [(usize, usize); N],
-        sums: [D::Sum; N],
-    ) -> ([(usize, usize); N], [bool; N], [D; N]) {
-        let to = places.map(|(row, col)| (at.0 + row, at.1 + col));
-        let is_inside = to.map(|(row, col)| row < rows && col < cols);
-        (to, is_inside, self.finish_scaled(to, is_inside, sums.map(|sum| sum.times(self.alpha))))
     }
 
     /// Elements of D at these places, of the sums of their products, which alpha has been multiplied with; what is not inside has no C and no
