@@ -1,11 +1,18 @@
 //! A kernel crate of a user's, built as the README says: in a workspace of its own, without a line for the build.
 
 use ptx_matrix_build::{Arch, Artifact, Builder, CompileError};
+use std::sync::Once;
+
+static LOCK: Once = Once::new();
 
 fn build(arch: Arch, features: &[&str]) -> anyhow::Result<Artifact> {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/user_crate");
-    // The versions that are here already: nothing is downloaded, and what other tests have had compiled, as users of the crate, does.
-    std::fs::copy(concat!(env!("CARGO_MANIFEST_DIR"), "/../Cargo.lock"), format!("{folder}/Cargo.lock"))?;
+    // The versions that are here already, so that nothing is downloaded, nor compiled again that other tests have had compiled for a workspace
+    // of its own. Once: cargo may be reading it for another test.
+    LOCK.call_once(|| {
+        let lock = concat!(env!("CARGO_MANIFEST_DIR"), "/../Cargo.lock");
+        std::fs::copy(lock, format!("{folder}/Cargo.lock")).expect("a copy of the workspace's Cargo.lock");
+    });
     // Its target folder is a part of this workspace's, which has the toolchain already.
     let target = std::env::var_os("CARGO_TARGET_DIR")
         .map_or_else(|| concat!(env!("CARGO_MANIFEST_DIR"), "/../target").into(), std::path::PathBuf::from);

@@ -181,8 +181,8 @@ impl Places {
     }
 }
 
-/// The sums, if none of them loses a bit but where it is made a number of D: as of small whole numbers, of which most tests are. Then
-/// they are those of f64, in which there is room for all of their bits, and a column is as fast as an element else.
+/// The sums, if none of them loses a bit but where it is made a number of D: as of small whole numbers, of which most tests are. Then they are
+/// those of f64, which has room for all of their bits.
 fn whole_sums<C: AccumulatorFloat>(
     (a, b, c): (&[Factor], &[Factor], &[Factor]),
     n: usize,

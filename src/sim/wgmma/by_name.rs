@@ -55,7 +55,7 @@ impl WgmmaForm {
             (Operands { operation, a, metadata }, (0..self.d).map(in_register).collect::<Columns>())
         };
         let (operands, c): (Vec<Operands>, Vec<Columns>) = (0..WARPS).map(of_warp).unzip();
-        let d = (form.family.land)(&|address: u32| word(address as usize), form.n, &operands, &c);
+        let d = (form.family.land)(&|address: u32| word(address as usize), &operands, &c);
         for (warp, d) in d.iter().enumerate() {
             for (register, column) in d.iter().enumerate() {
                 for (lane, value) in column.iter().enumerate() {

@@ -12,40 +12,37 @@ use std::vec::Vec;
 /// The word at an address in shared memory, which is a multiple of 4.
 pub(super) type Words<'a> = &'a dyn Fn(u32) -> u32;
 
-/// `(shared memory, n, operands, c)`: D's registers. Operands, sums and registers are those of the four warps, by rank.
-pub(super) type Land = fn(Words<'_>, usize, &[Operands], &[Columns]) -> Vec<Columns>;
+/// `(shared memory, operands, c)`: D's registers. Operands, sums and registers are those of the four warps, by rank.
+pub(super) type Land = fn(Words<'_>, &[Operands], &[Columns]) -> Vec<Columns>;
 
 /// Rows of a warp's part.
 pub(super) const ROWS: usize = 16;
 
-pub(super) fn land<S, Left, Right, D, O>(shared: Words<'_>, n: usize, warps: &[Operands], c: &[Columns]) -> Vec<Columns>
+pub(super) fn land<S, Left, Right, D, O>(shared: Words<'_>, warps: &[Operands], c: &[Columns]) -> Vec<Columns>
 where
     S: Shape + FragmentShape<RoleA, Left::Width> + FragmentShape<RoleC, D::Width>,
     Left: Element + Product<Right, D, O, D = D>,
     Right: Element,
     D: Element,
 {
+    let (operation, n) = (&warps[0].operation, warps[0].operation.form.n);
     let a = left::<RoleA, S, Left>(shared, warps);
-    let (b, c) = (right::<Right>(shared, &warps[0].operation, n, S::K), sums::<S, D>(&warps[0].operation, n, c));
+    let (b, c) = (right::<Right>(shared, operation, S::K), sums::<S, D>(operation, c));
     registers::<S, D>(&Left::multiply(&a, &b, &c, n, S::K), n)
 }
 
-pub(super) fn land_sparse<S, Left, Right, D, O>(
-    shared: Words<'_>,
-    n: usize,
-    warps: &[Operands],
-    c: &[Columns],
-) -> Vec<Columns>
+pub(super) fn land_sparse<S, Left, Right, D, O>(shared: Words<'_>, warps: &[Operands], c: &[Columns]) -> Vec<Columns>
 where
     S: Shape + FragmentShape<RoleSparseA, Left::Width> + FragmentShape<RoleC, D::Width>,
     Left: Element<Width: SparseWidth> + Product<Right, D, O, D = D>,
     Right: Element<Width = Left::Width>,
     D: Element,
 {
+    let (operation, n) = (&warps[0].operation, warps[0].operation.form.n);
     let a = left::<RoleSparseA, S, Left>(shared, warps);
     let kept = |warp: &Operands| codes::<Left::Width>(warp.chunks(S::K / Left::Width::CHUNK), &warp.metadata);
     let kept: Vec<Kept> = warps.iter().flat_map(kept).collect();
-    let (b, c) = (right::<Right>(shared, &warps[0].operation, n, S::K), sums::<S, D>(&warps[0].operation, n, c));
+    let (b, c) = (right::<Right>(shared, operation, S::K), sums::<S, D>(operation, c));
     registers::<S, D>(&product::<Left, Right, D, O>((&a, &kept), &b, &c, n, S::K), n)
 }
 
@@ -69,14 +66,15 @@ fn left<R: Role, S: FragmentShape<R, T::Width>, T: Element>(shared: Words<'_>, w
 }
 
 /// B, of `k` rows.
-fn right<T: Element>(shared: Words<'_>, operation: &Operation, n: usize, k: usize) -> Vec<T> {
+fn right<T: Element>(shared: Words<'_>, operation: &Operation, k: usize) -> Vec<T> {
     let b = read(operation.b, operation.transposes_b);
-    let places = (0..k).flat_map(|k| (0..n).map(move |col| (col, k)));
+    let places = (0..k).flat_map(|k| (0..operation.form.n).map(move |col| (col, k)));
     places.map(|(col, k)| signed(element(shared, &b, col, k), operation.negates.1)).collect()
 }
 
 /// What is added to.
-fn sums<S: FragmentShape<RoleC, D::Width>, D: Element>(operation: &Operation, n: usize, c: &[Columns]) -> Vec<D> {
+fn sums<S: FragmentShape<RoleC, D::Width>, D: Element>(operation: &Operation, c: &[Columns]) -> Vec<D> {
+    let n = operation.form.n;
     let mut sums = vec![D::zeroed(); c.len() * ROWS * n];
     if operation.accumulates {
         for (warp, c) in c.iter().enumerate() {

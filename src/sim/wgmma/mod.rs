@@ -253,7 +253,7 @@ fn complete(block: &BlockState, group: usize, groups: u32) -> Result<(), Misuse>
             });
         }
         let Some(Operands { operation: Operation { form, .. }, .. }) = warps.first() else { break };
-        let d = (form.family.land)(&|address| block.shared.peek(address), form.n, &warps, &c);
+        let d = (form.family.land)(&|address| block.shared.peek(address), &warps, &c);
         for (rank, ((number, of_group), d)) in numbers.into_iter().zip(d).enumerate() {
             all.warp(group * WARPS + rank).landed.insert(number, (of_group, d));
         }
