@@ -1,7 +1,8 @@
 //! Arrays that functions make.
 //!
 //! On the device as `core` makes them: inlined, and in registers. For the simulator the functions that do it are compiled once for all closures
-//! with the same result, and not with each: of the kernels of this project, they were an eighth of what the compiler had to do.
+//! with the same result, and not with each: with that the kernels of this project are an eighth less to compile, by rustc's estimate
+//! (`-Zdump-mono-stats`).
 
 /// `[element(0), element(1), ..]`.
 #[inline(always)]

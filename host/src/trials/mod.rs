@@ -86,14 +86,13 @@ where
     // How many products `wgmma` adds up before their sum is taken out.
     let at_once = by_wgmma.map(|kernel| if kernel.accumulates_fast { trial.k } else { trial.k.min(128) });
     let data = draw::Data::<T, O>::of(trial);
-    let no_groups = Vec::new();
     let run = |poison: O::Sum, poison_of_copies: T| -> Result<Vec<O>, String> {
         let upload = || -> Result<_, D::Error> {
             let bias = device.upload(&data.bias)?;
             let workspace = device.upload(&vec![poison; plan.workspace_len()])?;
             let (a, b, c) = (device.upload(&data.a)?, device.upload(&data.b)?, device.upload(&data.c)?);
             let copies = device.upload(&vec![poison_of_copies; plan.copies_len()])?;
-            let ends = device.upload(trial.ends.as_ref().unwrap_or(&no_groups))?;
+            let ends = device.upload(trial.ends.as_deref().unwrap_or_default())?;
             Ok((a, b, c, bias, device.upload(&data.poisoned)?, workspace, copies, ends))
         };
         let (a, b, c, bias, mut d, mut workspace, mut copies, ends) = upload().map_err(|error| error.to_string())?;

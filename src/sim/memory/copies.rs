@@ -164,11 +164,11 @@ fn arrive_later(site: Site, form: &'static str, barrier: u32, is_counted: bool) 
 /// The arrivals at an mbarrier that wait for copies: of which warp, and which of its arrivals.
 pub(in crate::sim) fn arrivals_at(block: &BlockState, barrier: u32) -> Vec<(usize, usize)> {
     let copies = block.copies.borrow();
-    let of_warp = |(warp, copies): (usize, &WarpCopies)| {
+    let arrivals = copies.iter().enumerate().flat_map(|(warp, copies)| {
         let arrivals = copies.arrivals.iter().enumerate().filter(|(_, arrival)| arrival.barrier == barrier);
-        arrivals.map(|(number, _)| (warp, number)).collect::<Vec<_>>()
-    };
-    copies.iter().enumerate().flat_map(of_warp).collect()
+        arrivals.map(move |(number, _)| (warp, number))
+    });
+    arrivals.collect()
 }
 
 /// The copies that an arrival of a warp waits for land, and it arrives.

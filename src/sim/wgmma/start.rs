@@ -84,3 +84,25 @@ fn chunks(descriptor: &Descriptor, lines: usize, k: usize, bits: usize) -> Vec<u
     chunks.dedup();
     chunks
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_chunks_are_those_of_all_elements() {
+        for (swizzle, transposed, bits) in
+            [(0, false, 16), (1, false, 16), (2, false, 8), (3, false, 32), (1, false, 1), (0, true, 16), (1, true, 16)]
+        {
+            let (start, leading, stride) = (0x800 >> 4, 1024 >> 4, 2048 >> 4);
+            let descriptor =
+                Descriptor::read(start | leading << 16 | stride << 32 | swizzle << 62, transposed).unwrap();
+            let (lines, k) = (24, 256 / bits);
+            let elements = (0..lines).flat_map(|line| (0..k).map(move |k| (line, k)));
+            let mut all: Vec<u32> = elements.map(|(line, k)| descriptor.address(line, k, bits) & !15).collect();
+            all.sort_unstable();
+            all.dedup();
+            assert_eq!(chunks(&descriptor, lines, k, bits), all, "{swizzle} {transposed} {bits}");
+        }
+    }
+}
