@@ -113,7 +113,8 @@ pub use tile_reader::{Along, ReadTile, TileReader};
 pub use warp_group::WarpGroup;
 pub use wgmma::{
     DenseA, FactorA, GroupAccumulator, InFlight, Issue, IssueSparse, M64, MatrixA, MatrixB, Multiplicand,
-    PatternSwizzle, SparseA, Subtracts, Wgmma, WgmmaColumns, WgmmaForm, WgmmaSparse, WgmmaSparseForm,
+    PatternSwizzle, PeerAccumulator, SharedAccumulator, SparseA, Subtracts, Wgmma, WgmmaColumns, WgmmaForm,
+    WgmmaSparse, WgmmaSparseForm,
 };
 
 /// A kernel that panics stops with a trap; the launch reports it.

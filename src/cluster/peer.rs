@@ -59,7 +59,7 @@ impl Peer {
     /// Where in its shared memory lies what lies at this address in the executing block's.
     #[inline(always)]
     #[track_caller]
-    pub(super) fn map(self, address: u32) -> u32 {
+    pub(crate) fn map(self, address: u32) -> u32 {
         // SAFETY: the rank is that of a block of the cluster, as only its cluster makes one.
         unsafe { crate::raw::mapa_shared_cluster_u32(address, self.rank) }
     }

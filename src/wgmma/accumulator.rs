@@ -200,6 +200,28 @@ where
         GroupAccumulator { registers }
     }
 
+    /// Columns `first` on, as many as the result has. `first` is a multiple of 8, and the columns are in the matrix.
+    ///
+    /// # Panics
+    /// If the columns are not in the matrix, or `first` is no multiple of 8.
+    #[inline(always)]
+    #[track_caller]
+    pub fn columns<const COLS: usize>(&self, first: usize) -> GroupAccumulator<COLS, T>
+    where
+        M64<COLS>: WgmmaColumns<T::Width>,
+    {
+        const { assert!(COLS <= N, "columns of the matrix") };
+        assert!(first.is_multiple_of(8) && first <= N - COLS, "columns of the matrix from a multiple of 8 on");
+        let registers = self.registers.map(|all| {
+            let mut some: RegistersOf<COLS, T> = bytemuck::Zeroable::zeroed();
+            let count = some.as_ref().len();
+            let start = first / 8 * (count / (COLS / 8));
+            some.as_mut().copy_from_slice(&all.as_ref()[start..start + count]);
+            some
+        });
+        GroupAccumulator { registers }
+    }
+
     /// Stores columns `first` on to a tile, as many as it has: each warp its 16 rows. Elements of 16 bits go by `stmatrix.x4`, of 16 columns
     /// each, and the last 8, if they are no 16, by `stmatrix.x2`, with `.trans` to a column-major tile; others by ordinary stores. `first` is a
     /// multiple of 8, and the columns are in the matrix. Needs sm_90.

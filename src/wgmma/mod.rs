@@ -4,6 +4,7 @@ mod accumulator;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
 mod forms;
 mod operand;
+mod shared;
 mod sparse;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
 mod sparse_forms;
@@ -21,6 +22,7 @@ use core::marker::PhantomData;
 pub use operand::{DenseA, FactorA, MatrixA, MatrixB, Multiplicand, PatternSwizzle, SparseA};
 #[cfg(not(target_arch = "nvptx64"))]
 pub(crate) use operand::{descriptor, width};
+pub use shared::{PeerAccumulator, SharedAccumulator};
 pub use sparse::{IssueSparse, WgmmaSparse, WgmmaSparseForm};
 
 /// `wgmma.mma_async.sync.aligned.m64nNkK.D.A.B{.OPTION}`: D = A x B + D, of 64 rows and `N` columns, by a warpgroup.

@@ -12,9 +12,10 @@
 //! - A and B may be copied first, to lines that start with those of the cache, and in another order: that is a launch, and both are read, and
 //!   written, once more.
 //! - Threads bring D away slower than copies of tensors.
+//! - Blocks that compute a tile together have a part of K each, and take some time to add up their sums.
 //! - Parts of K cost the way of their sums to the cache and back, and a second launch.
 //!
-//! The constants are an H200's; what matters is how they compare with each other. Of equals, the first of the list and the fewest
+//! The constants are an H200's, fitted to what 26 kernels take for 111 products drawn at random; what matters is how they compare with each other. Of equals, the first of the list and the fewest
 //! parts are taken.
 
 use std::fmt;
@@ -31,13 +32,16 @@ const CACHE_BYTES: f64 = 36.0;
 const CACHE_BYTES_BY_TENSOR_MAPS: f64 = 68.0;
 /// Bytes of a line of that cache: as many as a copy of a tensor has one behind the other, from one line, or from parts of two.
 pub(super) const CACHE_LINE: usize = 128;
-/// How much longer tiles take whose lines are parts of two lines of that cache each: lines across K, and lines along K, as fitted to what sixteen
-/// kernels take for six products.
-const BROKEN: [f64; 2] = [2.0, 2.25];
+/// How much longer tiles take whose lines are parts of two lines of that cache each: lines across K, and lines along K.
+const BROKEN: [f64; 2] = [2.2, 2.25];
 /// Cycles that a stage of a pipeline is on its way, and until it is read: no more bytes come in them than the stages of a multiprocessor have.
 const ON_THE_WAY: f64 = 2600.0;
 /// Cycles that clusters begin later than single blocks. Beyond that, they take as long, where lines of the matrix are lines of the cache.
 const CLUSTERS_BEGIN: f64 = 1400.0;
+/// How many of the multiprocessors clusters of more than two find room on: those of a cluster lie together.
+const IN_LARGE_CLUSTERS: f64 = 0.92;
+/// Cycles that blocks of a cluster that compute a tile together take longer, for each of them.
+const TOGETHER: f64 = 1250.0;
 /// How much longer a tile would take that is beyond the matrix altogether; where it is in part, by the square of that.
 const BEYOND: f64 = 0.45;
 /// Bytes of memory for each multiprocessor in a cycle.
@@ -46,8 +50,11 @@ const MEMORY_BYTES: f64 = 15.5;
 const SUM_BYTES: f64 = 16.0;
 /// Cycles from a kernel's start to its first product, and from its last to its end.
 const LATENCY: f64 = 3000.0;
+/// How many times these pass where a second launch adds up parts of K, which has them too, and between the two nothing is done: of kernels by copies
+/// of threads, and by copies of tensors, whose sums of parts go another way than D.
+const LAUNCHES_OF_PARTS: [f64; 2] = [3.0, 5.0];
 /// Cycles from a tile's last product to the next one's first, of kernels whose blocks compute tile after tile.
-const TURN: f64 = 2500.0;
+const TURN: f64 = 1500.0;
 /// Bytes of A and B that a multiprocessor copies in a cycle, read and written.
 const COPY_BYTES: f64 = 11.0;
 /// Cycles of the launch that copies them.
@@ -193,7 +200,7 @@ impl Task {
             |lines: usize, along_k: bool| if along_k { lines } else { lines.next_multiple_of(CACHE_LINE / input) };
         let along_k = [row_major_a, !row_major_b];
         let lines = [piece(tile_m, along_k[0]), piece(tile_n, along_k[1])];
-        let blocks = kernel.info.cluster.blocks() as usize;
+        let blocks = kernel.info.cluster.blocks() as usize / kernel.blocks_of_tile as usize;
         let shared_by = if across { [blocks, 1] } else { [1, blocks] };
         let bytes = |side: usize| {
             let parts =
@@ -218,12 +225,14 @@ impl Task {
     fn cycles_of(&self, Way { kernel, parts, copied }: Way, across: bool) -> f64 {
         let [tile_m, tile_n, _] = kernel.tile;
         let sms = f64::from(self.multiprocessors.max(1));
-        let k = self.k_part(kernel, parts).min(self.k) as f64;
-        let blocks = f64::from(kernel.tiles(self.m as u32, self.n as u32, across)) * (self.batches * parts) as f64;
+        let together = kernel.blocks_of_tile as usize;
+        let k = self.k_part(kernel, parts).min(self.k).div_ceil(together).next_multiple_of(kernel.tile[2]) as f64;
+        let tiles = f64::from(kernel.tiles(self.m as u32, self.n as u32, across));
+        let blocks = tiles * (self.batches * parts * together) as f64;
         let [input, output, sum] = self.bytes;
         let in_clusters = kernel.info.cluster.blocks() > 1;
         let products = (tile_m * tile_n) as f64 * k / (self.products * kernel.rate);
-        let rounds = (blocks / sms).ceil();
+        let rounds = (blocks / if together > 2 { sms * IN_LARGE_CLUSTERS } else { sms }).ceil();
         let beside = rounds.min(f64::from(kernel.info.min_blocks.max(1)));
         let most = if kernel.by_tensor_maps { CACHE_BYTES_BY_TENSOR_MAPS } else { CACHE_BYTES };
         let cache = most.min(beside * f64::from(kernel.info.shared_bytes) / ON_THE_WAY);
@@ -233,19 +242,26 @@ impl Task {
         let beyond = if kernel.by_tensor_maps { 1.0 + BEYOND * outside * outside } else { 1.0 };
         let memory = bytes as f64 / (MEMORY_BYTES * sms) * beyond;
         let sums = 2.0 * (sum * self.workspace(parts)) as f64 / (SUM_BYTES * sms);
-        // The second launch has a start and an end too, and between the two nothing is done.
-        let launches = if parts > 1 { 3.0 } else { 1.0 };
-        let turns = if kernel.by_tensor_maps { (rounds - 1.0) * TURN } else { 0.0 };
+        let launches = match (parts, kernel.by_tensor_maps) {
+            (1, _) => 1.0,
+            (_, false) => LAUNCHES_OF_PARTS[0],
+            (_, true) => LAUNCHES_OF_PARTS[1],
+        };
+        let begin = if in_clusters { LATENCY + CLUSTERS_BEGIN } else { LATENCY };
+        // Blocks that compute a tile together compute no second.
+        let turn = if together > 1 { begin } else { TURN };
+        let turns = if kernel.by_tensor_maps { (rounds - 1.0) * turn } else { 0.0 };
         let by_threads = if kernel.by_tensor_maps && !self.d_is_mapped && parts == 1 {
             let rate = if kernel.is_of_transposes { THREAD_BYTES_OF_TRANSPOSES } else { THREAD_BYTES };
-            rounds * (tile_m * tile_n * output) as f64 / rate
+            rounds * (tile_m * tile_n / together * output) as f64 / rate
         } else {
             0.0
         };
         let elements: f64 = (0..2).filter(|&side| copied[side]).map(|side| self.elements[side]).sum();
         let copy = if elements > 0.0 { 2.0 * elements * input as f64 / (COPY_BYTES * sms) + COPY_LATENCY } else { 0.0 };
-        let begin = if in_clusters { LATENCY + CLUSTERS_BEGIN } else { LATENCY };
-        copy + (rounds * products.max(tiles) + turns + by_threads).max(memory) + sums + launches * begin
+        let together = if together > 1 { TOGETHER * together as f64 } else { 0.0 };
+        let computed = rounds * (products.max(tiles) + together) + turns + by_threads;
+        copy + computed.max(memory) + sums + launches * begin
     }
 
     /// The best of some ways, each in parts whose sums take no more than `workspace` elements.
@@ -309,10 +325,21 @@ mod tests {
         assert_eq!(chosen(777, 8192, 8192, 0), "hopper_bf16_nn_200x128_pairs");
         assert_eq!(chosen(820, 8192, 8192, 0), "hopper_bf16_nn_208x128_pairs");
         assert_eq!(chosen(1900, 4096, 4096, 0), "hopper_bf16_nn_240x128_pairs");
-        assert_eq!(chosen(160, 4096, 4096, 0), "hopper_bf16_nn_80x64_pairs");
+        assert_eq!(chosen(160, 4096, 2048, 0), "hopper_bf16_nn_80x64_pairs");
         assert_eq!(chosen(5120, 1216, 3072, 0), "hopper_bf16_nn_200x128_pairs");
         assert_eq!(chosen(384, 8192, 8192, 0), "hopper_bf16_nn_192_pairs");
         assert_eq!(chosen(1000, 8192, 8192, 0), "hopper_bf16_nn");
+    }
+
+    /// The fewer tiles there are, the more blocks compute one together, if K is long enough.
+    #[test]
+    fn few_tiles_are_computed_by_several_blocks_each() {
+        assert_eq!(chosen(160, 4096, 4096, 0), "hopper_bf16_nn_128x128_k2");
+        assert_eq!(chosen(256, 1856, 4992, 0), "hopper_bf16_nn_128x128_k4");
+        assert_eq!(chosen(256, 512, 8192, 0), "hopper_bf16_nn_128x128_k8");
+        // Also where there is room for sums of parts in memory.
+        assert_eq!(chosen(256, 1856, 4992, usize::MAX), "hopper_bf16_nn_128x128_k4");
+        assert!(!chosen(256, 1856, 256, 0).contains("_k"));
     }
 
     /// Where lines are odd, if the product is not small.
@@ -384,7 +411,8 @@ mod tests {
     fn few_rows_take_low_tiles_and_parts_of_k_where_there_is_room_for_their_sums() {
         let parts_of_low_tiles = chosen(16, 1024, 8192, usize::MAX);
         assert!(parts_of_low_tiles.starts_with("gemm_bf16_nn_16x64/"), "{parts_of_low_tiles}");
-        assert_eq!(chosen(16, 1024, 8192, 0), "gemm_bf16_nn_16x64");
+        // Where there is none, by blocks of a cluster.
+        assert_eq!(chosen(16, 1024, 8192, 0), "hopper_bf16_nn_128x128_k8");
         assert_eq!(chosen(16, 8192, 8192, usize::MAX), "gemm_bf16_nn_16x64");
         for m in [1, 16, 24, 32] {
             assert_eq!(chosen(m, 8192, 8192, usize::MAX), "gemm_bf16_nn_16x64", "{m} rows");

@@ -21,6 +21,8 @@ pub struct Kernel {
     pub by_tensor_maps: bool,
     /// Whether it computes the transpose of D, as the product of B's with A's: what is said here is of D, A and B.
     pub is_of_transposes: bool,
+    /// How many blocks compute a tile together, each the sums of a part of K: all of a cluster, or each its own.
+    pub blocks_of_tile: u32,
     /// Whether its sums stay in the tensor cores' hands where these lose bits of them.
     pub accumulates_fast: bool,
     /// How much of a multiprocessor's tensor throughput it reaches where nothing else is in the way.
@@ -76,9 +78,10 @@ impl Kernel {
         across < below || across == below && self.tile[0] > self.tile[1]
     }
 
-    /// Tiles that blocks compute of a product of `m` x `n`, where those of a cluster lie beside each other or not: all blocks of a cluster have one.
+    /// Tiles that blocks compute of a product of `m` x `n`, where those of a cluster lie beside each other or not: all blocks of a cluster have one,
+    /// or all of them one together.
     pub fn tiles(&self, m: u32, n: u32, across: bool) -> u32 {
-        let together = self.info.cluster.blocks() as u32;
+        let together = self.info.cluster.blocks() as u32 / self.blocks_of_tile;
         let (down, right) = (m.div_ceil(self.tile[0] as u32), n.div_ceil(self.tile[1] as u32));
         if across { down * right.next_multiple_of(together) } else { down.next_multiple_of(together) * right }
     }

@@ -59,7 +59,10 @@ fn sums_taken_out() {
 /// takes fewer tiles. There are three tiles in one direction, so that the last block of a cluster has nothing of D, and two in the other.
 #[test]
 fn shares() {
-    for kernel in <bf16 as Multiply<bf16>>::KERNELS.iter().filter(|kernel| kernel.info.cluster.blocks() > 1) {
+    for kernel in <bf16 as Multiply<bf16>>::KERNELS
+        .iter()
+        .filter(|kernel| kernel.info.cluster.blocks() > 1 && kernel.blocks_of_tile == 1)
+    {
         let [height, width, _] = kernel.tile;
         for (m, n) in [(2 * height + 14, width + 8), (height + 14, 2 * width + 8)] {
             let across = m > 2 * height;
@@ -118,4 +121,18 @@ fn transposes() {
         check::<bf16, bf16>(kernel, Case { size: (203, 136, 200), ..case }, 2);
         check::<bf16, bf16>(kernel, Case { size: (203, 181, 72), d_anyhow: true, ..case }, 1);
     }
+}
+
+/// Blocks of a cluster that compute a tile together, each a part of K: of which there are fewer steps than blocks, or as many that a block fills its
+/// stages again.
+#[test]
+fn tiles_of_several_blocks() {
+    let these = |kernel: &&Kernel| kernel.blocks_of_tile > 1;
+    assert!(<bf16 as Multiply<bf16>>::KERNELS.iter().any(|kernel| kernel.blocks_of_tile > 1));
+    let case = Case { size: (70, 136, 1100), padding: 8, start: 8, alpha: 2, ..PLAIN };
+    check_kernels!(bf16 bf16, these, Case { schedules: 3, ..case });
+    check_kernels!(bf16 bf16, these, Case { size: (130, 24, 40), beta: -3, bias: true, activation: Activation::Relu, ..case });
+    check_kernels!(bf16 bf16, these, Case { size: (24, 140, 530), beta: 1, bias: true, bias_of_rows: true, batches: 2, ..case });
+    check_kernels!(bf16 bf16, these, Case { size: (65, 24, 600), batches: 2, beta: 1, ..case }, 2);
+    check_kernels!(bf16 bf16, these, Case { size: (70, 37, 200), d_anyhow: true, batches: 2, ..case });
 }

@@ -43,13 +43,14 @@ pub(super) use tiles;
 /// A kernel: its name; the elements of A and B, and of C, D and the bias; the orders of A and B, and of C and D; what a block computes, and
 /// how deep its steps are; the lines of the boxes that A and B come in where these go along K; its stages; the strips that each consumer's
 /// results go through, and how many consumers there are; the block's threads; the
-/// blocks of a cluster; the oldest GPU that has the instructions and the shared memory; whether it accumulates fast; its rate, as in `products!`; and what a block does.
+/// blocks of a cluster, and how many of them compute a tile together; the oldest GPU that has the instructions and the shared memory; whether it accumulates fast; its
+/// rate, as in `products!`; and what a block does.
 macro_rules! kernel {
     (
         $kernel:ident $input:ident into $output:ident, $order_a:ident x $order_b:ident into $order_d:ident,
         $m:literal x $n:literal x $k:literal, boxes of $box_a:tt x $box_b:tt, $stages:literal stages,
         $strips:block strips of $strip:ty, $consumers:literal consumers, $threads:literal threads,
-        clusters of $blocks:literal, $target:literal, fast $fast:expr, $rate:literal, by $product:expr
+        clusters of $blocks:literal, tiles of $together:literal, $target:literal, fast $fast:expr, $rate:literal, by $product:expr
     ) => {
         /// D = f(alpha A x B + beta C + bias); or, if there is room for `sums`, the sums of each `k_part` of K: see `product` and `Results`.
         ///
@@ -116,6 +117,7 @@ macro_rules! kernel {
                 alignment: 16,
                 by_tensor_maps: true,
                 is_of_transposes: false,
+                blocks_of_tile: $together,
                 accumulates_fast: $fast,
                 rate: $rate,
                 info: &$kernel::INFO,
@@ -143,8 +145,9 @@ macro_rules! kernel {
                     true => (Some(numbers.tensor(2, <$order_d as Order>::ROW_MAJOR).map_mut(device, d)?), no_d),
                     false => (None, d),
                 };
-                // Whole clusters, at least one.
-                let grid = blocks.min((numbers.multiprocessors / $blocks).max(1) * $blocks);
+                // Whole clusters, at least one; whose blocks compute a tile together compute no other.
+                let at_once = (numbers.multiprocessors / $blocks).max(1) * $blocks;
+                let grid = if $together > 1 { blocks * $together } else { blocks.min(at_once) };
                 Ok($kernel::launch(
                     device,
                     grid,

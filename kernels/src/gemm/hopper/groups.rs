@@ -166,6 +166,7 @@ macro_rules! kernels {
                 alignment: 16,
                 by_tensor_maps: true,
                 is_of_transposes: false,
+                blocks_of_tile: 1,
                 accumulates_fast: false,
                 rate: $rate,
                 info: &$kernel::INFO,

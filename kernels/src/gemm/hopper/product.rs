@@ -18,8 +18,8 @@ use ptx_matrix::*;
 
 /// Registers of a producer's thread, and of a consumer's: together, for one and two warpgroups, what a multiprocessor has. With one consumer
 /// all have enough.
-const PRODUCER: u32 = 24;
-const CONSUMER: u32 = 240;
+pub const PRODUCER: u32 = 24;
+pub const CONSUMER: u32 = 240;
 
 /// Computes the block's tiles of D, `M` x `N` each, of which each consumer has `HIGH` times 64 rows and `WIDE` columns, `PART` columns at once, and
 /// fast or not: see `Consumer::sum`.

@@ -62,7 +62,7 @@ macro_rules! kernels {
         kernel! {
             $kernel $element into $element, $order_a x $order_b into ColMajor, $m x $n x $k, boxes of { $m / 2 } x { box_of($n) }, $stages stages,
             { strips_of($wide, $stages * ($m + $n), $consumers) } strips of Strip<$element, Swizzle128, ColMajor, { strip_of($wide) }>, $consumers consumers, $threads threads,
-            clusters of 2, "sm_90a", fast false, $rate,
+            clusters of 2, tiles of 1, "sm_90a", fast false, $rate,
             by product::<
                 _, _, _, _, _, _, $m, $n, $k, { strip_of($wide) }, { strips_of($wide, $stages * ($m + $n), $consumers) }, { sums_through($wide, strips_of($wide, $stages * ($m + $n), $consumers)) }, $stages, $consumers, $high, $wide, $wide, false, 2,
             >
@@ -85,7 +85,7 @@ kernels! {
     hopper_bf16_nn_112x128_pairs bf16, ColMajor x ColMajor, 128 x 112 x 64, 6 stages, 2 consumers of 1 x 112, 384 threads, 1.5;
     hopper_bf16_nn_80x128_pairs bf16, ColMajor x ColMajor, 128 x 80 x 64, 7 stages, 2 consumers of 1 x 80, 384 threads, 1.3;
     hopper_bf16_nn_144x64_pairs bf16, ColMajor x ColMajor, 64 x 144 x 64, 8 stages, 1 consumers of 1 x 144, 256 threads, 0.9;
-    hopper_bf16_nn_80x64_pairs bf16, ColMajor x ColMajor, 64 x 80 x 64, 12 stages, 1 consumers of 1 x 80, 256 threads, 0.95;
+    hopper_bf16_nn_80x64_pairs bf16, ColMajor x ColMajor, 64 x 80 x 64, 12 stages, 1 consumers of 1 x 80, 256 threads, 0.88;
     hopper_bf16_nt_160x256_pairs bf16, RowMajor x ColMajor, 256 x 160 x 64, 4 stages, 2 consumers of 2 x 160, 384 threads, 1.63;
     hopper_bf16_nt_192x192_pairs bf16, RowMajor x ColMajor, 192 x 192 x 64, 4 stages, 2 consumers of 3 x 96, 384 threads, 1.67;
     hopper_bf16_nt_176x192_pairs bf16, RowMajor x ColMajor, 192 x 176 x 64, 4 stages, 2 consumers of 3 x 88, 384 threads, 1.67;
@@ -100,7 +100,7 @@ kernels! {
     hopper_bf16_nt_112x128_pairs bf16, RowMajor x ColMajor, 128 x 112 x 64, 6 stages, 2 consumers of 1 x 112, 384 threads, 1.5;
     hopper_bf16_nt_80x128_pairs bf16, RowMajor x ColMajor, 128 x 80 x 64, 7 stages, 2 consumers of 1 x 80, 384 threads, 1.3;
     hopper_bf16_nt_144x64_pairs bf16, RowMajor x ColMajor, 64 x 144 x 64, 8 stages, 1 consumers of 1 x 144, 256 threads, 0.9;
-    hopper_bf16_nt_80x64_pairs bf16, RowMajor x ColMajor, 64 x 80 x 64, 12 stages, 1 consumers of 1 x 80, 256 threads, 0.95;
+    hopper_bf16_nt_80x64_pairs bf16, RowMajor x ColMajor, 64 x 80 x 64, 12 stages, 1 consumers of 1 x 80, 256 threads, 0.88;
     hopper_f16_nn_160x256_pairs f16, ColMajor x ColMajor, 256 x 160 x 64, 4 stages, 2 consumers of 2 x 160, 384 threads, 1.63;
     hopper_f16_nn_192x192_pairs f16, ColMajor x ColMajor, 192 x 192 x 64, 4 stages, 2 consumers of 3 x 96, 384 threads, 1.67;
     hopper_f16_nn_176x192_pairs f16, ColMajor x ColMajor, 192 x 176 x 64, 4 stages, 2 consumers of 3 x 88, 384 threads, 1.67;
@@ -115,7 +115,7 @@ kernels! {
     hopper_f16_nn_112x128_pairs f16, ColMajor x ColMajor, 128 x 112 x 64, 6 stages, 2 consumers of 1 x 112, 384 threads, 1.5;
     hopper_f16_nn_80x128_pairs f16, ColMajor x ColMajor, 128 x 80 x 64, 7 stages, 2 consumers of 1 x 80, 384 threads, 1.3;
     hopper_f16_nn_144x64_pairs f16, ColMajor x ColMajor, 64 x 144 x 64, 8 stages, 1 consumers of 1 x 144, 256 threads, 0.9;
-    hopper_f16_nn_80x64_pairs f16, ColMajor x ColMajor, 64 x 80 x 64, 12 stages, 1 consumers of 1 x 80, 256 threads, 0.95;
+    hopper_f16_nn_80x64_pairs f16, ColMajor x ColMajor, 64 x 80 x 64, 12 stages, 1 consumers of 1 x 80, 256 threads, 0.88;
     hopper_f16_nt_160x256_pairs f16, RowMajor x ColMajor, 256 x 160 x 64, 4 stages, 2 consumers of 2 x 160, 384 threads, 1.63;
     hopper_f16_nt_192x192_pairs f16, RowMajor x ColMajor, 192 x 192 x 64, 4 stages, 2 consumers of 3 x 96, 384 threads, 1.67;
     hopper_f16_nt_176x192_pairs f16, RowMajor x ColMajor, 192 x 176 x 64, 4 stages, 2 consumers of 3 x 88, 384 threads, 1.67;
@@ -130,5 +130,5 @@ kernels! {
     hopper_f16_nt_112x128_pairs f16, RowMajor x ColMajor, 128 x 112 x 64, 6 stages, 2 consumers of 1 x 112, 384 threads, 1.5;
     hopper_f16_nt_80x128_pairs f16, RowMajor x ColMajor, 128 x 80 x 64, 7 stages, 2 consumers of 1 x 80, 384 threads, 1.3;
     hopper_f16_nt_144x64_pairs f16, RowMajor x ColMajor, 64 x 144 x 64, 8 stages, 1 consumers of 1 x 144, 256 threads, 0.9;
-    hopper_f16_nt_80x64_pairs f16, RowMajor x ColMajor, 64 x 80 x 64, 12 stages, 1 consumers of 1 x 80, 256 threads, 0.95;
+    hopper_f16_nt_80x64_pairs f16, RowMajor x ColMajor, 64 x 80 x 64, 12 stages, 1 consumers of 1 x 80, 256 threads, 0.88;
 }

@@ -32,7 +32,7 @@ macro_rules! kernels {
         kernel! {
             $kernel $input into $output, $order_a x $order_b into RowMajor, $m x $n x $k, boxes of $m x $n, $stages stages,
             { 2 } strips of Strip<$output, { 128 / size_of::<$output>() }>, $consumers consumers, $threads threads, clusters of 1,
-            "sm_90", fast false, $rate,
+            tiles of 1, "sm_90", fast false, $rate,
             by product::<
                 $product, _, _, $m, $n, $k, { 128 / size_of::<$output>() }, $stages, $consumers, $warp_m, $warp_n, { $warp_m / 16 },
                 { $warp_n / 16 },
