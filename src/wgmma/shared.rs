@@ -1,11 +1,15 @@
 //! An accumulator in shared memory, as it lies in registers.
 
 use super::accumulator::{GroupAccumulator, M64, RegistersOf, WgmmaColumns};
+#[cfg(target_arch = "nvptx64")]
 use crate::array::array;
 use crate::cluster::{OfPeer, Peer};
 use crate::element::Bits32;
+#[cfg(target_arch = "nvptx64")]
 use crate::raw;
 use crate::shared::SharedLayout;
+#[cfg(not(target_arch = "nvptx64"))]
+use crate::site::Site;
 use crate::target::{AtLeast, BuiltFor};
 use crate::{Element, LaneCapture, Threads, WarpGroup};
 use core::marker::PhantomData;
@@ -100,11 +104,19 @@ where
     #[track_caller]
     pub fn put(self, group: WarpGroup<'_>, sums: &GroupAccumulator<N, T>) {
         let registers = &sums.registers;
+        #[cfg(not(target_arch = "nvptx64"))]
+        let site = Site::here();
         group.each_thread(|lane, thread| {
             let registers = lane.get(registers);
             for (index, chunk) in registers.as_ref().chunks_exact(CHUNK).enumerate() {
+                let address = self.chunk(index, thread);
+                #[cfg(target_arch = "nvptx64")]
                 // SAFETY: a chunk of this thread's, within the memory's bytes.
-                unsafe { raw::st_shared_v4_b32(self.chunk(index, thread), array(|i| chunk[i])) };
+                unsafe {
+                    raw::st_shared_v4_b32(address, array(|i| chunk[i]));
+                }
+                #[cfg(not(target_arch = "nvptx64"))]
+                crate::sim::store_shared(site, address, bytemuck::cast_slice(chunk));
             }
         });
     }
@@ -113,8 +125,14 @@ where
     #[inline(always)]
     #[track_caller]
     pub fn get(self, group: WarpGroup<'_>) -> GroupAccumulator<N, T> {
+        #[cfg(target_arch = "nvptx64")]
         // SAFETY: a chunk within the memory's bytes.
-        self.read(group, |address| unsafe { raw::ld_shared_v4_b32(address) })
+        return self.read(group, |address, chunk| *chunk = unsafe { raw::ld_shared_v4_b32(address) });
+        #[cfg(not(target_arch = "nvptx64"))]
+        return {
+            let site = Site::here();
+            self.read(group, |address, chunk| crate::sim::load_shared(site, address, bytemuck::bytes_of_mut(chunk)))
+        };
     }
 
     /// The same memory of another block of the cluster (`mapa`, PTX ISA 9.7.9.23). Needs sm_90.
@@ -130,11 +148,13 @@ where
 
     #[inline(always)]
     #[track_caller]
-    fn read(self, group: WarpGroup<'_>, load: impl Fn(u32) -> [u32; CHUNK] + LaneCapture) -> GroupAccumulator<N, T> {
+    fn read(self, group: WarpGroup<'_>, load: impl Fn(u32, &mut [u32; CHUNK]) + LaneCapture) -> GroupAccumulator<N, T> {
         let registers = group.each_thread(|_, thread| {
             let mut registers: RegistersOf<N, T> = bytemuck::Zeroable::zeroed();
-            for (index, chunk) in registers.as_mut().chunks_exact_mut(CHUNK).enumerate() {
-                chunk.copy_from_slice(&load(self.chunk(index, thread)));
+            for (index, to) in registers.as_mut().chunks_exact_mut(CHUNK).enumerate() {
+                let mut chunk = [0; CHUNK];
+                load(self.chunk(index, thread), &mut chunk);
+                to.copy_from_slice(&chunk);
             }
             registers
         });
@@ -156,7 +176,15 @@ where
     #[inline(always)]
     #[track_caller]
     pub fn get(self, group: WarpGroup<'_>) -> GroupAccumulator<N, T> {
+        #[cfg(target_arch = "nvptx64")]
         // SAFETY: a chunk within the memory's bytes; that the other block runs is the simulator's to check.
-        self.memory.read(group, |address| unsafe { raw::ld_shared_cluster_v4_b32(address) })
+        return self.memory.read(group, |address, chunk| *chunk = unsafe { raw::ld_shared_cluster_v4_b32(address) });
+        #[cfg(not(target_arch = "nvptx64"))]
+        return {
+            let site = Site::here();
+            self.memory.read(group, |address, chunk| {
+                crate::sim::peer::load(site, address, bytemuck::bytes_of_mut(chunk));
+            })
+        };
     }
 }

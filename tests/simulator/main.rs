@@ -3,6 +3,7 @@
 
 #![feature(macro_metavar_expr_concat)]
 
+mod accumulators;
 mod async_stores;
 mod bank_conflicts;
 mod barrier;

@@ -173,7 +173,7 @@ impl<T: Multiply<O>, O: Output> Gemm<T, O> {
     /// use ptx_matrix::{F8E4M3, bf16, launch::Device, sim::Simulator};
     /// use ptx_matrix_host::gemm::{Gemm, Layout, Operands};
     ///
-    /// let (m, n, k) = (128, 128, 1280);
+    /// let (m, n, k) = (128, 128, 640);
     /// let device = Simulator::default();
     /// let one = F8E4M3::from_bits(0x38);
     /// let (a, b) = (device.upload(&vec![one; m * k])?, device.upload(&vec![one; k * n])?);
@@ -182,7 +182,7 @@ impl<T: Multiply<O>, O: Output> Gemm<T, O> {
     /// let plan = gemm.plan(&device)?;
     /// assert_eq!(plan.choice().unwrap().kernel, "hopper_e4m3_bf16_nt_128x128_fast");
     /// plan.run(Operands::new(&device, &a, &b, &mut d))?;
-    /// assert_eq!(d[0].to_f32(), 1280.0);
+    /// assert_eq!(d[0].to_f32(), 640.0);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn fast_accumulation(self) -> Self {

@@ -147,7 +147,7 @@ macro_rules! kernel {
                 };
                 // Whole clusters, at least one; whose blocks compute a tile together compute no other.
                 let at_once = (numbers.multiprocessors / $blocks).max(1) * $blocks;
-                let grid = if $together > 1 { blocks * $together } else { blocks.min(at_once) };
+                let grid = if $together > 1 { blocks.saturating_mul($together) } else { blocks.min(at_once) };
                 Ok($kernel::launch(
                     device,
                     grid,
