@@ -15,8 +15,8 @@
 //! - Blocks that compute a tile together have a part of K each, and take some time to add up their sums.
 //! - Parts of K cost the way of their sums to the cache and back, and a second launch.
 //!
-//! The constants are an H200's, fitted to what 26 kernels take for some 200 products, most of them drawn at random; what matters is how they compare with each
-//! other. Of equals, the first of the list and the fewest parts are taken.
+//! The constants are an H200's, some of them fitted to what kernels take for products drawn at random (`docs/LADDER.md`); what matters is how they
+//! compare with each other. Of equals, the first of the list and the fewest parts are taken.
 
 use std::fmt;
 use std::str::FromStr;
