@@ -1,7 +1,7 @@
 //! `mma.sync`: the product of two fragments, added to a third (PTX ISA 9.7.14.5.14).
 
 use crate::forms::ptx;
-use crate::fragment::{FragmentShape, RoleA, RoleB, RoleC, Shape};
+use crate::fragment::{FragmentShape, M16N8K8, M16N8K8Pairs, RoleA, RoleB, RoleC, Shape};
 use crate::sealed::Sealed;
 use crate::site::Site;
 use crate::target::{BuildTarget, Requirement, Supports};
@@ -21,6 +21,7 @@ use core::marker::PhantomData;
 /// | [`M16N8K32`](crate::M16N8K32) | `F8E4M3`, `F8E5M2`, [`e3m2`](crate::e3m2), [`e2m3`](crate::e2m3), [`InByte`](crate::InByte)`<e2m1>` | f32, f16 | [`F8F6F4`] | sm_120a, 120f and the like |
 /// | [`M8N8K4`](crate::M8N8K4) | f64 | f64 | [`Rn`], [`Rz`], [`Rm`], [`Rp`] | sm_80 |
 /// | [`M16N8K4`](crate::M16N8K4), [`M16N8K8`](crate::M16N8K8), [`M16N8K16`](crate::M16N8K16) | f64 | f64 | the same | sm_90 |
+/// | [`M16N8K8Pairs`](crate::M16N8K8Pairs), which is `M16N8K8` in another order | f64 | f64 | the same | sm_90 |
 /// | [`M8N8K16`](crate::M8N8K16) | i8, u8 | i32 | [`SatFinite`] | sm_75 |
 /// | [`M16N8K16`](crate::M16N8K16), [`M16N8K32`](crate::M16N8K32) | i8, u8 | i32 | [`SatFinite`] | sm_80 |
 /// | [`M8N8K32`](crate::M8N8K32) | [`s4`](crate::s4), [`u4`](crate::u4) | i32 | [`SatFinite`] | sm_75 |
@@ -156,6 +157,35 @@ macro_rules! implementations {
 }
 
 crate::mma_forms!(implementations);
+
+impl<O, Target> Sealed for Mma<M16N8K8Pairs, f64, f64, f64, O, Target> {}
+/// The instruction of [`M16N8K8`], in whose registers the elements are in another order.
+impl<O, Target> MmaForm for Mma<M16N8K8Pairs, f64, f64, f64, O, Target>
+where
+    Mma<M16N8K8, f64, f64, f64, O, Target>: MmaForm<
+            A = FragmentA<M16N8K8, f64>,
+            B = FragmentB<M16N8K8, f64>,
+            C = Accumulator<M16N8K8, f64>,
+            D = Accumulator<M16N8K8, f64>,
+        >,
+{
+    type A = FragmentA<M16N8K8Pairs, f64>;
+    type B = FragmentB<M16N8K8Pairs, f64>;
+    type C = Accumulator<M16N8K8Pairs, f64>;
+    type D = Accumulator<M16N8K8Pairs, f64>;
+    type Needs = <Mma<M16N8K8, f64, f64, f64, O, Target> as MmaForm>::Needs;
+    const PTX: &'static str = <Mma<M16N8K8, f64, f64, f64, O, Target> as MmaForm>::PTX;
+
+    #[inline(always)]
+    unsafe fn issue(site: Site, a: &Self::A, b: &Self::B, c: &Self::C) -> Self::D {
+        let a = FragmentA::from_registers(a.registers());
+        let b = FragmentB::from_registers(b.registers());
+        let c = Accumulator::from_registers(c.registers());
+        // SAFETY: the caller's.
+        let d = unsafe { Mma::<M16N8K8, f64, f64, f64, O, Target>::issue(site, &a, &b, &c) };
+        Accumulator::from_registers(d.registers())
+    }
+}
 
 impl<S, A, B, C, O, Target> Mma<S, A, B, C, O, Target>
 where

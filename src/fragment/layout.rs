@@ -83,6 +83,20 @@ impl Layout {
         true
     }
 
+    /// Which bit of the index is this bit of a coordinate, if one is.
+    pub(crate) const fn index_bit(self, of: Bit) -> Option<u32> {
+        let mut bit = 0;
+        while bit < self.index.len() {
+            match (self.index[bit], of) {
+                (Bit::Row(this), Bit::Row(of)) | (Bit::Col(this), Bit::Col(of)) if this == of => {
+                    return Some(bit as u32);
+                }
+                _ => bit += 1,
+            }
+        }
+        None
+    }
+
     /// Whether each register of `count` elements is a matrix of `ldmatrix`, of eight rows of four registers: lane `l` holds the
     /// register `l % 4` of its row `l / 4`, or, if not `in_rows`, of its column.
     pub(crate) const fn is_of_matrices(self, count: usize, in_rows: bool) -> bool {

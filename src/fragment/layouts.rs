@@ -40,6 +40,10 @@ layouts! {
     M16N8K8  RoleC Bits32 4 [C1 C2 R0 R1 R2] [C0 R3];
     M16N8K8  RoleC Bits64 4 [C1 C2 R0 R1 R2] [C0 R3];
 
+    M16N8K8Pairs RoleA Bits64 4 [C1 C2 R1 R2 R3] [R0 C0];
+    M16N8K8Pairs RoleB Bits64 2 [R1 R2 C2 C0 C1] [R0];
+    M16N8K8Pairs RoleC Bits64 4 [C0 C1 R1 R2 R3] [C2 R0];
+
     M16N8K16 RoleA Bits8  2 [C2 C3 R0 R1 R2] [C0 C1 R3];
     M16N8K16 RoleA Bits16 4 [C1 C2 R0 R1 R2] [C0 R3 C3];
     M16N8K16 RoleA Bits64 8 [C0 C1 R0 R1 R2] [R3 C2 C3];
@@ -164,6 +168,10 @@ mod tests {
         (&["M16N8K8 RoleB Bits32", "M16N8K8 RoleB Bits64"], |group, thread, i| {
             (if i == 0 { thread } else { thread + 4 }, group)
         }),
+        // The instruction's bits of the row, from the lowest on, are bits 1, 2, 3, 0 of the matrix's, those of the column 2, 0, 1, those of K 1, 2, 0.
+        (&["M16N8K8Pairs RoleA Bits64"], |group, thread, i| (2 * group + i % 2, 2 * thread + i / 2)),
+        (&["M16N8K8Pairs RoleB Bits64"], |group, thread, i| (2 * thread + i, group / 2 + 4 * (group % 2))),
+        (&["M16N8K8Pairs RoleC Bits64"], |group, thread, i| (2 * group + i / 2, thread + 4 * (i % 2))),
         (&["M16N8K16 RoleA Bits8"], |group, thread, i| (if i < 4 { group } else { group + 8 }, thread * 4 + (i & 3))),
         (&["M16N8K16 RoleA Bits16"], |group, thread, i| {
             let row = if i < 2 || (4..6).contains(&i) { group } else { group + 8 };

@@ -9,8 +9,8 @@ mod tile;
 
 pub use layout::{Bit, Layout};
 pub use shape::{
-    FragmentShape, M8N8K4, M8N8K4Quad, M8N8K16, M8N8K32, M8N8K128, M16N8K4, M16N8K8, M16N8K16, M16N8K32, M16N8K64,
-    M16N8K128, M16N8K256, Registers, Role, RoleA, RoleB, RoleC, Shape,
+    FragmentShape, M8N8K4, M8N8K4Quad, M8N8K16, M8N8K32, M8N8K128, M16N8K4, M16N8K8, M16N8K8Pairs, M16N8K16, M16N8K32,
+    M16N8K64, M16N8K128, M16N8K256, Registers, Role, RoleA, RoleB, RoleC, Shape,
 };
 pub use sparse::{RoleSparseA, SparseWidth};
 pub use tile::FragmentRows;

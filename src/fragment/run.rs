@@ -1,6 +1,6 @@
 //! Runs of fragments from shared tiles: what a main loop loads.
 
-use super::{Fragment, FragmentShape, Registers, Role, put};
+use super::{Bit, Fragment, FragmentShape, Registers, Role, put};
 use crate::array::{array, mapped};
 use crate::element::Width;
 use crate::lane::fixed;
@@ -48,7 +48,8 @@ impl<R: Role, F: FragmentShape<R, T::Width>, T: Element> Fragment<R, F, T> {
     /// | --- | --- | --- |
     /// | 16 bits | `ldmatrix` | `ldmatrix.trans` |
     /// | 8 and 32 bits | `ldmatrix` | loads of elements |
-    /// | 64 bits, 4 bits and less, and the f16 of [`M8N8K4Quad`](crate::M8N8K4Quad) | loads of elements | loads of elements |
+    /// | 64 bits of [`M16N8K8Pairs`](crate::M16N8K8Pairs), column-major | loads of pairs | loads of pairs |
+    /// | other 64 bits, 4 bits and less, and the f16 of [`M8N8K4Quad`](crate::M8N8K4Quad) | loads of elements | loads of elements |
     ///
     /// Along the tile's contiguous side, `at` is a multiple of 16 bytes.
     #[inline(always)]
@@ -111,7 +112,16 @@ impl<R: Role, F: FragmentShape<R, T::Width>, T: Element> Fragment<R, F, T> {
         if O::ROW_MAJOR { (down + line, right) } else { (down, right + line) }
     }
 
-    /// Loads the elements one by one.
+    /// The bit of an element's index that says which of two neighbours in a tile of this order it is, where a lane holds both, and they
+    /// are 16 bytes.
+    const fn neighbour<O: Order>() -> Option<u32> {
+        if T::Width::BYTES != 8 {
+            return None;
+        }
+        F::LAYOUT.index_bit(if O::ROW_MAJOR { Bit::Col(0) } else { Bit::Row(0) })
+    }
+
+    /// Loads the elements one by one, or by pairs, if a lane holds such.
     ///
     /// # Safety
     /// The fragment's window at (row, col) is in the tile.
@@ -122,6 +132,10 @@ impl<R: Role, F: FragmentShape<R, T::Width>, T: Element> Fragment<R, F, T> {
         (row, col): (usize, usize),
         site: Site,
     ) -> Self {
+        if let Some(bit) = const { Self::neighbour::<O>() } {
+            // SAFETY: the caller's.
+            return unsafe { Self::gather_pairs(warp, tile, (row, col), bit, site) };
+        }
         Self::from_registers(warp.each(|lane| {
             let mut registers: F::Registers = bytemuck::Zeroable::zeroed();
             for index in 0..F::LAYOUT.elements() {
@@ -129,6 +143,48 @@ impl<R: Role, F: FragmentShape<R, T::Width>, T: Element> Fragment<R, F, T> {
                 // SAFETY: by the caller.
                 let value = unsafe { tile.load(lane, row + down, col + right, site) };
                 put::<T>(registers.as_mut(), index, value);
+            }
+            registers
+        }))
+    }
+
+    /// Loads the elements by pairs of 16 bytes, of which this bit of the index says which it is.
+    ///
+    /// What differs by lane is added first, and what is constant last, as in `run_rows`.
+    ///
+    /// # Safety
+    /// As for `gather`; and the window starts at a multiple of 16 bytes along the tile's contiguous side.
+    #[inline(always)]
+    unsafe fn gather_pairs<const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>(
+        warp: Warp<'_>,
+        tile: SharedTile<T, ROWS, COLS, S, O>,
+        (row, col): (usize, usize),
+        bit: u32,
+        site: Site,
+    ) -> Self {
+        let period = SharedTile::<T, ROWS, COLS, S, O>::PERIOD;
+        let whole = |(row, col): (usize, usize)| {
+            if O::ROW_MAJOR { (row / period * period, 0) } else { (0, col / period * period) }
+        };
+        let before = whole((row, col));
+        Self::from_registers(warp.each(|lane| {
+            let mut registers: F::Registers = bytemuck::Zeroable::zeroed();
+            for index in (0..F::LAYOUT.elements()).filter(|index| index >> bit & 1 == 0) {
+                let ((down, right), of_lane) = (F::LAYOUT.position(0, index), F::LAYOUT.position(lane.id(), 0));
+                let behind = whole((down, right));
+                // The same for fragments that lie whole patterns from each other, in other tiles too.
+                let of_lane = SharedTile::<T, ROWS, COLS, S, O>::offset(
+                    row - before.0 + down - behind.0 + of_lane.0,
+                    col - before.1 + right - behind.1 + of_lane.1,
+                );
+                let patterns = SharedTile::<T, ROWS, COLS, S, O>::offset(before.0 + behind.0, before.1 + behind.1);
+                // SAFETY: the caller's; no bit of a place is both the lane's and the index's, so that their places add up to one.
+                let pair = unsafe {
+                    let address = fixed(of_lane) + (tile.address() + patterns);
+                    tile.load_pair(lane, RowAddr::from_address(address), site)
+                };
+                put::<T>(registers.as_mut(), index, pair[0]);
+                put::<T>(registers.as_mut(), index | 1 << bit, pair[1]);
             }
             registers
         }))

@@ -64,6 +64,55 @@ impl<OrderA: Copy + 'static, OrderB: Copy + 'static> Shape for M8N8K4Quad<OrderA
     const COUNT: usize = 4;
 }
 
+/// `.m16n8k8` of f64, with rows, columns and K in another order than the instruction's: what a lane holds of A are pairs of neighbours in
+/// a column, and of B likewise, so that from column-major tiles each pair is loaded at once (`ld.shared.v2.b64`), with [`Swizzle128`] without
+/// bank conflicts. (In the instruction's own order a lane's elements are far from each other.) A product is the same in any order of
+/// K that both factors have, but for how its sums are rounded. Needs sm_90.
+///
+/// ```
+/// use ptx_matrix::*;
+///
+/// /// D = A x B, of 16 x 8 x 8, all column-major.
+/// #[kernel(threads = 32, target = "sm_90")]
+/// fn multiply(
+///     block: &Block,
+///     #[shared] tile_a: SharedTile<f64, 16, 8, Swizzle128, ColMajor>,
+///     #[shared] tile_b: SharedTile<f64, 8, 8, Swizzle64, ColMajor>,
+///     a: Global<f64>,
+///     b: Global<f64>,
+///     d: GlobalMut<f64>,
+/// ) {
+///     let warp = block.warp();
+///     tile_a.fill(warp, |row, k| a.get(k * 16 + row));
+///     tile_b.fill(warp, |k, col| b.get(col * 8 + k));
+///     block.sync();
+///     let [a] = FragmentA::<M16N8K8Pairs, f64>::load_run(warp, &tile_a, (0, 0));
+///     let [b] = FragmentB::<M16N8K8Pairs, f64>::load_run(warp, &tile_b, (0, 0));
+///     let mut sums = Accumulator::<M16N8K8Pairs, f64>::zero();
+///     Mma::<M16N8K8Pairs, f64, f64, f64>::accumulate(warp, &mut sums, &a, &b);
+///     sums.for_each(warp, |row, col, sum| d.set(col * 16 + row, sum));
+/// }
+///
+/// let a: Vec<f64> = (0..16 * 8).map(|i| (i % 11) as f64).collect();
+/// let b: Vec<f64> = (0..8 * 8).map(|i| (i % 7) as f64).collect();
+/// let mut d = vec![0.0; 16 * 8];
+/// multiply::simulate(1, &a, &b, &mut d).check();
+/// for (i, d) in d.iter().enumerate() {
+///     let sum: f64 = (0..8).map(|k| a[k * 16 + i % 16] * b[i / 16 * 8 + k]).sum();
+///     assert_eq!(*d, sum);
+/// }
+/// ```
+///
+/// [`Swizzle128`]: crate::Swizzle128
+#[derive(Debug, Clone, Copy)]
+pub struct M16N8K8Pairs;
+impl Sealed for M16N8K8Pairs {}
+impl Shape for M16N8K8Pairs {
+    const M: usize = 16;
+    const N: usize = 8;
+    const K: usize = 8;
+}
+
 /// What a matrix is in a multiplication: [`RoleA`], [`RoleB`] or [`RoleC`].
 pub trait Role: Sealed + Copy + 'static {
     /// Its letter: `A`, `B` or `C`.

@@ -76,6 +76,27 @@ pub unsafe fn ld_shared_v4_b32(address: u32) -> [u32; 4] {
     crate::sim::raw::load_element(address)
 }
 
+/// `ld.shared.v2.b64 {r0, r1}, [address];`
+///
+/// # Safety
+/// `address` is that of 16 readable bytes in shared memory, 16-byte aligned.
+#[inline(always)]
+#[track_caller]
+pub unsafe fn ld_shared_v2_b64(address: u32) -> [u64; 2] {
+    #[cfg(target_arch = "nvptx64")]
+    return {
+        let (r0, r1);
+        // SAFETY: the caller's.
+        unsafe {
+            asm!("ld.shared.v2.b64 {{{r0}, {r1}}}, [{address}];",
+                r0 = lateout(reg64) r0, r1 = lateout(reg64) r1, address = in(reg32) address, options(nostack, readonly));
+        }
+        [r0, r1]
+    };
+    #[cfg(not(target_arch = "nvptx64"))]
+    crate::sim::raw::load_element(address)
+}
+
 /// `st.shared.v4.b32 [address], {r0, r1, r2, r3};`
 ///
 /// # Safety

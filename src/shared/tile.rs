@@ -293,6 +293,26 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order> Sha
         };
     }
 
+    /// Reads two elements of 8 bytes, which are neighbours.
+    ///
+    /// # Safety
+    /// The 16 bytes are two such elements of the tile.
+    #[inline(always)]
+    pub(crate) unsafe fn load_pair(self, _: Lane<'_>, pair: RowAddr, site: Site) -> [T; 2] {
+        #[cfg(target_arch = "nvptx64")]
+        // SAFETY: by the caller; aligned, as `RowAddr` is.
+        return unsafe {
+            let _ = site;
+            bytemuck::cast(crate::raw::ld_shared_v2_b64(pair.address()))
+        };
+        #[cfg(not(target_arch = "nvptx64"))]
+        return {
+            let mut elements = [T::zeroed(); 2];
+            crate::sim::load_shared(site, pair.address(), bytemuck::bytes_of_mut(&mut elements));
+            elements
+        };
+    }
+
     /// Calls `visit(lane, row, col)` once for every element, each in one of the threads. Neighbouring threads
     /// get neighbouring elements.
     #[inline(always)]
