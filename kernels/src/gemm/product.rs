@@ -133,6 +133,8 @@ pub type DoubleOnAmpere = Of<M8N8K4, f64, f64, f64>;
 pub type Double = Of<M16N8K16, f64, f64, f64>;
 /// f64, where they are along K: with the larger `mma`, registers are spilled there.
 pub type DoubleAlong = Of<M16N8K8, f64, f64, f64>;
+/// f64, of column-major tiles, from which two neighbours are loaded at once.
+pub type DoubleByPairs = Of<M16N8K8Pairs, f64, f64, f64>;
 /// Signed bytes, summed in s32, which wraps around.
 pub type Byte = Of<M16N8K32, i8, i8, i32>;
 /// Floats of 8 bits, summed in f32.

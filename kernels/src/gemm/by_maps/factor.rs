@@ -7,8 +7,8 @@
 use crate::gemm::product::Product;
 use ptx_matrix::*;
 
-/// Elements of 16 bits of a line of a tile's pattern.
-const LINE: usize = 64;
+/// Bytes of a line of a tile's pattern.
+const LINE_BYTES: usize = 128;
 
 /// Bytes along K that a `wgmma` takes.
 const SLICE: usize = 32;
@@ -49,11 +49,9 @@ pub struct Fill<'k, Box, const N: usize> {
 /// The tiles of A in one stage.
 pub trait Left: SharedLayout + Copy + LaneCapture {
     /// Its elements.
-    type Element: Multiplicand;
+    type Element: Element;
     /// What one copy fills.
     type Box: BoxTile<Element = Self::Element>;
-    /// What is to be told `wgmma`.
-    type Trans: Transposition;
     /// Whether rows of the matrix are lines.
     const ROW_MAJOR: bool;
     /// Bytes that are copied where so many rows are wanted.
@@ -62,18 +60,7 @@ pub trait Left: SharedLayout + Copy + LaneCapture {
     /// Starts to fill the tiles, from (row, k) on.
     fn load<const N: usize>(self, fill: Fill<'_, Self::Box, N>);
 
-    /// Where so many'th of several times 64 rows begin: in which of the tiles, and with which row of it.
-    fn first(index: usize, rows: usize) -> (usize, usize);
-
-    /// What `wgmma` multiplies: so many'th 64 rows from (tile, row) `first` on, and so many'th 32 bytes along K.
-    fn matrix(
-        self,
-        first: (usize, usize),
-        block: usize,
-        slice: usize,
-    ) -> MatrixA<Multiplied<Self::Element>, Self::Trans>;
-
-    /// What a warp multiplies by `mma.sync`: fragments below each other, from (row, k) on, all of them in one tile.
+    /// What a warp multiplies by `mma.sync`: fragments below each other, from (row, k) on; all of them are in one tile, or each is.
     fn fragments<P: Product<Input = Self::Element>, const I: usize>(
         self,
         warp: Warp<'_>,
@@ -82,13 +69,29 @@ pub trait Left: SharedLayout + Copy + LaneCapture {
     ) -> [P::A; I];
 }
 
+/// What `wgmma` multiplies of A's tiles.
+pub trait Rows: Left<Element: Multiplicand> {
+    /// What it is to be told.
+    type Trans: Transposition;
+
+    /// Where so many'th of several times 64 rows begin: in which of the tiles, and with which row of it.
+    fn first(index: usize, rows: usize) -> (usize, usize);
+
+    /// So many'th 64 rows from (tile, row) `first` on, and so many'th 32 bytes along K.
+    fn matrix(
+        self,
+        first: (usize, usize),
+        block: usize,
+        slice: usize,
+    ) -> MatrixA<Multiplied<Self::Element>, Self::Trans>;
+}
+
 /// A tile for each block of the cluster: together they are as one.
-impl<T: Multiplicand, const ROWS: usize, const K: usize, const TILES: usize> Left
+impl<T: Element, const ROWS: usize, const K: usize, const TILES: usize> Left
     for SharedRing<SharedTile<T, ROWS, K, Swizzle128>, TILES>
 {
     type Element = T;
     type Box = SharedTile<T, ROWS, K, Swizzle128>;
-    type Trans = NoTrans;
     const ROW_MAJOR: bool = true;
 
     #[inline(always)]
@@ -100,6 +103,17 @@ impl<T: Multiplicand, const ROWS: usize, const K: usize, const TILES: usize> Lef
     fn load<const N: usize>(self, fill: Fill<'_, Self::Box, N>) {
         load(self, fill, ROWS, |(row, k), tile| (row + tile * ROWS as u32, k));
     }
+
+    #[inline(always)]
+    fn fragments<P: Product<Input = T>, const I: usize>(self, warp: Warp<'_>, row: usize, k: usize) -> [P::A; I] {
+        P::load_a(warp, &self.part(row / ROWS), (row % ROWS, k))
+    }
+}
+
+impl<T: Multiplicand, const ROWS: usize, const K: usize, const TILES: usize> Rows
+    for SharedRing<SharedTile<T, ROWS, K, Swizzle128>, TILES>
+{
+    type Trans = NoTrans;
 
     #[inline(always)]
     fn first(index: usize, rows: usize) -> (usize, usize) {
@@ -116,19 +130,13 @@ impl<T: Multiplicand, const ROWS: usize, const K: usize, const TILES: usize> Lef
             self.matrix_a((tile * ROWS + row + further, k))
         }
     }
-
-    #[inline(always)]
-    fn fragments<P: Product<Input = T>, const I: usize>(self, warp: Warp<'_>, row: usize, k: usize) -> [P::A; I] {
-        P::load_a(warp, &self.part(row / ROWS), (row % ROWS, k))
-    }
 }
 
-impl<T: Multiplicand<Width = Bits16>, const K: usize, const TILES: usize> Left
+impl<T: Element, const LINE: usize, const K: usize, const TILES: usize> Left
     for SharedRing<SharedTile<T, LINE, K, Swizzle128, ColMajor>, TILES>
 {
     type Element = T;
     type Box = SharedTile<T, LINE, K, Swizzle128, ColMajor>;
-    type Trans = Trans;
     const ROW_MAJOR: bool = false;
 
     #[inline(always)]
@@ -142,6 +150,28 @@ impl<T: Multiplicand<Width = Bits16>, const K: usize, const TILES: usize> Left
     }
 
     #[inline(always)]
+    fn fragments<P: Product<Input = T>, const I: usize>(self, warp: Warp<'_>, row: usize, k: usize) -> [P::A; I] {
+        const { assert!(LINE * size_of::<T>() == LINE_BYTES, "lines of a tile are those of its pattern") }
+        if LINE.is_multiple_of(I * P::Shape::M) {
+            return P::load_a(warp, &self.part(row / LINE), (row % LINE, k));
+        }
+        core::array::from_fn(
+            #[inline(always)]
+            |i| {
+                let row = row + i * P::Shape::M;
+                let [a] = P::load_a(warp, &self.part(row / LINE), (row % LINE, k));
+                a
+            },
+        )
+    }
+}
+
+impl<T: Multiplicand<Width = Bits16>, const LINE: usize, const K: usize, const TILES: usize> Rows
+    for SharedRing<SharedTile<T, LINE, K, Swizzle128, ColMajor>, TILES>
+{
+    type Trans = Trans;
+
+    #[inline(always)]
     fn first(index: usize, rows: usize) -> (usize, usize) {
         (index * (rows / LINE), 0)
     }
@@ -150,21 +180,14 @@ impl<T: Multiplicand<Width = Bits16>, const K: usize, const TILES: usize> Left
     fn matrix(self, (tile, _): (usize, usize), block: usize, slice: usize) -> MatrixA<T::As, Trans> {
         self.part(tile + block).matrix_a((0, slice * (SLICE / size_of::<T>())))
     }
-
-    #[inline(always)]
-    fn fragments<P: Product<Input = T>, const I: usize>(self, warp: Warp<'_>, row: usize, k: usize) -> [P::A; I] {
-        P::load_a(warp, &self.part(row / LINE), (row % LINE, k))
-    }
 }
 
 /// The tiles of B in one stage.
 pub trait Right: SharedLayout + Copy + LaneCapture {
     /// Its elements.
-    type Element: Multiplicand;
+    type Element: Element;
     /// What one copy fills.
     type Box: BoxTile<Element = Self::Element>;
-    /// What is to be told `wgmma`.
-    type Trans: Transposition;
     /// Whether rows of the matrix are lines.
     const ROW_MAJOR: bool;
     /// Bytes that are copied where so many columns are wanted.
@@ -173,7 +196,8 @@ pub trait Right: SharedLayout + Copy + LaneCapture {
     /// Starts to fill the tiles, from (k, column) on.
     fn load<const N: usize>(self, fill: Fill<'_, Self::Box, N>);
 
-    /// What a warp multiplies by `mma.sync`: pairs of fragments beside each other, from (k, column) on, all of them in one tile.
+    /// What a warp multiplies by `mma.sync`: pairs of fragments beside each other, from (k, column) on; all of them are in one
+    /// tile, or each is.
     fn fragments<P: Product<Input = Self::Element>, const J: usize>(
         self,
         warp: Warp<'_>,
@@ -183,18 +207,20 @@ pub trait Right: SharedLayout + Copy + LaneCapture {
 }
 
 /// What `wgmma` multiplies of B's tiles: `N` columns, and so many'th 32 bytes along K.
-pub trait Columns<const N: usize>: Right {
+pub trait Columns<const N: usize>: Right<Element: Multiplicand> {
+    /// What is to be told `wgmma`.
+    type Trans: Transposition;
+
     /// Those from `col` of a tile on, and of the tiles behind it.
     fn matrix(self, tile: usize, col: usize, slice: usize) -> MatrixB<N, Multiplied<Self::Element>, Self::Trans>;
 }
 
 /// A tile for each block of the cluster: together they are as one.
-impl<T: Multiplicand, const K: usize, const COLS: usize, const TILES: usize> Right
+impl<T: Element, const K: usize, const COLS: usize, const TILES: usize> Right
     for SharedRing<SharedTile<T, K, COLS, Swizzle128, ColMajor>, TILES>
 {
     type Element = T;
     type Box = SharedTile<T, K, COLS, Swizzle128, ColMajor>;
-    type Trans = NoTrans;
     const ROW_MAJOR: bool = false;
 
     #[inline(always)]
@@ -216,6 +242,8 @@ impl<T: Multiplicand, const K: usize, const COLS: usize, const TILES: usize> Rig
 impl<T: Multiplicand, const N: usize, const K: usize, const COLS: usize, const TILES: usize> Columns<N>
     for SharedRing<SharedTile<T, K, COLS, Swizzle128, ColMajor>, TILES>
 {
+    type Trans = NoTrans;
+
     #[inline(always)]
     fn matrix(self, tile: usize, col: usize, slice: usize) -> MatrixB<N, T::As, NoTrans> {
         let k = slice * (SLICE / size_of::<T>());
@@ -228,12 +256,11 @@ impl<T: Multiplicand, const N: usize, const K: usize, const COLS: usize, const T
     }
 }
 
-impl<T: Multiplicand<Width = Bits16>, const K: usize, const TILES: usize> Right
+impl<T: Element, const K: usize, const LINE: usize, const TILES: usize> Right
     for SharedRing<SharedTile<T, K, LINE, Swizzle128>, TILES>
 {
     type Element = T;
     type Box = SharedTile<T, K, LINE, Swizzle128>;
-    type Trans = Trans;
     const ROW_MAJOR: bool = true;
 
     #[inline(always)]
@@ -248,13 +275,26 @@ impl<T: Multiplicand<Width = Bits16>, const K: usize, const TILES: usize> Right
 
     #[inline(always)]
     fn fragments<P: Product<Input = T>, const J: usize>(self, warp: Warp<'_>, k: usize, col: usize) -> [[P::B; 2]; J] {
-        P::load_b(warp, &self.part(col / LINE), (k, col % LINE))
+        const { assert!(LINE * size_of::<T>() == LINE_BYTES, "lines of a tile are those of its pattern") }
+        if LINE.is_multiple_of(J * 2 * P::Shape::N) {
+            return P::load_b(warp, &self.part(col / LINE), (k, col % LINE));
+        }
+        core::array::from_fn(
+            #[inline(always)]
+            |j| {
+                let col = col + j * 2 * P::Shape::N;
+                let [pair] = P::load_b(warp, &self.part(col / LINE), (k, col % LINE));
+                pair
+            },
+        )
     }
 }
 
-impl<T: Multiplicand<Width = Bits16>, const N: usize, const K: usize, const TILES: usize> Columns<N>
+impl<T: Multiplicand<Width = Bits16>, const N: usize, const K: usize, const LINE: usize, const TILES: usize> Columns<N>
     for SharedRing<SharedTile<T, K, LINE, Swizzle128>, TILES>
 {
+    type Trans = Trans;
+
     #[inline(always)]
     fn matrix(self, tile: usize, col: usize, slice: usize) -> MatrixB<N, T::As, Trans> {
         assert!(tile == 0 && col == 0, "tiles beside each other are multiplied together");

@@ -8,7 +8,7 @@ mod memory;
 mod results;
 mod work;
 
-pub use factor::{Columns, Fill, Left, Multiplied, Right, Share};
+pub use factor::{Columns, Fill, Left, Multiplied, Right, Rows, Share};
 pub use memory::Memory;
 pub use results::Results;
 pub use work::{Unit, Work};
@@ -29,13 +29,13 @@ macro_rules! tiles {
         SharedRing<SharedTile<$input, $box, $k, Swizzle128>, { $lines / $box }>
     };
     (a ColMajor $input:ident $lines:literal $k:literal $box:tt) => {
-        SharedRing<SharedTile<$input, 64, $k, Swizzle128, ColMajor>, { $lines / 64 }>
+        SharedRing<SharedTile<$input, { 128 / size_of::<$input>() }, $k, Swizzle128, ColMajor>, { $lines * size_of::<$input>() / 128 }>
     };
     (b ColMajor $input:ident $lines:literal $k:literal $box:tt) => {
         SharedRing<SharedTile<$input, $k, $box, Swizzle128, ColMajor>, { $lines / $box }>
     };
     (b RowMajor $input:ident $lines:literal $k:literal $box:tt) => {
-        SharedRing<SharedTile<$input, $k, 64, Swizzle128>, { usize::div_ceil($lines, 64) }>
+        SharedRing<SharedTile<$input, $k, { 128 / size_of::<$input>() }, Swizzle128>, { usize::div_ceil($lines * size_of::<$input>(), 128) }>
     };
 }
 pub(super) use tiles;

@@ -1,7 +1,7 @@
 //! A warpgroup that multiplies: it waits for each stage's tiles, adds their products up, and gives the stage back.
 
 use super::heights::{Heights, High};
-use crate::gemm::by_maps::{Columns, Left, Multiplied, Right};
+use crate::gemm::by_maps::{Columns, Multiplied, Right, Rows};
 use crate::gemm::epilogue::Number;
 use core::mem::replace;
 use ptx_matrix::*;
@@ -32,7 +32,7 @@ pub struct Consumer<'k, A, B, const STAGES: usize, const BLOCKS: usize> {
     pub turn: Turn<STAGES>,
 }
 
-impl<A: Left, B: Right, const STAGES: usize, const BLOCKS: usize> Consumer<'_, A, B, STAGES, BLOCKS> {
+impl<A: Rows, B: Right, const STAGES: usize, const BLOCKS: usize> Consumer<'_, A, B, STAGES, BLOCKS> {
     /// The sums of so many steps, of `HIGH` times 64 rows and `N` columns, of which `PART` are multiplied at once.
     ///
     /// All columns at once stay in the tensor cores' hands from the first step to the last. But where tensor cores lose bits (`loses_bits`),

@@ -11,7 +11,7 @@ use super::consumer::{Consumer, loses_bits};
 use super::heights::{Heights, High};
 use super::results::{ROWS, Sink, Strip, finish};
 use super::schedule::{Schedule, Walk};
-use crate::gemm::by_maps::{Columns, Fill, Left, Memory, Multiplied, Share};
+use crate::gemm::by_maps::{Columns, Fill, Memory, Multiplied, Rows, Share};
 use crate::gemm::epilogue::Output;
 use ptx_matrix::launch::{AheadEnded, Early};
 use ptx_matrix::*;
@@ -28,7 +28,7 @@ pub const CONSUMER: u32 = 240;
 #[inline(always)]
 pub fn product<
     'k,
-    A: Left,
+    A: Rows,
     B: Columns<WIDE> + Columns<PART>,
     O: Output<Sum: Element<Width = Bits32>>,
     S: TensorSwizzle,

@@ -8,7 +8,7 @@ use super::consumer::Consumer;
 use super::product::{CONSUMER, PRODUCER};
 use super::results::{ROWS, Sink, Strip, finish};
 use super::{strip, sums_of};
-use crate::gemm::by_maps::{Columns, Fill, Left, Memory, Multiplied, Results, Right, Share, Work, kernel, tiles};
+use crate::gemm::by_maps::{Columns, Fill, Left, Memory, Multiplied, Results, Right, Rows, Share, Work, kernel, tiles};
 use crate::gemm::epilogue::{Activation, Number, Output};
 #[cfg(not(target_arch = "nvptx64"))]
 use crate::gemm::{Buffers, Kernel, Numbers};
@@ -21,7 +21,7 @@ use ptx_matrix::*;
 #[inline(always)]
 fn product<
     'k,
-    A: Left,
+    A: Rows,
     B: Columns<N>,
     O: Output<Sum: Element<Width = Bits32>>,
     S: TensorSwizzle,

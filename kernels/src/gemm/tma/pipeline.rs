@@ -66,7 +66,8 @@ impl<const M: usize, const N: usize> Units<M, N> {
     }
 }
 
-/// What has the stages filled: the tiles of all steps of a block's units, one behind the other.
+/// What has the stages filled: the tiles of all steps of a block's units, one behind the other. Where warps take turns, each keeps count of all
+/// steps, and starts the copies of its own.
 pub struct Producer<'k, A: Left, B: Right, const M: usize, const N: usize, const STAGES: usize> {
     /// The stages.
     pub pipeline: Pipeline<A, B, STAGES>,
@@ -80,24 +81,30 @@ pub struct Producer<'k, A: Left, B: Right, const M: usize, const N: usize, const
     pub rest: Option<Unit>,
     /// The next stage.
     pub turn: Turn<STAGES>,
+    /// How many steps others see to before.
+    pub until: u32,
 }
 
 impl<A: Left, B: Right, const M: usize, const N: usize, const STAGES: usize> Producer<'_, A, B, M, N, STAGES> {
-    /// Waits until the next stage is empty, and starts to fill it with the tiles of the next step, `K` deep, if there is one.
+    /// Goes on to the next step, `K` deep, if there is one: if it is its warp's turn, of `WARPS`, waits until the stage is empty, and starts to
+    /// fill it.
     #[inline(always)]
-    pub fn fill<const K: usize>(&mut self, warp: Warp<'_>) {
+    pub fn fill<const K: usize, const WARPS: usize>(&mut self, warp: Warp<'_>) {
         let Some(unit) = self.rest.or_else(|| self.units.next()) else { return };
         let (turn, (row, col, inner)) = (self.turn, unit.start);
-        let Pipeline { stages, full, empty } = self.pipeline;
-        let ((tiles_a, tiles_b), full) = (stages.stage(turn.index()), full.stage(turn.index()));
-        let (a, b) = (self.a, self.b);
-        empty.stage(turn.index()).wait(warp, turn.phase_before());
-        warp.elect(|lane| {
-            full.arrive_expecting(lane, A::copied(u32::MAX) + B::copied(u32::MAX));
-            let (barrier, batch, wanted, share) = (full, unit.batch, u32::MAX, None::<Share<1>>);
-            tiles_a.load(Fill { lane, map: a, at: (row, inner), batch, wanted, barrier, share });
-            tiles_b.load(Fill { lane, map: b, at: (inner, col), batch: unit.of_b(), wanted, barrier, share });
-        });
+        if self.until == 0 {
+            let Pipeline { stages, full, empty } = self.pipeline;
+            let ((tiles_a, tiles_b), full) = (stages.stage(turn.index()), full.stage(turn.index()));
+            let (a, b) = (self.a, self.b);
+            empty.stage(turn.index()).wait(warp, turn.phase_before());
+            warp.elect(|lane| {
+                full.arrive_expecting(lane, A::copied(u32::MAX) + B::copied(u32::MAX));
+                let (barrier, batch, wanted, share) = (full, unit.batch, u32::MAX, None::<Share<1>>);
+                tiles_a.load(Fill { lane, map: a, at: (row, inner), batch, wanted, barrier, share });
+                tiles_b.load(Fill { lane, map: b, at: (inner, col), batch: unit.of_b(), wanted, barrier, share });
+            });
+        }
+        self.until = (self.until + WARPS as u32 - 1) % WARPS as u32;
         self.rest = unit.behind(K as u32);
         self.turn = turn.next();
     }

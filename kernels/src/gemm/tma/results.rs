@@ -10,25 +10,18 @@ use ptx_matrix::*;
 pub const ROWS: usize = 16;
 
 /// A strip of a warp's part of D: as wide as the swizzle.
-pub type Strip<O, const COLS: usize> = SharedTile<O, ROWS, COLS, Swizzle128>;
+pub type Strip<O, L, const COLS: usize> = SharedTile<O, ROWS, COLS, Swizzle128, L>;
 
 /// The two of a warp.
-pub type Strips<O, const COLS: usize> = SharedRing<Strip<O, COLS>, 2>;
+pub type Strips<O, L, const COLS: usize> = SharedRing<Strip<O, L, COLS>, 2>;
 
-/// Columns of a strip of sums, which takes as much memory.
-const SUMS: usize = 32;
-
-/// Brings a warp's sums away, whose first element is at (row, column) `at` of the product.
+/// Brings a warp's sums away, whose first element is at (row, column) `at` of the product; where they are not yet D's elements, `SUMS` columns at
+/// a time.
 #[inline(always)]
-pub fn put<
-    P: Product<Output: Output<Sum: Element<Width = Bits32>>>,
-    const COLS: usize,
-    const I: usize,
-    const J: usize,
->(
-    results: &Results<'_, P::Output, Swizzle128, RowMajor, ROWS, COLS>,
+pub fn put<P: Product, L: Order, const COLS: usize, const SUMS: usize, const I: usize, const J: usize>(
+    results: &Results<'_, P::Output, Swizzle128, L, ROWS, COLS>,
     warp: Warp<'_>,
-    strips: Strips<P::Output, COLS>,
+    strips: Strips<P::Output, L, COLS>,
     unit: &Unit,
     at: (u32, u32),
     sums: &Summed<P, I, J>,
@@ -59,7 +52,7 @@ pub fn put<
     // What is rarely asked for is kept out of the way: asked for each element in its register, it would take longer than the rest, and
     // registers. A loop that is not unrolled has all sums pass through the one strip, to the other.
     let late = |number| warp.block().late(number);
-    let part = strips.reuse::<SharedRing<SharedTile<Sum<P>, ROWS, SUMS, Swizzle128>, 2>>().part(0);
+    let part = strips.reuse::<SharedRing<SharedTile<Sum<P>, ROWS, SUMS, Swizzle128, L>, 2>>().part(0);
     let parts = cols / SUMS;
     let mut index = late(0);
     while index < (I * parts) as u32 {
@@ -80,9 +73,13 @@ pub fn put<
         }
         warp.sync();
         let to = (at.0 + down as u32, at.1 + first as u32);
-        let to_d = results.pass::<4, _, _>(warp.block(), warp, part, unit, to, |row, col, element| {
-            strips.part(1).set((row, before + col), element);
-        });
+        let set = |row, col, element| strips.part(1).set((row, before + col), element);
+        // Of larger sums, a thread has registers for fewer.
+        let to_d = if size_of::<Sum<P>>() > size_of::<u32>() {
+            results.pass::<1, _, _>(warp.block(), warp, part, unit, to, set)
+        } else {
+            results.pass::<4, _, _>(warp.block(), warp, part, unit, to, set)
+        };
         if to_d && before + SUMS == COLS {
             store(1, (to.0, to.1 - before as u32));
         } else {
