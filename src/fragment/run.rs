@@ -48,8 +48,10 @@ impl<R: Role, F: FragmentShape<R, T::Width>, T: Element> Fragment<R, F, T> {
     /// | --- | --- | --- |
     /// | 16 bits | `ldmatrix` | `ldmatrix.trans` |
     /// | 8 and 32 bits | `ldmatrix` | loads of elements |
-    /// | 64 bits of [`M16N8K8Pairs`](crate::M16N8K8Pairs), column-major | loads of pairs | loads of pairs |
-    /// | other 64 bits, 4 bits and less, and the f16 of [`M8N8K4Quad`](crate::M8N8K4Quad) | loads of elements | loads of elements |
+    /// | 64 bits, 4 bits and less, and the f16 of [`M8N8K4Quad`](crate::M8N8K4Quad) | loads of elements | loads of elements |
+    ///
+    /// Two elements of 64 bits that are neighbours in the tile, and both the same lane's, come by one load
+    /// ([`M16N8K8Pairs`](crate::M16N8K8Pairs)).
     ///
     /// Along the tile's contiguous side, `at` is a multiple of 16 bytes.
     #[inline(always)]

@@ -72,6 +72,50 @@ tiles! {
     rows_of_128_bytes_swizzled_for_64 64 Swizzle64 2;
 }
 
+/// What is at a place of the tiles of `pairs`.
+fn number(row: usize, col: usize) -> f64 {
+    (row * 16 + col) as f64
+}
+
+/// Loads fragments of f64 from tiles as tensor copies fill them, by pairs where lanes have neighbours.
+#[kernel(threads = 32, target = "sm_90")]
+fn pairs(
+    block: &Block,
+    #[shared] cols: SharedTile<f64, 16, 32, Swizzle128, ColMajor>,
+    #[shared] rows: SharedTile<f64, 32, 16, Swizzle128>,
+) {
+    let warp = block.warp();
+    cols.fill(warp, number);
+    rows.fill(warp, number);
+    for k in [0, 8] {
+        let below = |row, col, value| assert_eq!(value, number(row, k + col));
+        let [a, next] = FragmentA::<M16N8K8Pairs, f64>::load_run(warp, &rows, (0, k));
+        a.for_each(warp, below);
+        next.for_each(warp, |row, col, value| assert_eq!(value, number(16 + row, k + col)));
+        let [a] = FragmentA::<M16N8K8Pairs, f64>::load_run(warp, &cols, (0, k)); // <- A by pairs
+        a.for_each(warp, below);
+        let right = |row, col, value| assert_eq!(value, number(k + row, 8 + col));
+        let [b] = FragmentB::<M16N8K8Pairs, f64>::load_run(warp, &rows, (k, 8));
+        b.for_each(warp, right);
+        let [[b, next]] = FragmentB::<M16N8K8Pairs, f64>::load_pairs(warp, &cols, (k, 8)); // <- B by pairs
+        b.for_each(warp, right);
+        next.for_each(warp, |row, col, value| assert_eq!(value, number(k + row, 16 + col)));
+        let [c] = Accumulator::<M16N8K8Pairs, f64>::load_run(warp, &cols, (0, k));
+        c.for_each(warp, below);
+        let [c] = Accumulator::<M16N8K8, f64>::load_run(warp, &rows, (0, k));
+        c.for_each(warp, below);
+    }
+}
+
+#[test]
+fn pairs_of_f64() {
+    let profile = pairs::launch(&Simulator::new(0).profiled(), 1).unwrap().profile.unwrap();
+    for (marker, accesses) in [("A by pairs", 4), ("B by pairs", 4)] {
+        let site = at(&profile, marker);
+        assert_eq!((site.accesses, site.worst_ways), (accesses, 1), "{site:?}");
+    }
+}
+
 #[kernel(threads = 32)]
 fn lanes(block: &Block, #[shared] words: SharedTile<u32, 32, 32>, #[shared] doubles: SharedTile<u64, 32, 16>) {
     let warp = block.warp();
