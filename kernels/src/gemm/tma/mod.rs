@@ -48,6 +48,6 @@ kernels! {
     gemm_f16_nt_tma Half<f16>, f16 into f16, RowMajor x ColMajor into RowMajor, 128 x 256 x 64, 4 stages, 8 consumers of 64 x 64, 256 threads, 1 producing, 0.92;
     gemm_tf32_nt_tma Tf32, f32 into f32, RowMajor x ColMajor into RowMajor, 128 x 256 x 32, 4 stages, 8 consumers of 64 x 64, 256 threads, 1 producing, 0.92;
     gemm_s8_nt_tma Byte, i8 into i32, RowMajor x ColMajor into RowMajor, 128 x 256 x 128, 4 stages, 8 consumers of 64 x 64, 256 threads, 1 producing, 0.92;
-    gemm_f64_nn_tma DoubleByPairs, f64 into f64, ColMajor x ColMajor into ColMajor, 128 x 128 x 16, 6 stages, 8 consumers of 64 x 32, 256 threads, 8 producing, 0.92;
-    gemm_f64_tt_tma DoubleByPairs, f64 into f64, ColMajor x ColMajor into RowMajor, 128 x 128 x 16, 6 stages, 8 consumers of 64 x 32, 256 threads, 8 producing, 0.92;
+    gemm_f64_nn_tma DoubleByPairs, f64 into f64, ColMajor x ColMajor into ColMajor, 128 x 128 x 16, 6 stages, 8 consumers of 64 x 32, 256 threads, 8 producing, 0.95;
+    gemm_f64_tt_tma DoubleByPairs, f64 into f64, ColMajor x ColMajor into RowMajor, 128 x 128 x 16, 6 stages, 8 consumers of 64 x 32, 256 threads, 8 producing, 0.95;
 }
