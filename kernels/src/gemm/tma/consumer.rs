@@ -103,6 +103,7 @@ impl<A: Left, B: Right, const STAGES: usize> Consumer<'_, A, B, STAGES> {
         A: Left<Element = P::Input>,
         B: Right<Element = P::Input>,
     {
+        const { assert!(I > 1, "the next stage is waited for in the last row but one") }
         let (warp, (down, right)) = (self.warp, self.at);
         let (tall, wide, long) = (P::Shape::M, PAIR * P::Shape::N, P::Shape::K);
         let slices = LINE / (long * size_of::<P::Input>());
