@@ -7,6 +7,9 @@
 //! But for those of `wgmma`, of which ptxas takes none in a function: `wgmma.mma_async` is compared with the table of forms, each of which
 //! `wgmma.rs` has assembled, and what orders them is in each of the kernels that `ptx.rs` counts them in.
 
+mod compiled;
+
+use compiled::{libraries, root, rustc};
 use ptx_matrix::forms;
 use ptx_matrix_build::{Arch, Builder, Toolchain};
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,9 +17,6 @@ use std::fmt::Write;
 use std::fs;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::process::Command;
-
-const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 
 /// The targets, each with instructions that the one before lacks; and, beside each, the target whose build tries these. That one has all of
 /// them, so one build does for several targets: for which of them ptxas takes a function, it is asked with the same PTX.
@@ -104,17 +104,10 @@ impl Function {
 
 /// The functions of `raw`, as the compiler finds them.
 fn functions() -> Vec<Function> {
-    // A folder of its own, so that it waits for no other build.
-    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("raw-expanded");
-    let output = Command::new(env!("CARGO"))
-        .args(["rustc", "--quiet", "--package", "ptx-matrix", "--lib", "--target-dir"])
-        .arg(target)
-        .args(["--", "-Zunpretty=expanded"])
-        .current_dir(ROOT)
-        .env_remove("RUSTFLAGS")
-        .env_remove("CARGO_ENCODED_RUSTFLAGS")
+    let output = rustc(&libraries())
+        .args(["--crate-name=ptx_matrix", "--crate-type=lib", "-Zunpretty=expanded", "src/lib.rs"])
         .output()
-        .expect("cargo");
+        .expect("rustc");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let text = String::from_utf8(output.stdout).unwrap();
     let (_, raw) = text.split_once("\npub mod raw {").expect("the module");
@@ -185,15 +178,15 @@ fn assemble(toolchain: &Toolchain, target: &str, functions: &[&Function]) -> Str
         "[package]\nname = \"raw-{}\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n[workspace]\n\n\
          [dependencies]\nptx-matrix = {{ path = {:?} }}\n",
         target.replace('_', "-"),
-        Path::new(ROOT).canonicalize().unwrap()
+        root()
     );
     fs::create_dir_all(folder.join("src")).unwrap();
     write_if_new(&folder.join("Cargo.toml"), &manifest);
     write_if_new(&folder.join("src/lib.rs"), &source);
     // The versions that are here already, so that nothing is downloaded.
-    fs::copy(Path::new(ROOT).join("Cargo.lock"), folder.join("Cargo.lock")).unwrap();
+    fs::copy(root().join("Cargo.lock"), folder.join("Cargo.lock")).unwrap();
     // The workspace's folder, which has the toolchain, and the library for most targets.
-    let target_dir = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| Path::new(ROOT).join("target"), PathBuf::from);
+    let target_dir = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
     let builder = Builder::new(&folder).toolchain(toolchain.clone()).target_dir(target_dir).out_dir(folder.join("ptx"));
     let built = builder.archs([target.parse().unwrap()]).build().unwrap_or_else(|error| panic!("{target}: {error:#}"));
     fs::read_to_string(&built[0].ptx).unwrap()
@@ -246,7 +239,7 @@ fn ptxas_assembles_every_function_for_the_least_target_that_it_needs() {
         functions.into_iter().partition(|function| function.path.starts_with("wgmma_"));
     assert!(others.len() > 700, "{} functions", others.len());
 
-    let project = Path::new(ROOT).join("kernels");
+    let project = root().join("kernels");
     let toolchain = Toolchain::find_or_fetch(&project, &Toolchain::store(&project).unwrap(), &|_| {}).unwrap();
     let by_target = by_target(&others);
     let builds: BTreeSet<&str> = TARGETS.map(|(_, built)| built).into();

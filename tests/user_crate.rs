@@ -1,6 +1,7 @@
 //! A kernel crate of a user's, built as the README says: in a workspace of its own, without a line for the build.
 
 use ptx_matrix_build::{Arch, Artifact, Builder, CompileError};
+use std::path::{Path, PathBuf};
 use std::sync::Once;
 
 static LOCK: Once = Once::new();
@@ -13,9 +14,9 @@ fn build(arch: Arch, features: &[&str]) -> anyhow::Result<Artifact> {
         let lock = concat!(env!("CARGO_MANIFEST_DIR"), "/../Cargo.lock");
         std::fs::copy(lock, format!("{folder}/Cargo.lock")).expect("a copy of the workspace's Cargo.lock");
     });
-    // Its target folder is a part of this workspace's, which has the toolchain already.
-    let target = std::env::var_os("CARGO_TARGET_DIR")
-        .map_or_else(|| concat!(env!("CARGO_MANIFEST_DIR"), "/../target").into(), std::path::PathBuf::from);
+    // Its target folder is this workspace's, which has the toolchain already, and what comes from elsewhere compiled for it.
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
     let out = target.join("ptx-of-the-user-crate");
     let builder = Builder::new(folder).target_dir(target).out_dir(out).features(features.iter().copied());
     let mut artifacts = builder.archs([arch]).build()?;

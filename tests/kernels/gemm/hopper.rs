@@ -67,7 +67,7 @@ fn shares() {
         for (m, n) in [(2 * height + 14, width + 8), (height + 14, 2 * width + 8)] {
             let across = m > 2 * height;
             assert_eq!(kernel.across(m as u32, n as u32), across, "{}", kernel.name);
-            check::<bf16, bf16>(kernel, Case { size: (m, n, 140), ..PLAIN }, 1);
+            check::<bf16, bf16>(kernel, Case { size: (m, n, 70), ..PLAIN }, 1);
             // And the other way, as they lie where that brings less from the cache.
             check::<bf16, bf16>(kernel, Case { size: (m, n, 70), across: Some(!across), ..PLAIN }, 1);
         }

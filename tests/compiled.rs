@@ -1,0 +1,46 @@
+//! What the workspace's tests have been compiled with: a test that runs the compiler itself has nothing of that compiled again.
+
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// The project's folder, without `..`: paths are compared with those that the compiler names.
+pub fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap()
+}
+
+/// The libraries that tests are linked with, by the name of their crate.
+pub fn libraries() -> BTreeMap<String, PathBuf> {
+    // In the words of `cargo xtask test`, after which there is nothing left to compile.
+    let output = Command::new(env!("CARGO"))
+        .args(["build", "--workspace", "--all-features", "--tests", "--quiet", "--message-format=json"])
+        .current_dir(root())
+        .stderr(Stdio::inherit())
+        .output()
+        .expect("cargo");
+    assert!(output.status.success(), "the workspace's tests do not compile");
+    let mut libraries = BTreeMap::new();
+    for line in String::from_utf8(output.stdout).unwrap().lines() {
+        let said: Value = serde_json::from_str(line).unwrap();
+        let files = said["filenames"].as_array().map_or(&[][..], Vec::as_slice).iter().filter_map(Value::as_str);
+        let library =
+            files.map(PathBuf::from).find(|file| file.extension().is_some_and(|it| it == "rlib" || it == "so"));
+        if let (Some(library), Some(name)) = (library, said["target"]["name"].as_str()) {
+            libraries.insert(name.replace('-', "_"), library);
+        }
+    }
+    libraries
+}
+
+/// The compiler, in the project's folder, which finds these libraries, and what they need.
+pub fn rustc<'l>(libraries: impl IntoIterator<Item = (&'l String, &'l PathBuf)>) -> Command {
+    // The one beside this cargo, which has compiled them.
+    let mut rustc = Command::new(Path::new(env!("CARGO")).with_file_name("rustc"));
+    rustc.current_dir(root()).arg("--edition=2024");
+    for (name, path) in libraries {
+        rustc.arg("--extern").arg(format!("{name}={}", path.display()));
+        rustc.arg("-L").arg(format!("dependency={}", path.parent().unwrap().display()));
+    }
+    rustc
+}
