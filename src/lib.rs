@@ -84,7 +84,7 @@ pub use ldmatrix::{LdMatrix, LdMatrixBytes};
 pub use matrix::{
     B4x16P64, B6x16P32, B8, B16, Count, CountOf, CountRegisters, NoTrans, Trans, Transposition, X1, X2, X4,
 };
-pub use mbarrier::{Arrival, Barrier, BarrierMemory, BarrierRing, Phase, Turn};
+pub use mbarrier::{Arrival, Barrier, BarrierMemory, BarrierRing, Look, Phase, Turn};
 pub use mma::{AndPopc, F8F6F4, Mma, MmaForm, Plain, Rm, Rn, Rp, Rz, SatFinite, Widen, XorPopc};
 pub use mma_scaled::{
     MmaScaled, MmaScaledForm, Mxf4, Mxf4Nvf4, Mxf8f6f4, ScaleA, ScaleB, ScaledKind, Scales, Select, Selected, Selects,

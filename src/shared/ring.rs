@@ -1,5 +1,6 @@
 use super::SharedLayout;
 use super::layout::align_up;
+use crate::Warp;
 use crate::site::{Site, check};
 use core::marker::PhantomData;
 
@@ -79,6 +80,13 @@ impl<const N: usize> RingIndex<N> {
     #[must_use]
     pub const fn before(self) -> Self {
         if self.0 == 0 { RingIndex(N as u32 - 1) } else { RingIndex(self.0 - 1) }
+    }
+
+    /// The same, of which the assembler learns that all lanes have it: as [`Warp::uniform`]. What a descriptor of `wgmma` is made of should be so.
+    #[inline(always)]
+    #[must_use]
+    pub fn uniform(self, warp: Warp<'_>) -> Self {
+        RingIndex(warp.uniform(self.0))
     }
 
     /// Its number.

@@ -294,7 +294,8 @@ fn early(
         match how {
             0 => drop(barrier.wait(warp, phase)),                           // <- too early
             1 => drop(barrier.wait_for_cluster(warp, phase)),               // <- too early for the cluster
-            _ => warp.elect(|lane| assert!(!barrier.is_over(lane, phase))), // <- tested too early
+            2 => warp.elect(|lane| assert!(!barrier.is_over(lane, phase))), // <- tested too early
+            _ => drop(barrier.look(warp, phase).wait(warp)),                // <- looked too early
         }
     }
 }
@@ -305,8 +306,10 @@ fn a_phase_that_has_not_begun_is_not_waited_for() {
     for phases in 1..4 {
         early::launch(&Simulator::new(0).schedules(8), 1, phases, phases - 1, 0).check();
         early::launch(&Simulator::new(0).schedules(8), 1, phases, phases, 2).check();
+        early::launch(&Simulator::new(0).schedules(8), 1, phases, phases - 1, 3).check();
     }
-    for (how, marker) in (0..).zip(["too early", "too early for the cluster", "tested too early"]) {
+    let markers = ["too early", "too early for the cluster", "tested too early", "looked too early"];
+    for (how, marker) in (0..).zip(markers) {
         for (phases, ahead) in [(0, 1), (0, 2), (1, 1), (2, 1), (3, 4)] {
             let error = early::simulate(1, phases, phases + ahead, how).unwrap_err();
             assert_eq!(misuse(&error), BarrierMisuse::PhaseAhead { ahead });

@@ -52,7 +52,42 @@ fn who_does_not_heed_the_answer_may_read_too_early() {
     let found: Vec<_> = found.collect();
     assert!(!found.is_empty());
     for error in found {
-        let is_early = |misuse: &Misuse| matches!(misuse, Misuse::Race { .. } | Misuse::SharedUnwritten { .. });
+        assert!(error.findings().iter().all(|finding| is_early(&finding.misuse)), "{error}");
+    }
+}
+
+/// Whether somebody read before others had written, or knew of that by nothing.
+fn is_early(misuse: &Misuse) -> bool {
+    matches!(misuse, Misuse::Race { .. } | Misuse::SharedUnwritten { .. })
+}
+
+/// Warp 0 writes a row and arrives; warp 1 looks whether it has, and reads before it waits, or behind.
+#[kernel(threads = 64, target = "sm_90")]
+fn look_ahead(block: &Block, #[shared] row: Row, #[shared] full: BarrierMemory, d: GlobalMut<u32>, waits: u32) {
+    let full = full.init(block, 32);
+    let warp = block.warp();
+    if warp.index() == 0 {
+        warp.each(|lane| {
+            row.set((0, lane.id()), lane.id() as u32);
+            full.arrive(lane);
+        });
+    } else {
+        let look = full.look(warp, Phase::FIRST);
+        if waits == 1 {
+            look.wait(warp);
+        }
+        warp.each(|lane| d.set(lane.id(), row.get(lane, (0, 31 - lane.id()))));
+    }
+}
+
+#[test]
+fn what_comes_in_a_phase_is_read_behind_the_wait_and_not_behind_the_look() {
+    let mut d = [0; 32];
+    look_ahead::launch(&Simulator::new(0).schedules(16), 1, &mut d, 1).check();
+    assert_eq!((d[0], d[31]), (31, 0));
+    // In every order, also where the phase is over when it is looked at.
+    for seed in 0..16 {
+        let error = look_ahead::launch(&Simulator::new(seed), 1, &mut d, 0).unwrap_err();
         assert!(error.findings().iter().all(|finding| is_early(&finding.misuse)), "{error}");
     }
 }

@@ -30,6 +30,8 @@ use ptx_matrix_kernels::gemm::Kernel;
 const CACHE_BYTES: f64 = 36.0;
 /// The same by copies of tensors.
 const CACHE_BYTES_BY_TENSOR_MAPS: f64 = 68.0;
+/// Where all multiprocessors do at once, of tiles that no block of a cluster shares with another.
+const CACHE_BYTES_OF_ALL: f64 = 45.0;
 /// Bytes of a line of that cache: as many as a copy of a tensor has one behind the other, from one line, or from parts of two.
 pub(super) const CACHE_LINE: usize = 128;
 /// How much longer tiles take whose lines are parts of two lines of that cache each: lines across K, and lines along K.
@@ -58,7 +60,7 @@ const TURN: f64 = 1500.0;
 /// Bytes of A and B that a multiprocessor copies in a cycle, read and written.
 const COPY_BYTES: f64 = 11.0;
 /// Cycles of the launch that copies them.
-const COPY_LATENCY: f64 = 4000.0;
+const COPY_LATENCY: f64 = 6500.0;
 /// Bytes of D that a multiprocessor's threads bring away in a cycle, where no copies of tensors do.
 const THREAD_BYTES: f64 = 12.0;
 /// The same of kernels that compute transposes, whose strips are narrower: from 1.5, of 8 columns a strip, to 7, of 40.
@@ -234,7 +236,11 @@ impl Task {
         let products = (tile_m * tile_n) as f64 * k / (self.products * kernel.rate);
         let rounds = (blocks / if together > 2 { sms * IN_LARGE_CLUSTERS } else { sms }).ceil();
         let beside = rounds.min(f64::from(kernel.info.min_blocks.max(1)));
-        let most = if kernel.by_tensor_maps { CACHE_BYTES_BY_TENSOR_MAPS } else { CACHE_BYTES };
+        let most = match (kernel.by_tensor_maps, together) {
+            (false, _) => CACHE_BYTES,
+            (true, 1) => CACHE_BYTES_BY_TENSOR_MAPS,
+            (true, _) => CACHE_BYTES_BY_TENSOR_MAPS.min(CACHE_BYTES_OF_ALL * sms / blocks.min(sms)),
+        };
         let cache = most.min(beside * f64::from(kernel.info.shared_bytes) / ON_THE_WAY);
         let tiles = self.bytes_from_cache(kernel, copied, across) * k / cache;
         let bytes = self.batches * ((self.m * self.k + self.k * self.n) * input + self.m * self.n * output);
@@ -334,7 +340,10 @@ mod tests {
     /// The fewer tiles there are, the more blocks compute one together, if K is long enough.
     #[test]
     fn few_tiles_are_computed_by_several_blocks_each() {
-        assert_eq!(chosen(160, 4096, 4096, 0), "hopper_bf16_nn_128x128_k2");
+        assert_eq!(chosen(100, 4096, 4096, 0), "hopper_bf16_nn_128x128_k2");
+        // Where that has all multiprocessors bring whole tiles, smaller ones are faster.
+        assert_eq!(chosen(160, 4096, 4096, 0), "hopper_bf16_nn_80x64_pairs");
+        assert_eq!(chosen(208, 4096, 4096, 0), "hopper_bf16_nn_64x128_pairs");
         assert_eq!(chosen(256, 1856, 4992, 0), "hopper_bf16_nn_128x128_k4");
         assert_eq!(chosen(256, 512, 8192, 0), "hopper_bf16_nn_128x128_k8");
         // Also where there is room for sums of parts in memory.

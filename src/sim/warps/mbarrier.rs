@@ -403,6 +403,11 @@ fn look(site: Site, form: &'static str, wait: PhaseWait, scope: Scope) -> bool {
     })
 }
 
+/// At warp scope: asks for a phase that is waited for later, which must not be too late, or too early. What others did, nobody knows by that.
+pub(crate) fn look_ahead(site: Site, form: &'static str, address: u32, phase: Phase) {
+    at_barrier(site, address, form, |_, barrier| barrier.is_over(phase).map(drop));
+}
+
 /// At warp scope: waits for a phase.
 pub(crate) fn wait(warp: WarpOfBlock<'_>, site: Site, form: &'static str, address: u32, phase: Phase, scope: Scope) {
     let wait = PhaseWait { address, phase, location: site.location, gives_up: false };

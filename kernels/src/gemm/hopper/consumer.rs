@@ -14,6 +14,12 @@ pub const fn loses_bits<E: Element, T: Number>() -> bool {
     size_of::<E>() == 1 && T::HAS_EXP
 }
 
+/// Whether a consumer whose sums have so many columns, of all its rows together, has registers left to be quick with between two steps: to ask for the
+/// next tiles while it multiplies, to have where they are in uniform registers, and to know which lane gives them back.
+const fn has_registers_left(columns: usize) -> bool {
+    columns <= 264
+}
+
 /// One of those of a block, and where it is in the pipeline.
 pub struct Consumer<'k, A, B, const STAGES: usize, const BLOCKS: usize> {
     /// The warpgroup.
@@ -89,9 +95,15 @@ impl<A: Rows, B: Right, const STAGES: usize, const BLOCKS: usize> Consumer<'_, A
             |_| GroupAccumulator::<N, T>::zero().begin(group),
         );
         let mut before = self.turn;
+        let quick = has_registers_left(HIGH * N);
+        let mut look = quick.then(|| self.look_for(self.turn));
         for step in 0..steps {
-            self.wait();
-            let (a, b) = self.stages.stage(self.turn.index());
+            match look {
+                Some(look) => _ = look.wait(group.warp()),
+                None => self.wait(),
+            }
+            let index = self.turn.index();
+            let (a, b) = self.stages.stage(if quick { index.uniform(group.warp()) } else { index });
             let (rows, columns) = (self.rows, self.columns);
             High::<HIGH>::map(
                 sums.each_mut(),
@@ -103,10 +115,11 @@ impl<A: Rows, B: Right, const STAGES: usize, const BLOCKS: usize> Consumer<'_, A
                         }
                     });
                     if block == 0 {
+                        look = quick.then(|| self.look_for(self.turn.next()));
                         // The tensor cores go on to this stage while the one before is given back.
                         sums.wait::<1>(group);
                         if step > 0 {
-                            self.leave(before);
+                            self.leave(before, quick);
                         }
                     }
                 },
@@ -119,7 +132,7 @@ impl<A: Rows, B: Right, const STAGES: usize, const BLOCKS: usize> Consumer<'_, A
             #[inline(always)]
             |_, sums| sums.finish(group),
         );
-        self.leave(before);
+        self.leave(before, quick);
         sums
     }
 
@@ -153,7 +166,7 @@ impl<A: Rows, B: Right, const STAGES: usize, const BLOCKS: usize> Consumer<'_, A
                 let mut multiplied = products.begin(group);
                 self.multiply(&mut multiplied, a, b, first);
                 if first == 0 && step > 0 {
-                    self.leave(before);
+                    self.leave(before, false);
                 }
                 if first + PART == N {
                     before = replace(&mut self.turn, next);
@@ -166,7 +179,7 @@ impl<A: Rows, B: Right, const STAGES: usize, const BLOCKS: usize> Consumer<'_, A
             }
         }
         if steps > 0 {
-            self.leave(before);
+            self.leave(before, false);
         }
         sums
     }
@@ -200,16 +213,30 @@ impl<A: Rows, B: Right, const STAGES: usize, const BLOCKS: usize> Consumer<'_, A
         self.full.stage(self.turn.index()).wait(self.group.warp(), self.turn.phase());
     }
 
-    /// Says that the stage of a turn has been multiplied, by this consumer.
+    /// Asks whether a turn's have.
     #[inline(always)]
-    fn leave(&self, turn: Turn<STAGES>) {
-        if self.group.warp_rank() == 0 {
-            let empty = self.empty;
-            self.group.warp().elect(|lane| {
-                for empty in empty {
-                    empty.stage(turn.index()).arrive_having_read(lane);
+    fn look_for(&self, turn: Turn<STAGES>) -> Look {
+        self.full.stage(turn.index()).look(self.group.warp(), turn.phase())
+    }
+
+    /// Says that the stage of a turn has been multiplied, by this consumer: `quick`ly by a lane that is known from the start, with no branch, else by an
+    /// elected one.
+    #[inline(always)]
+    fn leave(&self, turn: Turn<STAGES>, quick: bool) {
+        let (empty, is_first) = (self.empty, self.group.warp_rank() == 0);
+        let tell = |lane: Lane<'_>| {
+            for empty in empty {
+                empty.stage(turn.index()).arrive_having_read(lane);
+            }
+        };
+        if quick {
+            self.group.warp().each(|lane| {
+                if is_first && lane.id() == 0 {
+                    tell(lane);
                 }
             });
+        } else if is_first {
+            self.group.warp().elect(tell);
         }
     }
 }

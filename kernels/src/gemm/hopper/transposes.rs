@@ -48,7 +48,13 @@ const fn sums_through(columns: usize, strips: usize) -> usize {
 
 /// Columns of a box, of which each block of a pair brings some: whole patterns of the swizzle, which are 8.
 const fn box_of(columns: usize) -> usize {
-    if columns.is_multiple_of(16) { columns / 2 } else { 40 }
+    if columns.is_multiple_of(16) {
+        columns / 2
+    } else if columns.is_multiple_of(40) {
+        40
+    } else {
+        56
+    }
 }
 
 /// The kernels: a row each. The name, with rows and columns of D in a tile; the elements; the orders of A and B; what a block computes, and how
@@ -83,7 +89,8 @@ kernels! {
     hopper_bf16_nn_160x128_pairs bf16, ColMajor x ColMajor, 128 x 160 x 64, 5 stages, 2 consumers of 1 x 160, 384 threads, 1.62;
     hopper_bf16_nn_144x128_pairs bf16, ColMajor x ColMajor, 128 x 144 x 64, 5 stages, 2 consumers of 1 x 144, 384 threads, 1.61;
     hopper_bf16_nn_112x128_pairs bf16, ColMajor x ColMajor, 128 x 112 x 64, 6 stages, 2 consumers of 1 x 112, 384 threads, 1.5;
-    hopper_bf16_nn_80x128_pairs bf16, ColMajor x ColMajor, 128 x 80 x 64, 7 stages, 2 consumers of 1 x 80, 384 threads, 1.3;
+    hopper_bf16_nn_80x128_pairs bf16, ColMajor x ColMajor, 128 x 80 x 64, 8 stages, 1 consumers of 2 x 80, 256 threads, 1.5;
+    hopper_bf16_nn_168x64_pairs bf16, ColMajor x ColMajor, 64 x 168 x 64, 7 stages, 1 consumers of 1 x 168, 256 threads, 1.2;
     hopper_bf16_nn_144x64_pairs bf16, ColMajor x ColMajor, 64 x 144 x 64, 8 stages, 1 consumers of 1 x 144, 256 threads, 0.9;
     hopper_bf16_nn_80x64_pairs bf16, ColMajor x ColMajor, 64 x 80 x 64, 12 stages, 1 consumers of 1 x 80, 256 threads, 0.88;
     hopper_bf16_nt_160x256_pairs bf16, RowMajor x ColMajor, 256 x 160 x 64, 4 stages, 2 consumers of 2 x 160, 384 threads, 1.63;
@@ -98,7 +105,8 @@ kernels! {
     hopper_bf16_nt_160x128_pairs bf16, RowMajor x ColMajor, 128 x 160 x 64, 5 stages, 2 consumers of 1 x 160, 384 threads, 1.62;
     hopper_bf16_nt_144x128_pairs bf16, RowMajor x ColMajor, 128 x 144 x 64, 5 stages, 2 consumers of 1 x 144, 384 threads, 1.61;
     hopper_bf16_nt_112x128_pairs bf16, RowMajor x ColMajor, 128 x 112 x 64, 6 stages, 2 consumers of 1 x 112, 384 threads, 1.5;
-    hopper_bf16_nt_80x128_pairs bf16, RowMajor x ColMajor, 128 x 80 x 64, 7 stages, 2 consumers of 1 x 80, 384 threads, 1.3;
+    hopper_bf16_nt_80x128_pairs bf16, RowMajor x ColMajor, 128 x 80 x 64, 8 stages, 1 consumers of 2 x 80, 256 threads, 1.5;
+    hopper_bf16_nt_168x64_pairs bf16, RowMajor x ColMajor, 64 x 168 x 64, 7 stages, 1 consumers of 1 x 168, 256 threads, 1.2;
     hopper_bf16_nt_144x64_pairs bf16, RowMajor x ColMajor, 64 x 144 x 64, 8 stages, 1 consumers of 1 x 144, 256 threads, 0.9;
     hopper_bf16_nt_80x64_pairs bf16, RowMajor x ColMajor, 64 x 80 x 64, 12 stages, 1 consumers of 1 x 80, 256 threads, 0.88;
     hopper_f16_nn_160x256_pairs f16, ColMajor x ColMajor, 256 x 160 x 64, 4 stages, 2 consumers of 2 x 160, 384 threads, 1.63;
@@ -113,7 +121,8 @@ kernels! {
     hopper_f16_nn_160x128_pairs f16, ColMajor x ColMajor, 128 x 160 x 64, 5 stages, 2 consumers of 1 x 160, 384 threads, 1.62;
     hopper_f16_nn_144x128_pairs f16, ColMajor x ColMajor, 128 x 144 x 64, 5 stages, 2 consumers of 1 x 144, 384 threads, 1.61;
     hopper_f16_nn_112x128_pairs f16, ColMajor x ColMajor, 128 x 112 x 64, 6 stages, 2 consumers of 1 x 112, 384 threads, 1.5;
-    hopper_f16_nn_80x128_pairs f16, ColMajor x ColMajor, 128 x 80 x 64, 7 stages, 2 consumers of 1 x 80, 384 threads, 1.3;
+    hopper_f16_nn_80x128_pairs f16, ColMajor x ColMajor, 128 x 80 x 64, 8 stages, 1 consumers of 2 x 80, 256 threads, 1.5;
+    hopper_f16_nn_168x64_pairs f16, ColMajor x ColMajor, 64 x 168 x 64, 7 stages, 1 consumers of 1 x 168, 256 threads, 1.2;
     hopper_f16_nn_144x64_pairs f16, ColMajor x ColMajor, 64 x 144 x 64, 8 stages, 1 consumers of 1 x 144, 256 threads, 0.9;
     hopper_f16_nn_80x64_pairs f16, ColMajor x ColMajor, 64 x 80 x 64, 12 stages, 1 consumers of 1 x 80, 256 threads, 0.88;
     hopper_f16_nt_160x256_pairs f16, RowMajor x ColMajor, 256 x 160 x 64, 4 stages, 2 consumers of 2 x 160, 384 threads, 1.63;
@@ -128,7 +137,8 @@ kernels! {
     hopper_f16_nt_160x128_pairs f16, RowMajor x ColMajor, 128 x 160 x 64, 5 stages, 2 consumers of 1 x 160, 384 threads, 1.62;
     hopper_f16_nt_144x128_pairs f16, RowMajor x ColMajor, 128 x 144 x 64, 5 stages, 2 consumers of 1 x 144, 384 threads, 1.61;
     hopper_f16_nt_112x128_pairs f16, RowMajor x ColMajor, 128 x 112 x 64, 6 stages, 2 consumers of 1 x 112, 384 threads, 1.5;
-    hopper_f16_nt_80x128_pairs f16, RowMajor x ColMajor, 128 x 80 x 64, 7 stages, 2 consumers of 1 x 80, 384 threads, 1.3;
+    hopper_f16_nt_80x128_pairs f16, RowMajor x ColMajor, 128 x 80 x 64, 8 stages, 1 consumers of 2 x 80, 256 threads, 1.5;
+    hopper_f16_nt_168x64_pairs f16, RowMajor x ColMajor, 64 x 168 x 64, 7 stages, 1 consumers of 1 x 168, 256 threads, 1.2;
     hopper_f16_nt_144x64_pairs f16, RowMajor x ColMajor, 64 x 144 x 64, 8 stages, 1 consumers of 1 x 144, 256 threads, 0.9;
     hopper_f16_nt_80x64_pairs f16, RowMajor x ColMajor, 64 x 80 x 64, 12 stages, 1 consumers of 1 x 80, 256 threads, 0.88;
 }
