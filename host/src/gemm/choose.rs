@@ -30,7 +30,7 @@ use ptx_matrix_kernels::gemm::Kernel;
 const CACHE_BYTES: f64 = 36.0;
 /// The same by copies of tensors.
 const CACHE_BYTES_BY_TENSOR_MAPS: f64 = 68.0;
-/// Where all multiprocessors do at once, of tiles that no block of a cluster shares with another.
+/// The same of tiles that no block of a cluster shares with another, where all multiprocessors bring some at once.
 const CACHE_BYTES_OF_ALL: f64 = 45.0;
 /// Bytes of a line of that cache: as many as a copy of a tensor has one behind the other, from one line, or from parts of two.
 pub(super) const CACHE_LINE: usize = 128;
