@@ -19,9 +19,10 @@ pub struct Look {
 
 impl Barrier {
     /// The warp asks whether a phase is over, and does something else before it needs the answer, with which [`Look::wait`] begins
-    /// (`mbarrier.test_wait.parity`, PTX ISA 9.7.13.15.16): an answer takes some 30 cycles, which so are spent on something. Needs sm_90.
+    /// (`mbarrier.test_wait.parity`, PTX ISA 9.7.13.15.16): so the time that an answer takes is spent on something. Needs sm_90.
     ///
-    /// It is the current phase, or the one before, as of [`wait`](Self::wait): of a later one the hardware would say that it is over.
+    /// It is the current phase, or the one before, as of [`wait`](Self::wait): of a later one the hardware would say that it is over,
+    /// which the simulator reports. Of what others did, nothing is known before the wait, whatever the answer is.
     ///
     /// ```
     /// use ptx_matrix::*;

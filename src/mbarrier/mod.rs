@@ -57,7 +57,7 @@ impl<const N: usize> SharedRing<BarrierMemory, N> {
         BarrierMemory: BuiltFor<AtLeast<90>>,
     {
         init(block, |index| self.part(index).address, N, count);
-        BarrierRing::in_memory(self)
+        BarrierRing { memory: self }
     }
 }
 

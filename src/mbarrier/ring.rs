@@ -48,15 +48,10 @@ use crate::target::{AtLeast, BuiltFor};
 /// ```
 #[derive(Clone, Copy)]
 pub struct BarrierRing<const N: usize> {
-    memory: SharedRing<BarrierMemory, N>,
+    pub(super) memory: SharedRing<BarrierMemory, N>,
 }
 
 impl<const N: usize> BarrierRing<N> {
-    /// Of memory that barriers have been made in.
-    pub(super) fn in_memory(memory: SharedRing<BarrierMemory, N>) -> Self {
-        BarrierRing { memory }
-    }
-
     /// The barrier of this index.
     #[inline(always)]
     pub fn stage(self, index: RingIndex<N>) -> Barrier {

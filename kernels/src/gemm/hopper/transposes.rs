@@ -53,6 +53,7 @@ const fn box_of(columns: usize) -> usize {
     } else if columns.is_multiple_of(40) {
         40
     } else {
+        assert!(columns.is_multiple_of(56), "boxes have all columns of a tile");
         56
     }
 }
