@@ -121,43 +121,43 @@ targets! {
     /// Hopper, without the instructions of `sm_90a`.
     Sm90 "sm_90" 90: 75 80 86 89 90,;
     /// Hopper, all of it.
-    Sm90a "sm_90a" 90: 75 80 86 89 90,;
+    Sm90a "sm_90a" 90: 75 80 86 89 90, 90;
     /// Blackwell, B100 and B200, without what only its architecture or its family has.
     Sm100 "sm_100" 100: 75 80 86 89 90 100,;
     /// Blackwell, B100 and B200, with what its family has.
-    Sm100f "sm_100f" 100: 75 80 86 89 90 100, 100;
+    Sm100f "sm_100f" 100: 75 80 86 89 90 100, 90 100;
     /// Blackwell, B100 and B200, all of it.
-    Sm100a "sm_100a" 100: 75 80 86 89 90 100, 100;
+    Sm100a "sm_100a" 100: 75 80 86 89 90 100, 90 100;
     /// Blackwell, B300, without what only its architecture or its family has.
     Sm103 "sm_103" 103: 75 80 86 89 90 100,;
     /// Blackwell, B300, with what its family has.
-    Sm103f "sm_103f" 103: 75 80 86 89 90 100, 100;
+    Sm103f "sm_103f" 103: 75 80 86 89 90 100, 90 100;
     /// Blackwell, B300, all of it.
-    Sm103a "sm_103a" 103: 75 80 86 89 90 100, 100;
+    Sm103a "sm_103a" 103: 75 80 86 89 90 100, 90 100;
     /// After Blackwell, without what only its architecture or its family has.
     Sm107 "sm_107" 107: 75 80 86 89 90 100,;
     /// After Blackwell, with what its family has.
-    Sm107f "sm_107f" 107: 75 80 86 89 90 100, 100;
+    Sm107f "sm_107f" 107: 75 80 86 89 90 100, 90 100;
     /// After Blackwell, all of it.
-    Sm107a "sm_107a" 107: 75 80 86 89 90 100, 100;
+    Sm107a "sm_107a" 107: 75 80 86 89 90 100, 90 100;
     /// Blackwell, Thor, without what only its architecture or its family has.
     Sm110 "sm_110" 110: 75 80 86 89 90 100,;
     /// Blackwell, Thor, with what its family has.
-    Sm110f "sm_110f" 110: 75 80 86 89 90 100, 100;
+    Sm110f "sm_110f" 110: 75 80 86 89 90 100, 90 100;
     /// Blackwell, Thor, all of it.
-    Sm110a "sm_110a" 110: 75 80 86 89 90 100, 100;
+    Sm110a "sm_110a" 110: 75 80 86 89 90 100, 90 100;
     /// Blackwell, GeForce 50, without what only its architecture or its family has.
     Sm120 "sm_120" 120: 75 80 86 89 90 100 120,;
     /// Blackwell, GeForce 50, with what its family has.
-    Sm120f "sm_120f" 120: 75 80 86 89 90 100 120, 100 120;
+    Sm120f "sm_120f" 120: 75 80 86 89 90 100 120, 90 100 120;
     /// Blackwell, GeForce 50, all of it.
-    Sm120a "sm_120a" 120: 75 80 86 89 90 100 120, 100 120;
+    Sm120a "sm_120a" 120: 75 80 86 89 90 100 120, 90 100 120;
     /// Blackwell, DGX Spark, without what only its architecture or its family has.
     Sm121 "sm_121" 121: 75 80 86 89 90 100 120,;
     /// Blackwell, DGX Spark, with what its family has.
-    Sm121f "sm_121f" 121: 75 80 86 89 90 100 120, 100 120;
+    Sm121f "sm_121f" 121: 75 80 86 89 90 100 120, 90 100 120;
     /// Blackwell, DGX Spark, all of it.
-    Sm121a "sm_121a" 121: 75 80 86 89 90 100 120, 100 120;
+    Sm121a "sm_121a" 121: 75 80 86 89 90 100 120, 90 100 120;
 }
 
 /// The GPU of this build.
@@ -196,7 +196,9 @@ mod tests {
 
     #[test]
     fn a_target_fulfils_a_requirement_as_a_type_if_it_does_as_a_value() {
-        fn specific<T: Target + Supports<ArchSpecific<120>> + Supports<ArchSpecific<100>>>() {
+        fn specific<
+            T: Target + Supports<ArchSpecific<120>> + Supports<ArchSpecific<100>> + Supports<ArchSpecific<90>>,
+        >() {
             assert!(<ArchSpecific<120>>::NEEDS.are_met_by(T::NAME) && <ArchSpecific<100>>::NEEDS.are_met_by(T::NAME));
         }
         specific::<Sm120a>();
@@ -205,6 +207,12 @@ mod tests {
         assert!(!<ArchSpecific<120>>::NEEDS.are_met_by(Sm110a::NAME));
         assert!(!<ArchSpecific<100>>::NEEDS.are_met_by(Sm120::NAME));
         assert!(!<ArchSpecific<100>>::NEEDS.are_met_by(Sm90a::NAME));
+        assert!(
+            <ArchSpecific<90>>::NEEDS.are_met_by(Sm90a::NAME) && <ArchSpecific<90>>::NEEDS.are_met_by(Sm100f::NAME)
+        );
+        assert!(
+            !<ArchSpecific<90>>::NEEDS.are_met_by(Sm90::NAME) && !<ArchSpecific<90>>::NEEDS.are_met_by(Sm100::NAME)
+        );
         assert!(<OnlyArch<90>>::NEEDS.are_met_by(Sm90a::NAME));
         assert!(!<OnlyArch<90>>::NEEDS.are_met_by(Sm90::NAME) && !<OnlyArch<90>>::NEEDS.are_met_by(Sm120a::NAME));
         assert!(<AtLeast<90>>::NEEDS.are_met_by(Sm90a::NAME) && !<AtLeast<90>>::NEEDS.are_met_by(Sm89::NAME));

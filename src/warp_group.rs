@@ -5,7 +5,7 @@ use crate::scope::{Block, Threads, Warp};
 use crate::sealed::Sealed;
 #[cfg(not(target_arch = "nvptx64"))]
 use crate::site::Site;
-use crate::target::{BuiltFor, OnlyArch};
+use crate::target::{ArchSpecific, BuiltFor};
 
 /// Warpgroup scope: code that the 128 threads of four warps in a row run together, each warp converged (PTX ISA 9.7.15.1). Plain values
 /// in it are the same in all of them; what differs by warp is led to by [`warp`](Self::warp).
@@ -119,7 +119,8 @@ impl<'b> WarpGroup<'b> {
     }
 
     /// Each thread keeps `COUNT` registers, and the block has the others back, for other warpgroups to take (`setmaxnreg.dec`, PTX ISA
-    /// 9.7.20.5). `COUNT` is a multiple of 8, from 24 to 256. Needs sm_90a.
+    /// 9.7.20.5). `COUNT` is a multiple of 8, from 24 to 256. Needs a build for one
+    /// architecture or family from Hopper on, such as sm_90a, sm_100f or sm_120a.
     ///
     /// A block begins with as many for each thread as fit a multiprocessor, if the kernel's `threads` and `min_blocks` say how many
     /// threads that is; what a warpgroup does from here on, the assembler makes fit. All its warps come here, at one line, and wait for each other
@@ -145,9 +146,9 @@ impl<'b> WarpGroup<'b> {
     #[track_caller]
     pub fn give_registers<const COUNT: u32>(self)
     where
-        Self: BuiltFor<OnlyArch<90>>,
+        Self: BuiltFor<ArchSpecific<90>>,
     {
-        #[cfg(all(target_arch = "nvptx64", target_feature = "sm_90a"))]
+        #[cfg(target_arch = "nvptx64")]
         // SAFETY: warpgroup scope is converged. How many registers there are concerns the assembler, which knows and refuses, or ignores it.
         unsafe {
             crate::raw::setmaxnreg_dec_sync_aligned_u32::<COUNT>();
@@ -165,9 +166,9 @@ impl<'b> WarpGroup<'b> {
     #[track_caller]
     pub fn take_registers<const COUNT: u32>(self)
     where
-        Self: BuiltFor<OnlyArch<90>>,
+        Self: BuiltFor<ArchSpecific<90>>,
     {
-        #[cfg(all(target_arch = "nvptx64", target_feature = "sm_90a"))]
+        #[cfg(target_arch = "nvptx64")]
         // SAFETY: as above.
         unsafe {
             crate::raw::setmaxnreg_inc_sync_aligned_u32::<COUNT>();

@@ -1,4 +1,5 @@
-//! `setmaxnreg` (PTX ISA 9.7.20.5): registers change hands between the warps of a block. sm_90a, PTX 8.0.
+//! `setmaxnreg` (PTX ISA 9.7.20.5): registers change hands between the warps of a block. PTX 8.0; sm_90a, and of newer GPUs
+//! the builds for one architecture or family.
 
 #[cfg(target_arch = "nvptx64")]
 use core::arch::asm;

@@ -11,15 +11,10 @@ use super::consumer::{Consumer, loses_bits};
 use super::heights::{Heights, High};
 use super::results::{ROWS, Sink, Strip, finish};
 use super::schedule::{Schedule, Walk};
-use crate::gemm::by_maps::{Columns, Fill, Memory, Multiplied, Rows, Share};
+use crate::gemm::by_maps::{CONSUMER, Columns, Fill, Memory, Multiplied, PRODUCER, Rows, Share};
 use crate::gemm::epilogue::Output;
 use ptx_matrix::launch::{AheadEnded, Early};
 use ptx_matrix::*;
-
-/// Registers of a producer's thread, and of a consumer's: together, for one and two warpgroups, what a multiprocessor has. With one consumer
-/// all have enough.
-pub const PRODUCER: u32 = 24;
-pub const CONSUMER: u32 = 240;
 
 /// Computes the block's tiles of D, `M` x `N` each, of which each consumer has `HIGH` times 64 rows and `WIDE` columns, `PART` columns at once, and
 /// fast or not: see `Consumer::sum`.

@@ -5,10 +5,11 @@
 //! `Gemm`.
 
 use super::consumer::Consumer;
-use super::product::{CONSUMER, PRODUCER};
 use super::results::{ROWS, Sink, Strip, finish};
 use super::{strip, sums_of};
-use crate::gemm::by_maps::{Columns, Fill, Left, Memory, Multiplied, Results, Right, Rows, Share, Work, kernel, tiles};
+use crate::gemm::by_maps::{
+    CONSUMER, Columns, Fill, Left, Memory, Multiplied, PRODUCER, Results, Right, Rows, Share, Work, kernel, tiles,
+};
 use crate::gemm::epilogue::{Activation, Number, Output};
 #[cfg(not(target_arch = "nvptx64"))]
 use crate::gemm::{Buffers, Kernel, Numbers};

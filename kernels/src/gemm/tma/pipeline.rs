@@ -86,11 +86,11 @@ pub struct Producer<'k, A: Left, B: Right, const M: usize, const N: usize, const
 }
 
 impl<A: Left, B: Right, const M: usize, const N: usize, const STAGES: usize> Producer<'_, A, B, M, N, STAGES> {
-    /// Goes on to the next step, `K` deep, if there is one: if it is its warp's turn, of `WARPS`, waits until the stage is empty, and starts to
-    /// fill it.
+    /// Goes on to the next step, `K` deep, and says whether there is one: if it is its warp's turn, of `WARPS`, waits until the stage is empty, and
+    /// starts to fill it.
     #[inline(always)]
-    pub fn fill<const K: usize, const WARPS: usize>(&mut self, warp: Warp<'_>) {
-        let Some(unit) = self.rest.or_else(|| self.units.next()) else { return };
+    pub fn fill<const K: usize, const WARPS: usize>(&mut self, warp: Warp<'_>) -> bool {
+        let Some(unit) = self.rest.or_else(|| self.units.next()) else { return false };
         let (turn, (row, col, inner)) = (self.turn, unit.start);
         if self.until == 0 {
             let Pipeline { stages, full, empty } = self.pipeline;
@@ -107,5 +107,6 @@ impl<A: Left, B: Right, const M: usize, const N: usize, const STAGES: usize> Pro
         self.until = (self.until + WARPS as u32 - 1) % WARPS as u32;
         self.rest = unit.behind(K as u32);
         self.turn = turn.next();
+        true
     }
 }

@@ -1,22 +1,23 @@
-//! What a block does: warps that multiply tiles of A and B, of which one has them brought, too, or all by turns.
+//! What a block does: warps that multiply tiles of A and B, and one beside them that has these brought, or all by turns.
 //!
 //! There are as many blocks as multiprocessors, and each computes tile after tile. Between its beginning and its end no warp waits for
-//! all others: they go on as soon as a stage is full, and what a warp has summed it brings away itself, while others may still multiply. A
-//! stage is filled again half a step after the warp that sees to it has given it back itself, for the next tile of D too; then the others are
-//! mostly done with it. A warp that did nothing else would be the ninth, and three warps of one scheduler have at most 168 registers each: too
-//! few for sums and two sets of fragments. But one that sees to all stages multiplies later than the others, who wait for it in the end: where
-//! that costs more than that all of them keep count, as with f64, they take turns.
+//! all others: they go on as soon as a stage is full, and what a warp has summed it brings away itself, while others may still multiply. A warp that
+//! only has tiles brought is the ninth, and three warps of one scheduler have at most 168 registers each, too few for sums and two sets of fragments: so it
+//! is one of a warpgroup, which gives its registers away. (One that multiplied too would be later than the others, who would wait for it in the
+//! end.) Where eight take turns instead, as with f64, a stage is filled again half a step after the warp that sees to it has given it back
+//! itself, for the next tile of D too; then the others are mostly done with it.
 
 use super::consumer::Consumer;
 use super::pipeline::{Pipeline, Producer, Units};
 use super::results::{ROWS, Strip, put, wait};
+use super::roles::Roles;
 use crate::gemm::by_maps::{Left, Memory, Results, Right, Work};
 use crate::gemm::product::Product;
 use ptx_matrix::launch::{AheadEnded, Early};
 use ptx_matrix::*;
 
-/// Computes the block's tiles of D, `M` x `N` each, of which each of `CONSUMERS` warps has `WARP_M` x `WARP_N`. The first `PRODUCERS` of them have
-/// tiles brought; sums of `SUMS` columns take as much memory as a strip of `COLS`.
+/// Computes the block's tiles of D, `M` x `N` each, of which each of `CONSUMERS` warps has `WARP_M` x `WARP_N`. Sums of `SUMS` columns take as much memory
+/// as a strip of `COLS`.
 #[inline(always)]
 pub fn product<
     'k,
@@ -24,6 +25,7 @@ pub fn product<
     A: Left<Element = P::Input>,
     B: Right<Element = P::Input>,
     L: Order,
+    R: Roles,
     const M: usize,
     const N: usize,
     const K: usize,
@@ -31,7 +33,6 @@ pub fn product<
     const SUMS: usize,
     const STAGES: usize,
     const CONSUMERS: usize,
-    const PRODUCERS: usize,
     const WARP_M: usize,
     const WARP_N: usize,
     const I: usize,
@@ -46,6 +47,7 @@ pub fn product<
 ) {
     const {
         assert!(M * N == CONSUMERS * WARP_M * WARP_N && N.is_multiple_of(WARP_N), "the warps compute the block's tile");
+        assert!(R::FIRST > 0 || R::TURNS == CONSUMERS, "all that multiply have tiles brought, or none");
         assert!(WARP_M == I * P::Shape::M && WARP_N == J * 2 * P::Shape::N, "a warp computes I x J pairs of fragments");
         assert!(K * size_of::<P::Input>() == 128, "the lines of a stage's tiles are the swizzle's");
     }
@@ -56,23 +58,32 @@ pub fn product<
     let mut units = Units::<M, N>::of_block(work, block);
     let group = block.warp_group();
     let (warp, index) = (group.warp(), group.index() * 4 + group.warp_rank());
-    let until = (index % PRODUCERS) as u32;
+    let until = (index % R::TURNS) as u32;
     let mut producer = Producer { pipeline, a, b, units, rest: None, turn: Turn::FIRST, until };
-    let produces = index < PRODUCERS;
-    if produces {
+    let multiplies_only = R::FIRST > 0;
+    if multiplies_only && group.index() == 0 {
+        R::give_registers(group);
+        if group.warp_rank() == 0 {
+            while producer.fill::<K, 1>(warp) {}
+        }
+        return;
+    }
+    R::take_registers(group);
+    if !multiplies_only {
         // All but one, which is the first to be filled in the main loop.
         for _ in 0..STAGES - 1 {
-            producer.fill::<K, PRODUCERS>(warp);
+            producer.fill::<K, CONSUMERS>(warp);
         }
     }
+    let index = index - R::FIRST;
     let at = (index / (N / WARP_N) * WARP_M, index % (N / WARP_N) * WARP_N);
     let strips = memory.strips.part(index);
     let mut consumer = Consumer { warp, at, pipeline, turn: Turn::FIRST };
     while let Some(unit) = units.next() {
         let (row, col, _) = unit.start;
         let sums = consumer.sum::<P, I, J>(unit.inner.div_ceil(K as u32), || {
-            if produces {
-                producer.fill::<K, PRODUCERS>(warp);
+            if !multiplies_only {
+                producer.fill::<K, CONSUMERS>(warp);
             }
         });
         put::<P, L, COLS, SUMS, I, J>(&results, warp, strips, &unit, (row + at.0 as u32, col + at.1 as u32), &sums);

@@ -1,0 +1,51 @@
+//! Which warps of a block have tiles brought.
+
+use ptx_matrix::*;
+
+/// Who has tiles brought, and who multiplies them.
+pub trait Roles {
+    /// The first warp that multiplies: those before it do nothing else than to have tiles brought.
+    const FIRST: usize;
+    /// How many warps take turns to have tiles brought: one apart, or all that multiply.
+    const TURNS: usize;
+
+    /// Of the warpgroup that only has tiles brought.
+    fn give_registers(group: WarpGroup<'_>);
+
+    /// Of one that multiplies.
+    fn take_registers(group: WarpGroup<'_>);
+}
+
+/// One warp of a warpgroup apart, which gives its registers to those that multiply.
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a", target_feature = "sm_100a"))]
+pub struct Apart;
+
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a", target_feature = "sm_100a"))]
+impl Roles for Apart {
+    const FIRST: usize = 4;
+    const TURNS: usize = 1;
+
+    #[inline(always)]
+    fn give_registers(group: WarpGroup<'_>) {
+        group.give_registers::<{ crate::gemm::by_maps::PRODUCER }>();
+    }
+
+    #[inline(always)]
+    fn take_registers(group: WarpGroup<'_>) {
+        group.take_registers::<{ crate::gemm::by_maps::CONSUMER }>();
+    }
+}
+
+/// All of the eight that multiply, by turns.
+pub struct ByTurns;
+
+impl Roles for ByTurns {
+    const FIRST: usize = 0;
+    const TURNS: usize = 8;
+
+    #[inline(always)]
+    fn give_registers(_: WarpGroup<'_>) {}
+
+    #[inline(always)]
+    fn take_registers(_: WarpGroup<'_>) {}
+}
