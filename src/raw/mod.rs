@@ -51,7 +51,6 @@ mod mma_sparse;
 mod mma_sparse_scaled;
 mod movmatrix;
 mod multicast;
-#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
 mod setmaxnreg;
 mod stmatrix;
 mod sync;
@@ -76,7 +75,6 @@ pub use mma_sparse::*;
 pub use mma_sparse_scaled::*;
 pub use movmatrix::*;
 pub use multicast::*;
-#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
 pub use setmaxnreg::*;
 pub use stmatrix::*;
 pub use sync::*;
