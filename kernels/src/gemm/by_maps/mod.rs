@@ -15,10 +15,10 @@ pub use work::{Unit, Work};
 
 /// Registers of a producer's thread, and of a consumer's: together, of one warpgroup and of two, what a multiprocessor has. With one warpgroup of
 /// consumers all have enough.
-#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a", target_feature = "sm_100a"))]
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
 pub const PRODUCER: u32 = 24;
 /// See [`PRODUCER`].
-#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a", target_feature = "sm_100a"))]
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
 pub const CONSUMER: u32 = 240;
 
 #[cfg(not(target_arch = "nvptx64"))]

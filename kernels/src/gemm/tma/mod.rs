@@ -1,5 +1,5 @@
 //! The same products on `mma.sync`, with tiles by tensor copies (TMA), in blocks that stay: for sm_90 and later. Those whose tiles a warpgroup apart has
-//! brought need `setmaxnreg`, and so a build for sm_90a or sm_100a; what is newer has less shared memory than they take.
+//! brought are for sm_90a: with `setmaxnreg` ptxas gives their sums registers enough there, and for sm_100a it spills.
 //!
 //! A kernel is `product` of the tiles of A and B, by the orders of those; see `product.rs`, from the top.
 
@@ -14,7 +14,7 @@ pub use results::Strip;
 
 use crate::gemm::by_maps::{Left, Memory, Results, Right, Work, kernel, tiles};
 use crate::gemm::epilogue::{Activation, Output};
-#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a", target_feature = "sm_100a"))]
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
 use crate::gemm::product::{Byte, Half, Tf32};
 use crate::gemm::product::{DoubleByPairs, Sum};
 #[cfg(not(target_arch = "nvptx64"))]
@@ -45,14 +45,14 @@ macro_rules! kernels {
     )*};
 }
 
-#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a", target_feature = "sm_100a"))]
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
 kernels! {
-    gemm_bf16_nn_tma Half<bf16>, bf16 into bf16, RowMajor x RowMajor into RowMajor, 128 x 256 x 64, 4 stages, 8 consumers of 64 x 64, 384 threads, Apart, "sm_90a or sm_100a", 0.92;
-    gemm_bf16_nt_tma Half<bf16>, bf16 into bf16, RowMajor x ColMajor into RowMajor, 128 x 256 x 64, 4 stages, 8 consumers of 64 x 64, 384 threads, Apart, "sm_90a or sm_100a", 0.92;
-    gemm_f16_nn_tma Half<f16>, f16 into f16, RowMajor x RowMajor into RowMajor, 128 x 256 x 64, 4 stages, 8 consumers of 64 x 64, 384 threads, Apart, "sm_90a or sm_100a", 0.92;
-    gemm_f16_nt_tma Half<f16>, f16 into f16, RowMajor x ColMajor into RowMajor, 128 x 256 x 64, 4 stages, 8 consumers of 64 x 64, 384 threads, Apart, "sm_90a or sm_100a", 0.92;
-    gemm_tf32_nt_tma Tf32, f32 into f32, RowMajor x ColMajor into RowMajor, 128 x 256 x 32, 4 stages, 8 consumers of 64 x 64, 384 threads, Apart, "sm_90a or sm_100a", 0.92;
-    gemm_s8_nt_tma Byte, i8 into i32, RowMajor x ColMajor into RowMajor, 128 x 256 x 128, 4 stages, 8 consumers of 64 x 64, 384 threads, Apart, "sm_90a or sm_100a", 0.92;
+    gemm_bf16_nn_tma Half<bf16>, bf16 into bf16, RowMajor x RowMajor into RowMajor, 128 x 256 x 64, 4 stages, 8 consumers of 64 x 64, 384 threads, Apart, "sm_90a", 0.92;
+    gemm_bf16_nt_tma Half<bf16>, bf16 into bf16, RowMajor x ColMajor into RowMajor, 128 x 256 x 64, 4 stages, 8 consumers of 64 x 64, 384 threads, Apart, "sm_90a", 0.92;
+    gemm_f16_nn_tma Half<f16>, f16 into f16, RowMajor x RowMajor into RowMajor, 128 x 256 x 64, 4 stages, 8 consumers of 64 x 64, 384 threads, Apart, "sm_90a", 0.92;
+    gemm_f16_nt_tma Half<f16>, f16 into f16, RowMajor x ColMajor into RowMajor, 128 x 256 x 64, 4 stages, 8 consumers of 64 x 64, 384 threads, Apart, "sm_90a", 0.92;
+    gemm_tf32_nt_tma Tf32, f32 into f32, RowMajor x ColMajor into RowMajor, 128 x 256 x 32, 4 stages, 8 consumers of 64 x 64, 384 threads, Apart, "sm_90a", 0.92;
+    gemm_s8_nt_tma Byte, i8 into i32, RowMajor x ColMajor into RowMajor, 128 x 256 x 128, 4 stages, 8 consumers of 64 x 64, 384 threads, Apart, "sm_90a", 0.92;
 }
 
 kernels! {

@@ -17,10 +17,10 @@ pub trait Roles {
 }
 
 /// One warp of a warpgroup apart, which gives its registers to those that multiply.
-#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a", target_feature = "sm_100a"))]
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
 pub struct Apart;
 
-#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a", target_feature = "sm_100a"))]
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
 impl Roles for Apart {
     const FIRST: usize = 4;
     const TURNS: usize = 1;
