@@ -4,7 +4,8 @@
 //!   transfer of its tiles from the L2 cache, whatever is longer. Blocks go in whole rounds (wave quantisation), and compute whole
 //!   tiles, also where D ends within one.
 //! - From the cache come whole lines of it: twice as many, or more, where lines of the matrix do not start with one. What the blocks of a cluster share,
-//!   each brings a part of: they lie below each other, or beside each other, as takes less time.
+//!   each brings a part of: they lie below each other, or beside each other, as takes less time; where it is the same, so that they
+//!   share what few others ask for.
 //! - Copies of tensors take longer where a tile is partly beyond the matrix.
 //! - Something passes between two tiles of a block, and before clusters begin.
 //! - Nothing is faster than bringing A and B from memory once, and D (and C) there.
@@ -37,6 +38,10 @@ const CACHE_BYTES_OF_ALL: f64 = 45.0;
 pub(super) const CACHE_LINE: usize = 128;
 /// How much longer tiles take whose lines are parts of two lines of that cache each: lines across K, and lines along K.
 const BROKEN: [f64; 2] = [2.2, 2.25];
+/// How many clusters ask for the same lines at the same time if they are many: requests of one part of the GPU are answered together there.
+const MANY: f64 = 32.0;
+/// What is asked for by fewer takes longer, by this power of how many fewer they are. It decides which of two sides a cluster shares.
+const ASKED_BY_FEW: f64 = 0.22;
 /// Cycles that a stage of a pipeline is on its way, and until it is read: no more bytes come in them than the stages of a multiprocessor have.
 const ON_THE_WAY: f64 = 2600.0;
 /// Cycles that clusters begin later than single blocks. Beyond that, they take as long, where lines of the matrix are lines of the cache.
@@ -190,12 +195,12 @@ impl Task {
         if parts > 1 { parts.saturating_mul(self.batches).saturating_mul(self.m * self.n) } else { 0 }
     }
 
-    /// Bytes of the cache's lines that a block brings for each element of K.
-    fn bytes_from_cache(&self, kernel: &Kernel, copied: [bool; 2], across: bool) -> f64 {
+    /// Bytes of the cache's lines that a block brings for each element of K, of A and of B.
+    fn bytes_from_cache(&self, kernel: &Kernel, copied: [bool; 2], across: bool) -> [f64; 2] {
         let [tile_m, tile_n, _] = kernel.tile;
         let input = self.bytes[0];
         if !kernel.by_tensor_maps {
-            return ((tile_m + tile_n) * input) as f64;
+            return [tile_m, tile_n].map(|lines| (lines * input) as f64);
         }
         // Lines across K are copied in whole pieces.
         let [row_major_a, row_major_b] = kernel.row_major.unwrap_or_default();
@@ -203,20 +208,29 @@ impl Task {
             |lines: usize, along_k: bool| if along_k { lines } else { lines.next_multiple_of(CACHE_LINE / input) };
         let along_k = [row_major_a, !row_major_b];
         let lines = [piece(tile_m, along_k[0]), piece(tile_n, along_k[1])];
-        let blocks = kernel.info.cluster.blocks() as usize / kernel.blocks_of_tile as usize;
-        let shared_by = if across { [blocks, 1] } else { [1, blocks] };
-        let bytes = |side: usize| {
+        let shared_by = shared_by(kernel, across);
+        [0, 1].map(|side| {
             let parts =
                 if self.has_whole_lines[side] || copied[side] { 1.0 } else { BROKEN[usize::from(along_k[side])] };
             (lines[side] * input) as f64 * parts / shared_by[side] as f64
-        };
-        bytes(0) + bytes(1)
+        })
     }
 
-    /// Whether the tiles of a cluster lie beside each other, and not below: whatever takes fewer cycles.
+    /// Whether the tiles of a cluster lie beside each other, and not below: whatever takes fewer cycles; of as many, fewer tiles; of as many, what
+    /// brings less from the cache, where a byte that few clusters ask for counts for more.
     pub(super) fn across(&self, way: Way) -> bool {
-        let [across, below] = [true, false].map(|across| self.cycles_of(way, across));
-        across < below || across == below && way.kernel.across(self.m as u32, self.n as u32)
+        let Way { kernel, copied, .. } = way;
+        let [tile_m, tile_n, _] = kernel.tile;
+        let [across, below] = [true, false].map(|across| {
+            let tiles = f64::from(kernel.tiles(self.m as u32, self.n as u32, across));
+            let [by_a, by_b] = shared_by(kernel, across);
+            // A's lines are asked for by clusters beside each other, B's by those below each other.
+            let asked_by = [self.n.div_ceil(tile_n * by_a), self.m.div_ceil(tile_m * by_b)];
+            let [of_a, of_b] = asked_by.map(|clusters| (MANY / clusters.max(1) as f64).powf(ASKED_BY_FEW).max(1.0));
+            let [bytes_a, bytes_b] = self.bytes_from_cache(kernel, copied, across);
+            [self.cycles_of(way, across), tiles, bytes_a * of_a + bytes_b * of_b]
+        });
+        across < below
     }
 
     /// Cycles that a product is expected to take.
@@ -243,7 +257,8 @@ impl Task {
             (true, _) => CACHE_BYTES_BY_TENSOR_MAPS.min(CACHE_BYTES_OF_ALL * sms / blocks.min(sms)),
         };
         let cache = most.min(beside * f64::from(kernel.info.shared_bytes) / ON_THE_WAY);
-        let tiles = self.bytes_from_cache(kernel, copied, across) * k / cache;
+        let [of_a, of_b] = self.bytes_from_cache(kernel, copied, across);
+        let tiles = (of_a + of_b) * k / cache;
         let bytes = self.batches * ((self.m * self.k + self.k * self.n) * input + self.m * self.n * output);
         let outside = tile_m.saturating_sub(self.m) as f64 / tile_m as f64;
         let beyond = if kernel.by_tensor_maps { 1.0 + BEYOND * outside * outside } else { 1.0 };
@@ -276,6 +291,12 @@ impl Task {
         let fitting = self.in_parts(ways).filter(|way| self.workspace(way.parts) <= workspace);
         fitting.min_by(|&one, &other| self.cycles(one).total_cmp(&self.cycles(other)))
     }
+}
+
+/// How many blocks of a cluster have a tile of A, and of B, from one copy: those beside each other, or those below each other.
+fn shared_by(kernel: &Kernel, across: bool) -> [usize; 2] {
+    let blocks = kernel.info.cluster.blocks() as usize / kernel.blocks_of_tile as usize;
+    if across { [blocks, 1] } else { [1, blocks] }
 }
 
 #[cfg(test)]
@@ -414,6 +435,24 @@ mod tests {
         let across = |has_whole_lines| Task { has_whole_lines, ..task(1336, 2672, 4008) }.across(alone(kernel));
         assert!(across([false; 2]));
         assert!(!across([true; 2]));
+    }
+
+    /// Of few rows, all of A is asked for by all clusters, and each of B's lines by few: so these are what is shared, whatever is longer. Likewise of
+    /// few columns. Where sides are alike, the longer of the tile's is shared.
+    #[test]
+    fn clusters_share_what_few_ask_for() {
+        let across = |name: &str, m, n| {
+            let kernel = KERNELS.iter().find(|kernel| kernel.name == name).unwrap();
+            task(m, n, 8192).across(alone(kernel))
+        };
+        for (name, few_rows, few_cols) in
+            [("hopper_bf16_nn_144x128_pairs", 257, 256), ("hopper_bf16_nn_80x64_pairs", 129, 128)]
+        {
+            assert!(!across(name, few_rows, 8192), "{name}");
+            assert!(across(name, 8192, few_cols), "{name}");
+        }
+        assert!(across("hopper_bf16_nn_240x128_pairs", 7680, 7680));
+        assert!(!across("hopper_bf16_nn_pairs", 8192, 8192));
     }
 
     #[test]

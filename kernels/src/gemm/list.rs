@@ -71,13 +71,6 @@ impl Kernel {
         ((rows + ending * (height - 1)) / height * u64::from(n).div_ceil(width)) as u32
     }
 
-    /// Whether the tiles of a cluster lie beside each other, and not below, where nothing else is in favour of one: if it takes fewer of them; of as
-    /// many, if that shares the longer sides.
-    pub fn across(&self, m: u32, n: u32) -> bool {
-        let (across, below) = (self.tiles(m, n, true), self.tiles(m, n, false));
-        across < below || across == below && self.tile[0] > self.tile[1]
-    }
-
     /// Tiles that blocks compute of a product of `m` x `n`, where those of a cluster lie beside each other or not: all blocks of a cluster have one,
     /// or all of them one together.
     pub fn tiles(&self, m: u32, n: u32, across: bool) -> u32 {

@@ -192,7 +192,10 @@ fn check_orders<T: Multiply<O> + Integral, O: Output + Integral>(
         row_major: [row_a, row_b],
         bias_of_rows: case.bias_of_rows,
         activation: case.activation,
-        across: case.across.unwrap_or_else(|| kernel.across(m as u32, n as u32)),
+        across: case.across.unwrap_or_else(|| {
+            let [across, below] = [true, false].map(|across| kernel.tiles(m as u32, n as u32, across));
+            across < below
+        }),
         d_is_mapped: !case.d_anyhow,
         // So that a block computes all that there is, one behind the other, where it can.
         multiprocessors: 1,
