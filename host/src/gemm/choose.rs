@@ -4,8 +4,7 @@
 //!   transfer of its tiles from the L2 cache, whatever is longer. Blocks go in whole rounds (wave quantisation), and compute whole
 //!   tiles, also where D ends within one.
 //! - From the cache come whole lines of it: twice as many, or more, where lines of the matrix do not start with one. What the blocks of a cluster share,
-//!   each brings a part of: they lie below each other, or beside each other, as takes less time; where it is the same, so that they
-//!   share what few others ask for.
+//!   each brings a part of: they lie below each other, or beside each other, as takes less time.
 //! - Copies of tensors take longer where a tile is partly beyond the matrix.
 //! - Something passes between two tiles of a block, and before clusters begin.
 //! - Nothing is faster than bringing A and B from memory once, and D (and C) there.
@@ -18,7 +17,8 @@
 //! - Parts of K cost the way of their sums to the cache and back, and a second launch.
 //!
 //! The constants are an H200's, some of them fitted to what kernels take for products drawn at random (`docs/LADDER.md`); what matters is how they
-//! compare with each other. Of equals, the first of the list and the fewest parts are taken.
+//! compare with each other. Of equals, what brings less from the cache is taken, where lines that few ask for count for more;
+//! of these, the first of the list and the fewest parts.
 
 use std::fmt;
 use std::str::FromStr;
@@ -39,28 +39,29 @@ pub(super) const CACHE_LINE: usize = 128;
 /// How much longer tiles take whose lines are parts of two lines of that cache each: lines across K, and lines along K.
 const BROKEN: [f64; 2] = [2.2, 2.25];
 /// How many clusters ask for the same lines at the same time if they are many: requests of one part of the GPU are answered together there.
-const MANY: f64 = 32.0;
-/// What is asked for by fewer takes longer, by this power of how many fewer they are. It decides which of two sides a cluster shares.
-const ASKED_BY_FEW: f64 = 0.22;
+const MANY: f64 = 64.0;
+/// What is asked for by fewer takes longer, by this power of how many fewer they are. It decides where cycles do not.
+const ASKED_BY_FEW: f64 = 0.3;
 /// Cycles that a stage of a pipeline is on its way, and until it is read: no more bytes come in them than the stages of a multiprocessor have.
 const ON_THE_WAY: f64 = 2600.0;
 /// Cycles that clusters begin later than single blocks. Beyond that, they take as long, where lines of the matrix are lines of the cache.
 const CLUSTERS_BEGIN: f64 = 1400.0;
-/// How many of the multiprocessors clusters of more than two find room on: those of a cluster lie together.
-const IN_LARGE_CLUSTERS: f64 = 0.92;
 /// Cycles that blocks of a cluster that compute a tile together take longer, for each of them.
 const TOGETHER: f64 = 1250.0;
 /// How much longer a tile would take that is beyond the matrix altogether; where it is in part, by the square of that.
 const BEYOND: f64 = 0.45;
 /// Bytes of memory for each multiprocessor in a cycle.
 const MEMORY_BYTES: f64 = 15.5;
+/// What of a product's computation, or of its bytes on their way from memory, is not hidden behind the other, whichever takes longer, where tiles come by
+/// copies of tensors: it decides between kernels that would wait for memory alike.
+const NOT_HIDDEN: f64 = 0.04;
 /// Bytes of sums that a multiprocessor writes, or reads, in a cycle.
 const SUM_BYTES: f64 = 16.0;
 /// Cycles from a kernel's start to its first product, and from its last to its end.
 const LATENCY: f64 = 3000.0;
 /// How many times these pass where a second launch adds up parts of K, which has them too, and between the two nothing is done: of kernels by copies
 /// of threads, and by copies of tensors, whose sums of parts go another way than D.
-const LAUNCHES_OF_PARTS: [f64; 2] = [3.0, 5.0];
+const LAUNCHES_OF_PARTS: [f64; 2] = [4.0, 5.0];
 /// Cycles from a tile's last product to the next one's first, of kernels whose blocks compute tile after tile.
 const TURN: f64 = 1500.0;
 /// Bytes of A and B that a multiprocessor copies in a cycle, read and written.
@@ -217,29 +218,28 @@ impl Task {
     }
 
     /// Whether the tiles of a cluster lie beside each other, and not below: whatever takes fewer cycles; of as many, fewer tiles; of as many, what
-    /// brings less from the cache, where a byte that few clusters ask for counts for more.
+    /// brings less from the cache.
     pub(super) fn across(&self, way: Way) -> bool {
-        let Way { kernel, copied, .. } = way;
-        let [tile_m, tile_n, _] = kernel.tile;
-        let [across, below] = [true, false].map(|across| {
-            let tiles = f64::from(kernel.tiles(self.m as u32, self.n as u32, across));
-            let [by_a, by_b] = shared_by(kernel, across);
-            // A's lines are asked for by clusters beside each other, B's by those below each other.
-            let asked_by = [self.n.div_ceil(tile_n * by_a), self.m.div_ceil(tile_m * by_b)];
-            let [of_a, of_b] = asked_by.map(|clusters| (MANY / clusters.max(1) as f64).powf(ASKED_BY_FEW).max(1.0));
-            let [bytes_a, bytes_b] = self.bytes_from_cache(kernel, copied, across);
-            [self.cycles_of(way, across), tiles, bytes_a * of_a + bytes_b * of_b]
-        });
+        let [across, below] = [true, false].map(|across| self.cost(way, across));
         across < below
     }
 
-    /// Cycles that a product is expected to take.
-    fn cycles(&self, way: Way) -> f64 {
-        self.cycles_of(way, true).min(self.cycles_of(way, false))
+    /// What a product costs with the tiles of clusters beside each other, or below: cycles, tiles, and what a tile brings from the cache for each element
+    /// of K, in bytes, of which those count for more that few clusters ask for.
+    fn cost(&self, way: Way, across: bool) -> [f64; 3] {
+        let Way { kernel, copied, .. } = way;
+        let [tile_m, tile_n, _] = kernel.tile;
+        let tiles = f64::from(kernel.tiles(self.m as u32, self.n as u32, across));
+        // A's lines are asked for by clusters beside each other, B's by those below each other.
+        let [by_a, by_b] = shared_by(kernel, across);
+        let asked_by = [self.n.div_ceil(tile_n * by_a), self.m.div_ceil(tile_m * by_b)];
+        let [of_a, of_b] = asked_by.map(|clusters| (MANY / clusters.max(1) as f64).powf(ASKED_BY_FEW).max(1.0));
+        let [bytes_a, bytes_b] = self.bytes_from_cache(kernel, copied, across);
+        [self.cycles(way, across), tiles, bytes_a * of_a + bytes_b * of_b]
     }
 
-    /// The same with the tiles of clusters beside each other, or below.
-    fn cycles_of(&self, Way { kernel, parts, copied }: Way, across: bool) -> f64 {
+    /// Cycles that a product is expected to take.
+    fn cycles(&self, Way { kernel, parts, copied }: Way, across: bool) -> f64 {
         let [tile_m, tile_n, _] = kernel.tile;
         let sms = f64::from(self.multiprocessors.max(1));
         let together = kernel.blocks_of_tile as usize;
@@ -249,7 +249,7 @@ impl Task {
         let [input, output, sum] = self.bytes;
         let in_clusters = kernel.info.cluster.blocks() > 1;
         let products = (tile_m * tile_n) as f64 * k / (self.products * kernel.rate);
-        let rounds = (blocks / if together > 2 { sms * IN_LARGE_CLUSTERS } else { sms }).ceil();
+        let rounds = (blocks / f64::from(kernel.at_once(self.multiprocessors))).ceil();
         let beside = rounds.min(f64::from(kernel.info.min_blocks.max(1)));
         let most = match (kernel.by_tensor_maps, together) {
             (false, _) => CACHE_BYTES,
@@ -283,13 +283,19 @@ impl Task {
         let copy = if elements > 0.0 { 2.0 * elements * input as f64 / (COPY_BYTES * sms) + COPY_LATENCY } else { 0.0 };
         let together = if together > 1 { TOGETHER * together as f64 } else { 0.0 };
         let computed = rounds * (products.max(tiles) + together) + turns + by_threads;
-        copy + computed.max(memory) + sums + launches * begin
+        let behind = if kernel.by_tensor_maps { NOT_HIDDEN * computed.min(memory) } else { 0.0 };
+        copy + computed.max(memory) + behind + sums + launches * begin
     }
 
     /// The best of some ways, each in parts whose sums take no more than `workspace` elements.
     pub(super) fn best(&self, ways: impl Iterator<Item = Way>, workspace: usize) -> Option<Way> {
         let fitting = self.in_parts(ways).filter(|way| self.workspace(way.parts) <= workspace);
-        fitting.min_by(|&one, &other| self.cycles(one).total_cmp(&self.cycles(other)))
+        let cost = |way| {
+            let [cycles, tiles, bytes] = self.cost(way, self.across(way));
+            // Where both kernels' factors are copied, it is the order of the list that says which order is copied in less time.
+            [cycles, if way.copied == [false; 2] { tiles * bytes } else { 0.0 }]
+        };
+        fitting.min_by(|&one, &other| cost(one).partial_cmp(&cost(other)).expect("costs are numbers"))
     }
 }
 
@@ -354,6 +360,7 @@ mod tests {
         assert_eq!(chosen(820, 8192, 8192, 0), "hopper_bf16_nn_208x128_pairs");
         assert_eq!(chosen(1900, 4096, 4096, 0), "hopper_bf16_nn_240x128_pairs");
         assert_eq!(chosen(160, 4096, 2048, 0), "hopper_bf16_nn_80x64_pairs");
+        assert_eq!(chosen(129, 14336, 4096, 0), "hopper_bf16_nn_144x128_fours");
         assert_eq!(chosen(5120, 1216, 3072, 0), "hopper_bf16_nn_200x128_pairs");
         assert_eq!(chosen(384, 8192, 8192, 0), "hopper_bf16_nn_192_pairs");
         assert_eq!(chosen(1000, 8192, 8192, 0), "hopper_bf16_nn");
@@ -435,6 +442,17 @@ mod tests {
         let across = |has_whole_lines| Task { has_whole_lines, ..task(1336, 2672, 4008) }.across(alone(kernel));
         assert!(across([false; 2]));
         assert!(!across([true; 2]));
+    }
+
+    /// All tiles of a column, if there is room for as many clusters at once; else pairs.
+    #[test]
+    fn clusters_of_four_are_for_one_round() {
+        assert_eq!(chosen(300, 5120, 5120, 0), "hopper_bf16_nn_112x128_fours");
+        assert_eq!(chosen(320, 4096, 4096, 0), "hopper_bf16_nn_80x128_pairs");
+        let kernel = |name: &str| KERNELS.iter().find(|kernel| kernel.name == name).unwrap();
+        assert_eq!(kernel("hopper_bf16_nn_80x128_fours").at_once(132), 120);
+        assert_eq!(kernel("hopper_bf16_nn_80x128_pairs").at_once(132), 132);
+        assert_eq!(kernel("hopper_bf16_nn_128x128_k8").at_once(1), 8);
     }
 
     /// Of few rows, all of A is asked for by all clusters, and each of B's lines by few: so these are what is shared, whatever is longer. Likewise of

@@ -71,6 +71,14 @@ impl Kernel {
         ((rows + ending * (height - 1)) / height * u64::from(n).div_ceil(width)) as u32
     }
 
+    /// Blocks that so many multiprocessors have room for at once, one each, in whole clusters. Those of a cluster lie in one part of a GPU, of which some
+    /// multiprocessors are left over where clusters have more than two: on an H200 there is room for 120 blocks in clusters of four, and not for 128.
+    pub fn at_once(&self, multiprocessors: u32) -> u32 {
+        let blocks = self.info.cluster.blocks() as u32;
+        let found = if blocks > 2 { multiprocessors * 23 / 25 } else { multiprocessors };
+        (found / blocks).max(1) * blocks
+    }
+
     /// Tiles that blocks compute of a product of `m` x `n`, where those of a cluster lie beside each other or not: all blocks of a cluster have one,
     /// or all of them one together.
     pub fn tiles(&self, m: u32, n: u32, across: bool) -> u32 {

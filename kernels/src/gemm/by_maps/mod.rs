@@ -153,8 +153,8 @@ macro_rules! kernel {
                     true => (Some(numbers.tensor(2, <$order_d as Order>::ROW_MAJOR).map_mut(device, d)?), no_d),
                     false => (None, d),
                 };
-                // Whole clusters, at least one; whose blocks compute a tile together compute no other.
-                let at_once = (numbers.multiprocessors / $blocks).max(1) * $blocks;
+                // Blocks that compute a tile together compute no other.
+                let at_once = Self::KERNEL.at_once(numbers.multiprocessors);
                 let grid = if $together > 1 { blocks.saturating_mul($together) } else { blocks.min(at_once) };
                 Ok($kernel::launch(
                     device,
