@@ -32,6 +32,12 @@ const fn sums_of(strip: usize, bytes: usize) -> usize {
     if columns < 32 { columns } else { 32 }
 }
 
+/// Rows of a box of A, of a tile of so many rows: with those of a cluster, each block brings some. Low tiles wait for their copies, and the copy engine
+/// takes longer over rows beyond A than over others: so they have two boxes, of which one that is beyond A altogether is left out.
+const fn rows_of_box(rows: usize, blocks: usize) -> usize {
+    if rows == 64 { 32 } else { rows / blocks }
+}
+
 /// What results go through: strips of so many bytes a row, as the swizzle has, which are 256 bytes together.
 macro_rules! strip {
     ($output:ident 128) => { Strip<$output, Swizzle128, RowMajor, { 128 / size_of::<$output>() }> };
@@ -61,7 +67,7 @@ macro_rules! kernels {
         clusters of $blocks:literal, $rate:literal;
     )*) => {$(
         kernel! {
-            $kernel $input into $output, $order_a x $order_b into RowMajor, $m x $n x $k, boxes of { $m / $blocks } x { $n / $blocks }, $stages stages,
+            $kernel $input into $output, $order_a x $order_b into RowMajor, $m x $n x $k, boxes of { rows_of_box($m, $blocks) } x { $n / $blocks }, $stages stages,
             { 256 / $strip } strips of strip!($output $strip), $consumers consumers, $threads threads, clusters of $blocks, tiles of 1, "sm_90a",
             fast is_fast!($($fast)?), $rate,
             by product::<

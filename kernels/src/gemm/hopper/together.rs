@@ -132,14 +132,14 @@ fn product<
 
 /// The kernels: a row each. The name; the elements of A and B, and of C, D and the bias; the orders of A and B; what a cluster computes, and how deep its
 /// steps are; its stages; the blocks of a cluster; the strips that a block's share of the columns goes through, as in `kernels!` of other tiles; and the rate, as in
-/// `products!`.
+/// `products!`. Blocks wait for their copies, so A comes in boxes of 32 rows, as in low tiles there.
 macro_rules! kernels {
     ($(
         $kernel:ident $input:ident into $output:ident, $order_a:ident x $order_b:ident, $m:literal x $n:literal x $k:literal, $stages:literal stages,
         clusters of $blocks:literal, strips of $strip:tt, $rate:literal;
     )*) => {$(
         kernel! {
-            $kernel $input into $output, $order_a x $order_b into RowMajor, $m x $n x $k, boxes of 64 x 64, $stages stages,
+            $kernel $input into $output, $order_a x $order_b into RowMajor, $m x $n x $k, boxes of 32 x 64, $stages stages,
             { 256 / $strip } strips of strip!($output $strip), 2 consumers, 384 threads, clusters of $blocks, tiles of $blocks, "sm_90a", fast false, $rate,
             by product::<
                 _, _, _, _, $m, $n, $k, { $n / $blocks }, { $strip / size_of::<$output>() }, { 256 / $strip }, { sums_of($strip, size_of::<$output>()) },
