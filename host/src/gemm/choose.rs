@@ -290,12 +290,15 @@ impl Task {
     /// The best of some ways, each in parts whose sums take no more than `workspace` elements.
     pub(super) fn best(&self, ways: impl Iterator<Item = Way>, workspace: usize) -> Option<Way> {
         let fitting = self.in_parts(ways).filter(|way| self.workspace(way.parts) <= workspace);
-        let cost = |way| {
+        let costs = fitting.map(|way| {
             let [cycles, tiles, bytes] = self.cost(way, self.across(way));
             // Where both kernels' factors are copied, it is the order of the list that says which order is copied in less time.
-            [cycles, if way.copied == [false; 2] { tiles * bytes } else { 0.0 }]
-        };
-        fitting.min_by(|&one, &other| cost(one).partial_cmp(&cost(other)).expect("costs are numbers"))
+            (way, [cycles, if way.copied == [false; 2] { tiles * bytes } else { 0.0 }])
+        });
+        let best = costs.min_by(|(_, [cycles, bytes]), (_, [other_cycles, other_bytes])| {
+            cycles.total_cmp(other_cycles).then(bytes.total_cmp(other_bytes))
+        });
+        best.map(|(way, _)| way)
     }
 }
 
