@@ -119,8 +119,8 @@ impl<'b> WarpGroup<'b> {
     }
 
     /// Each thread keeps `COUNT` registers, and the block has the others back, for other warpgroups to take (`setmaxnreg.dec`, PTX ISA
-    /// 9.7.20.5). `COUNT` is a multiple of 8, from 24 to 256. Needs a build for one
-    /// architecture or family from Hopper on, such as sm_90a, sm_100f or sm_120a.
+    /// 9.7.20.5). `COUNT` is a multiple of 8, from 24 to 256. Needs a build for one architecture or family from Hopper on, such as sm_90a, sm_100f or
+    /// sm_120a.
     ///
     /// A block begins with as many for each thread as fit a multiprocessor, if the kernel's `threads` and `min_blocks` say how many
     /// threads that is; what a warpgroup does from here on, the assembler makes fit. All its warps come here, at one line, and wait for each other

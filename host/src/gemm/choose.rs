@@ -332,6 +332,10 @@ mod tests {
         }
     }
 
+    fn named(name: &str) -> &'static Kernel {
+        KERNELS.iter().find(|kernel| kernel.name == name).expect("a kernel of the list")
+    }
+
     /// A kernel, for A and B as they lie.
     fn alone(kernel: &'static Kernel) -> Way {
         Way { kernel, parts: 1, copied: [false; 2] }
@@ -440,7 +444,7 @@ mod tests {
     /// One more column of tiles is computed, if in it a cluster has more to share, and there is room for it in the round.
     #[test]
     fn clusters_share_what_takes_longer() {
-        let kernel = KERNELS.iter().find(|kernel| kernel.name == "hopper_bf16_nn_240x128_pairs").unwrap();
+        let kernel = named("hopper_bf16_nn_240x128_pairs");
         assert_eq!([true, false].map(|across| kernel.tiles(1336, 2672, across)), [132, 126]);
         let across = |has_whole_lines| Task { has_whole_lines, ..task(1336, 2672, 4008) }.across(alone(kernel));
         assert!(across([false; 2]));
@@ -452,20 +456,16 @@ mod tests {
     fn clusters_of_four_are_for_one_round() {
         assert_eq!(chosen(300, 5120, 5120, 0), "hopper_bf16_nn_112x128_fours");
         assert_eq!(chosen(320, 4096, 4096, 0), "hopper_bf16_nn_80x128_pairs");
-        let kernel = |name: &str| KERNELS.iter().find(|kernel| kernel.name == name).unwrap();
-        assert_eq!(kernel("hopper_bf16_nn_80x128_fours").at_once(132), 120);
-        assert_eq!(kernel("hopper_bf16_nn_80x128_pairs").at_once(132), 132);
-        assert_eq!(kernel("hopper_bf16_nn_128x128_k8").at_once(1), 8);
+        assert_eq!(named("hopper_bf16_nn_80x128_fours").at_once(132), 120);
+        assert_eq!(named("hopper_bf16_nn_80x128_pairs").at_once(132), 132);
+        assert_eq!(named("hopper_bf16_nn_128x128_k8").at_once(1), 8);
     }
 
     /// Of few rows, all of A is asked for by all clusters, and each of B's lines by few: so these are what is shared, whatever is longer. Likewise of
     /// few columns. Where sides are alike, the longer of the tile's is shared.
     #[test]
     fn clusters_share_what_few_ask_for() {
-        let across = |name: &str, m, n| {
-            let kernel = KERNELS.iter().find(|kernel| kernel.name == name).unwrap();
-            task(m, n, 8192).across(alone(kernel))
-        };
+        let across = |name, m, n| task(m, n, 8192).across(alone(named(name)));
         for (name, few_rows, few_cols) in
             [("hopper_bf16_nn_144x128_pairs", 257, 256), ("hopper_bf16_nn_80x64_pairs", 129, 128)]
         {

@@ -47,7 +47,6 @@ pub fn product<
 ) {
     const {
         assert!(M * N == CONSUMERS * WARP_M * WARP_N && N.is_multiple_of(WARP_N), "the warps compute the block's tile");
-        assert!(R::FIRST > 0 || R::TURNS == CONSUMERS, "all that multiply have tiles brought, or none");
         assert!(WARP_M == I * P::Shape::M && WARP_N == J * 2 * P::Shape::N, "a warp computes I x J pairs of fragments");
         assert!(K * size_of::<P::Input>() == 128, "the lines of a stage's tiles are the swizzle's");
     }
@@ -58,9 +57,9 @@ pub fn product<
     let mut units = Units::<M, N>::of_block(work, block);
     let group = block.warp_group();
     let (warp, index) = (group.warp(), group.index() * 4 + group.warp_rank());
-    let until = (index % R::TURNS) as u32;
-    let mut producer = Producer { pipeline, a, b, units, rest: None, turn: Turn::FIRST, until };
     let multiplies_only = R::FIRST > 0;
+    let until = if multiplies_only { 0 } else { index as u32 };
+    let mut producer = Producer { pipeline, a, b, units, rest: None, turn: Turn::FIRST, until };
     if multiplies_only && group.index() == 0 {
         R::give_registers(group);
         if group.warp_rank() == 0 {

@@ -4,10 +4,8 @@ use ptx_matrix::*;
 
 /// Who has tiles brought, and who multiplies them.
 pub trait Roles {
-    /// The first warp that multiplies: those before it do nothing else than to have tiles brought.
+    /// The first warp that multiplies: of those before it, one has tiles brought; if there are none, all that multiply do so, by turns.
     const FIRST: usize;
-    /// How many warps take turns to have tiles brought: one apart, or all that multiply.
-    const TURNS: usize;
 
     /// Of the warpgroup that only has tiles brought.
     fn give_registers(group: WarpGroup<'_>);
@@ -23,7 +21,6 @@ pub struct Apart;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
 impl Roles for Apart {
     const FIRST: usize = 4;
-    const TURNS: usize = 1;
 
     #[inline(always)]
     fn give_registers(group: WarpGroup<'_>) {
@@ -36,12 +33,11 @@ impl Roles for Apart {
     }
 }
 
-/// All of the eight that multiply, by turns.
+/// All that multiply, by turns.
 pub struct ByTurns;
 
 impl Roles for ByTurns {
     const FIRST: usize = 0;
-    const TURNS: usize = 8;
 
     #[inline(always)]
     fn give_registers(_: WarpGroup<'_>) {}
