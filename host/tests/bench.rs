@@ -8,7 +8,7 @@ mod stand_in;
 use std::time::Duration;
 
 use anyhow::{Result, bail};
-use ptx_matrix_host::bench::{Bench, Contestant, Cublas, Layout, Operands, Outcome, Problem, Shape, Type};
+use ptx_matrix_host::bench::{Bench, Contestant, Cublas, Layout, Operands, Outcome, Problem, Products, Shape, Type};
 use ptx_matrix_host::{Gpu, GpuDevice, Stream};
 
 #[test]
@@ -21,7 +21,7 @@ fn device() -> GpuDevice {
 }
 
 fn problem(ty: Type, layout: Layout) -> Problem {
-    Problem { ty, layout, shape: Shape { m: 8, n: 12, k: 20 }, groups: 1 }
+    Problem { ty, layout, shape: Shape { m: 8, n: 12, k: 20 }, products: Products::One }
 }
 
 fn quick<'a>(device: &'a GpuDevice) -> Bench<'a> {
@@ -40,11 +40,14 @@ fn cublas_is_asked_for_the_product_in_every_layout() {
     let bench = quick(&device);
     for ty in [Type::Tf32, Type::F64, Type::S8] {
         for layout in [Layout::Nn, Layout::Nt, Layout::Tn, Layout::Tt] {
-            let measured = bench.measure(&problem(ty, layout), &[&cublas]).unwrap();
-            assert_eq!(measured[0].outcome, Outcome::Right, "{ty} {layout}");
-            let micros = measured[0].micros.unwrap();
-            assert!(micros.min > 0.0 && micros.min <= micros.median && micros.median <= micros.max);
-            assert!(measured[0].launches >= 1);
+            for products in [Products::One, Products::Batch(3)] {
+                let problem = Problem { products, ..problem(ty, layout) };
+                let measured = bench.measure(&problem, &[&cublas]).unwrap();
+                assert_eq!(measured[0].outcome, Outcome::Right, "{problem}");
+                let micros = measured[0].micros.unwrap();
+                assert!(micros.min > 0.0 && micros.min <= micros.median && micros.median <= micros.max);
+                assert!(measured[0].launches >= 1);
+            }
         }
     }
 }
@@ -55,9 +58,11 @@ fn cublas_says_what_it_does_not_support() {
     let device = device();
     let cublas = Cublas::new(device.gpu()).unwrap();
     let bench = quick(&device);
-    let in_groups = |layout| Problem { groups: 3, ..problem(Type::Tf32, layout) };
+    let in_groups = |layout| Problem { products: Products::Groups(3), ..problem(Type::Tf32, layout) };
     assert_eq!(bench.measure(&in_groups(Layout::Nt), &[&cublas]).unwrap()[0].outcome, Outcome::Right);
     assert!(!cublas.supports(&in_groups(Layout::Tn)));
+    let batch = Problem { products: Products::Batch(2), ..problem(Type::E4m3, Layout::Nt) };
+    assert!(!cublas.supports(&batch));
     let odd = Problem { shape: Shape { m: 7, n: 12, k: 20 }, ..problem(Type::S8, Layout::Nn) };
     assert!(bench.measure(&odd, &[&cublas]).unwrap().is_empty());
     assert!(!cublas.supports(&problem(Type::E4m3, Layout::Nn)));

@@ -17,10 +17,10 @@ const SAMPLES: usize = 1024;
 /// 2019), and sum |a b| is at most |a| |b| (Cauchy and Schwarz), the lengths of A's row and B's column. Then D's own
 /// type rounds.
 pub(super) struct Tolerance {
-    /// The lengths of A's rows and of B's columns, the factor above included; of groups, those of each one's B behind each other.
+    /// The lengths of A's rows and of B's columns, the factor above included, of all products: of each one's B behind each other.
     rows: Vec<f64>,
     cols: Vec<f64>,
-    /// Where groups of rows end.
+    /// Where the rows of each product end.
     ends: Vec<u32>,
     output: f64,
     /// Where D's type gets coarse around zero.
@@ -29,7 +29,7 @@ pub(super) struct Tolerance {
 
 impl Tolerance {
     pub(super) fn of(problem: &Problem, a: &[u8], b: &[u8]) -> Self {
-        let Shape { m, n, k } = problem.shape;
+        let Shape { n, k, .. } = problem.shape;
         let input = problem.ty.input();
         // The tensor cores cut instead of rounding, which doubles what a step is off by; with floats of 8 bits they keep 13 bits.
         let step = match input {
@@ -49,10 +49,13 @@ impl Tolerance {
             (0..k).map(|i| get(input, bytes, start + i * stride).powi(2)).sum::<f64>().sqrt()
         };
         let factor = 4.0 * (k as f64).sqrt() * step;
-        let ((a_row, a_col), (b_row, b_col)) = (problem.a_strides(), problem.b_strides());
+        let ((_, a_col), (b_row, b_col)) = (problem.a_strides(), problem.b_strides());
         Tolerance {
-            rows: (0..m).into_par_iter().map(|row| factor * length(a, row * a_row, a_col)).collect(),
-            cols: (0..problem.groups * n)
+            rows: (0..problem.rows())
+                .into_par_iter()
+                .map(|row| factor * length(a, problem.row_of_a(row), a_col))
+                .collect(),
+            cols: (0..problem.products.count() * n)
                 .into_par_iter()
                 .map(|col| length(b, col / n * k * n + col % n * b_col, b_row))
                 .collect(),
@@ -63,12 +66,12 @@ impl Tolerance {
     }
 
     fn at(&self, row: usize, col: usize, value: f64) -> f64 {
-        let col = self.group(row) * (self.cols.len() / self.ends.len()) + col;
+        let col = self.product(row) * (self.cols.len() / self.ends.len()) + col;
         self.rows[row] * self.cols[col] + self.output * value.abs() + self.smallest
     }
 
-    /// The group that a row is of.
-    fn group(&self, row: usize) -> usize {
+    /// The product that a row is of.
+    fn product(&self, row: usize) -> usize {
         self.ends.partition_point(|&end| end as usize <= row)
     }
 }
@@ -81,16 +84,16 @@ pub(super) fn with_reference(
     b: &[u8],
     d: &[u8],
 ) -> Result<(), String> {
-    let Shape { m, n, k } = problem.shape;
+    let (m, Shape { n, k, .. }) = (problem.rows(), problem.shape);
     let (input, output) = (problem.ty.input(), problem.ty.output());
-    let ((a_row, a_col), (b_row, b_col)) = (problem.a_strides(), problem.b_strides());
+    let ((_, a_col), (b_row, b_col)) = (problem.a_strides(), problem.b_strides());
     let mut random = SmallRng::seed_from_u64(0);
     let corners = [(0, 0), (0, n - 1), (m - 1, 0), (m - 1, n - 1)];
     let sampled = (0..SAMPLES).map(|_| (random.random_range(0..m), random.random_range(0..n)));
     let places: Vec<(usize, usize)> = corners.into_iter().chain(sampled).collect();
     first_wrong(places.par_iter().copied(), |row, col| {
-        let start = tolerance.group(row) * k * n + col * b_col;
-        let factor = |i| get(input, a, row * a_row + i * a_col) * get(input, b, start + i * b_row);
+        let start = tolerance.product(row) * k * n + col * b_col;
+        let factor = |i| get(input, a, problem.row_of_a(row) + i * a_col) * get(input, b, start + i * b_row);
         let exact: f64 = (0..k).map(factor).sum();
         (get(output, d, row * n + col), exact, tolerance.at(row, col, exact))
     })
@@ -98,7 +101,7 @@ pub(super) fn with_reference(
 
 /// Compares all elements of D with those that another computed.
 pub(super) fn with_other(problem: &Problem, tolerance: &Tolerance, d: &[u8], other: &[u8]) -> Result<(), String> {
-    let Shape { m, n, .. } = problem.shape;
+    let (m, n) = (problem.rows(), problem.shape.n);
     let output = problem.ty.output();
     first_wrong((0..m * n).into_par_iter().map(|i| (i / n, i % n)), |row, col| {
         let (value, expected) = (get(output, d, row * n + col), get(output, other, row * n + col));
@@ -129,7 +132,7 @@ fn first_wrong(
 #[cfg(test)]
 mod tests {
     use super::super::data::normal;
-    use super::super::{Layout, Problem, Shape, Type};
+    use super::super::{Layout, Problem, Products, Shape, Type};
     use super::*;
 
     const SHAPE: Shape = Shape { m: 9, n: 7, k: 200 };
@@ -137,17 +140,17 @@ mod tests {
     /// A, B and D = A x B, summed in f32 and rounded to D's type.
     fn product(problem: &Problem) -> [Vec<u8>; 3] {
         let [a, b] = [0, 1].map(|i| normal(problem.ty.input(), problem.elements()[i], i as u64));
-        let ((a_row, a_col), (b_row, b_col)) = (problem.a_strides(), problem.b_strides());
+        let ((_, a_col), (b_row, b_col)) = (problem.a_strides(), problem.b_strides());
         let input = problem.ty.input();
         let ends = problem.ends();
         let mut d = Vec::new();
-        for row in 0..SHAPE.m {
+        for row in 0..problem.rows() {
             let group = ends.iter().take_while(|&&end| row >= end as usize).count();
             for col in 0..SHAPE.n {
                 let start = group * SHAPE.k * SHAPE.n + col * b_col;
                 let mut sum = 0.0_f32;
                 for i in 0..SHAPE.k {
-                    let product = get(input, &a, row * a_row + i * a_col) * get(input, &b, start + i * b_row);
+                    let product = get(input, &a, problem.row_of_a(row) + i * a_col) * get(input, &b, start + i * b_row);
                     sum += product as f32;
                 }
                 match problem.ty.output() {
@@ -164,8 +167,12 @@ mod tests {
     fn a_product_is_right_until_one_element_is_not() {
         for ty in [Type::Bf16, Type::Bf16F32, Type::Tf32, Type::S8, Type::E4m3F32] {
             for layout in [Layout::Nn, Layout::Nt, Layout::Tn, Layout::Tt] {
-                let groups = if ty == Type::Bf16 { 3 } else { 1 };
-                let problem = Problem { ty, layout, shape: SHAPE, groups };
+                let products = match ty {
+                    Type::Bf16 => Products::Groups(3),
+                    Type::S8 => Products::Batch(2),
+                    _ => Products::One,
+                };
+                let problem = Problem { ty, layout, shape: SHAPE, products };
                 let [a, b, d] = product(&problem);
                 let tolerance = Tolerance::of(&problem, &a, &b);
                 assert_eq!(with_reference(&problem, &tolerance, &a, &b, &d), Ok(()), "{problem}");
@@ -179,7 +186,7 @@ mod tests {
                 shifted.copy_within(d.len() - 2 * bytes..d.len() - bytes, d.len() - bytes);
                 for wrong in [poisoned, shifted] {
                     let message = with_reference(&problem, &tolerance, &a, &b, &wrong).unwrap_err();
-                    assert!(message.starts_with("D[8, 6] is "), "{message}");
+                    assert!(message.starts_with(&format!("D[{}, 6] is ", problem.rows() - 1)), "{message}");
                     assert!(with_other(&problem, &tolerance, &wrong, &d).is_err(), "{problem}");
                 }
             }
@@ -188,7 +195,7 @@ mod tests {
 
     #[test]
     fn one_term_left_out_of_a_sum_is_found() {
-        let problem = Problem { ty: Type::Bf16F32, layout: Layout::Nn, shape: SHAPE, groups: 1 };
+        let problem = Problem { ty: Type::Bf16F32, layout: Layout::Nn, shape: SHAPE, products: Products::One };
         let [a, b, mut d] = product(&problem);
         let tolerance = Tolerance::of(&problem, &a, &b);
         let term = get(Element::Bf16, &a, 5) * get(Element::Bf16, &b, 5 * SHAPE.n);

@@ -212,30 +212,72 @@ pub fn default_shapes() -> Vec<Shape> {
     [&cubes[..], &skinny, &others].concat()
 }
 
-/// A multiplication: D = A x B; or, of rows in groups, each group's by a B of its own.
+/// How many products there are, of as many matrices B.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Products {
+    /// One.
+    One,
+    /// A batch: so many of the same shape, whose matrices lie behind each other.
+    Batch(usize),
+    /// The rows of the shape are in so many groups of different sizes.
+    Groups(usize),
+}
+
+impl Products {
+    /// How many.
+    pub fn count(self) -> usize {
+        match self {
+            Products::One => 1,
+            Products::Batch(count) | Products::Groups(count) => count,
+        }
+    }
+}
+
+impl fmt::Display for Products {
+    /// What is said of them behind a shape.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Products::One => Ok(()),
+            Products::Batch(count) => write!(f, ", {count} times"),
+            Products::Groups(count) => write!(f, " in {count} groups"),
+        }
+    }
+}
+
+/// A multiplication: D = A x B, or several of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Problem {
     /// The types.
     pub ty: Type,
     /// How A and B lie in memory.
     pub layout: Layout,
-    /// The shape.
+    /// The shape: of each product of a batch, of the rows of all groups together.
     pub shape: Shape,
-    /// The groups that the rows are in: one, if it is an ordinary product.
-    pub groups: usize,
+    /// How many products.
+    pub products: Products,
 }
 
 impl Problem {
     /// Multiplications and additions.
     pub fn operations(&self) -> f64 {
         let Shape { m, n, k } = self.shape;
-        2.0 * m as f64 * n as f64 * k as f64
+        2.0 * (m * self.batches()) as f64 * n as f64 * k as f64
     }
 
-    /// Elements of A, of B and of D.
+    /// Products of the shape.
+    fn batches(&self) -> usize {
+        if let Products::Batch(count) = self.products { count } else { 1 }
+    }
+
+    /// Rows of A and D, of all products.
+    pub fn rows(&self) -> usize {
+        self.shape.m * self.batches()
+    }
+
+    /// Elements of A, of B and of D, of all products.
     pub fn elements(&self) -> [usize; 3] {
-        let Shape { m, n, k } = self.shape;
-        [m * k, k * n * self.groups, m * n]
+        let Shape { n, k, .. } = self.shape;
+        [self.rows() * k, k * n * self.products.count(), self.rows() * n]
     }
 
     /// Bytes of A, of B and of D.
@@ -245,16 +287,25 @@ impl Problem {
         [a * input, b * input, d * output]
     }
 
-    /// Where the groups end: they are of about a third to three times the rows of each other.
+    /// Where the rows of each product end: those of groups are of about a third to three times the rows of each other.
     pub fn ends(&self) -> Vec<u32> {
+        let Products::Groups(groups) = self.products else {
+            return (1..=self.batches()).map(|products| (products * self.shape.m) as u32).collect();
+        };
         let mut random = SmallRng::seed_from_u64(0);
-        let weights: Vec<f64> = (0..self.groups).map(|_| random.random_range(0.5..1.5)).collect();
+        let weights: Vec<f64> = (0..groups).map(|_| random.random_range(0.5..1.5)).collect();
         let (all, mut sum) = (weights.iter().sum::<f64>(), 0.0);
         let mut end = |weight| {
             sum += weight;
             (self.shape.m as f64 * sum / all).round() as u32
         };
         weights.iter().map(|&weight| end(weight)).collect()
+    }
+
+    /// Where a row of A starts, of those of all products.
+    pub fn row_of_a(&self, row: usize) -> usize {
+        let Shape { m, k, .. } = self.shape;
+        row / m * m * k + row % m * self.a_strides().0
     }
 
     /// How far apart the rows, and the columns, of A are.
@@ -270,8 +321,7 @@ impl Problem {
 
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {} {}", self.ty, self.layout, self.shape)?;
-        if self.groups > 1 { write!(f, " in {} groups", self.groups) } else { Ok(()) }
+        write!(f, "{} {} {}{}", self.ty, self.layout, self.shape, self.products)
     }
 }
 
@@ -301,15 +351,20 @@ mod tests {
     #[test]
     fn work_and_bytes_are_counted() {
         let shape = Shape { m: 3, n: 5, k: 7 };
-        let problem = Problem { ty: Type::S8, layout: Layout::Tn, shape, groups: 1 };
+        let problem = Problem { ty: Type::S8, layout: Layout::Tn, shape, products: Products::One };
         assert_eq!(problem.operations(), 210.0);
         assert_eq!(problem.bytes(), [21, 35, 60]);
         assert_eq!((problem.a_strides(), problem.b_strides()), ((1, 3), (5, 1)));
         assert_eq!(problem.to_string(), "s8 tn 3x5x7");
-        let in_groups = Problem { groups: 4, shape: Shape { m: 1000, ..shape }, ..problem };
+        let in_groups = Problem { products: Products::Groups(4), shape: Shape { m: 1000, ..shape }, ..problem };
         assert_eq!(in_groups.bytes(), [7000, 140, 20000]);
         let ends = in_groups.ends();
         assert!(ends.len() == 4 && ends.is_sorted() && ends[0] > 0 && ends[3] == 1000, "{ends:?}");
+        assert_eq!(in_groups.to_string(), "s8 tn 1000x5x7 in 4 groups");
+        let batch = Problem { products: Products::Batch(4), ..problem };
+        assert_eq!((batch.operations(), batch.bytes(), batch.ends()), (840.0, [84, 140, 240], vec![3, 6, 9, 12]));
+        assert_eq!((batch.row_of_a(2), batch.row_of_a(3), batch.row_of_a(7)), (2, 21, 43));
+        assert_eq!(batch.to_string(), "s8 tn 3x5x7, 4 times");
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::io::Write;
 use anyhow::Result;
 use serde::Serialize;
 
-use super::{Ceilings, Layout, Measured, Outcome, Problem, Type};
+use super::{Ceilings, Layout, Measured, Outcome, Problem, Products, Type};
 
 /// One contestant's result for one problem: a line of the CSV.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -21,6 +21,8 @@ pub struct Row {
     pub n: usize,
     /// Terms of a sum.
     pub k: usize,
+    /// Products of a batch, of this shape each.
+    pub batches: usize,
     /// The groups that the rows are in.
     pub groups: usize,
     /// Who.
@@ -69,7 +71,11 @@ impl Row {
     /// The shape, as it is written.
     pub fn shape(&self) -> String {
         let shape = format!("{}x{}x{}", self.m, self.n, self.k);
-        if self.groups > 1 { format!("{shape} in {}", self.groups) } else { shape }
+        match (self.batches, self.groups) {
+            (1, 1) => shape,
+            (batches, 1) => format!("{batches} of {shape}"),
+            (_, groups) => format!("{shape} in {groups}"),
+        }
     }
 }
 
@@ -78,6 +84,11 @@ pub fn rows(problem: &Problem, measured: &[Measured], ceilings: &Ceilings, refer
     let median = |measured: &Measured| measured.micros.map(|micros| micros.median);
     let theirs = measured.iter().find(|measured| measured.contestant == reference).and_then(median);
     let bytes: usize = problem.bytes().iter().sum();
+    let (batches, groups) = match problem.products {
+        Products::One => (1, 1),
+        Products::Batch(count) => (count, 1),
+        Products::Groups(count) => (1, count),
+    };
     let row = |measured: &Measured| {
         let median_us = median(measured);
         let tflops = median_us.map(|micros| problem.operations() / micros / 1e6);
@@ -89,7 +100,8 @@ pub fn rows(problem: &Problem, measured: &[Measured], ceilings: &Ceilings, refer
             m: problem.shape.m,
             n: problem.shape.n,
             k: problem.shape.k,
-            groups: problem.groups,
+            batches,
+            groups,
             contestant: measured.contestant.clone(),
             config: measured.config.clone(),
             check: match &measured.outcome {
@@ -187,7 +199,7 @@ pub(super) mod tests {
         let ceiling = Ceiling { tflops: 1000.0, conditions };
         let [f16, bf16, tf32, s8] = [(); 4].map(|()| ceiling.clone());
         let ceilings = Ceilings { f16, bf16, tf32, s8, copy: 4e12 };
-        let problem = Problem { ty: Type::Bf16, layout: Layout::Nn, shape: Shape::cube(side), groups: 1 };
+        let problem = Problem { ty: Type::Bf16, layout: Layout::Nn, shape: Shape::cube(side), products: Products::One };
         let all = [measured("cublas", Some(100.0)), measured("ours", Some(125.0)), measured("odd", None)];
         rows(&problem, &all, &ceilings, "cublas")
     }
@@ -210,10 +222,13 @@ pub(super) mod tests {
         let text = String::from_utf8(text).unwrap();
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines.len(), 4, "{text}");
-        assert!(lines[0].starts_with("type,layout,m,n,k,groups,contestant,config,check,launches,median_us,"), "{text}");
+        assert!(
+            lines[0].starts_with("type,layout,m,n,k,batches,groups,contestant,config,check,launches,median_us,"),
+            "{text}"
+        );
         assert_eq!(
             lines[2],
-            "bf16,nn,1000,1000,1000,1,ours,,ok,3,125.0,124.0,126.0,16.0,0.8,1000.0,650.0,A B,0.032,48.0,0.012"
+            "bf16,nn,1000,1000,1000,1,1,ours,,ok,3,125.0,124.0,126.0,16.0,0.8,1000.0,650.0,A B,0.032,48.0,0.012"
         );
         assert!(lines[3].contains(r#""does not run: too ""odd""""#), "{text}");
     }

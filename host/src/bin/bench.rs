@@ -5,8 +5,8 @@ use anyhow::{Context, Result, ensure};
 use clap::Parser;
 use indicatif::{ProgressBar, ProgressStyle};
 use ptx_matrix_host::bench::{
-    Bench, Contestant, Cublas, Layout, Monitor, Problem, Row, Shape, Type, default_shapes, fastest, own, plot, rows,
-    table, write_csv,
+    Bench, Contestant, Cublas, Layout, Monitor, Problem, Products, Row, Shape, Type, default_shapes, fastest, own,
+    plot, rows, table, write_csv,
 };
 use ptx_matrix_host::gemm::Tuned;
 use ptx_matrix_host::{Gpu, OwnKernels};
@@ -42,6 +42,9 @@ struct Arguments {
     /// called for each group.
     #[arg(long, default_value_t = 1, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=65535))]
     groups: u32,
+    /// So many products of each shape, whose matrices lie behind each other: a batch, in one launch, as cuBLAS computes it in one call.
+    #[arg(long, default_value_t = 1, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=65535), conflicts_with = "groups")]
+    batches: u32,
     /// Only the contestant beside cuBLAS whose configuration, or name, is this; else those whose name and configuration contain it
     /// (likewise). Without it: the naive kernel, and
     /// the product by the kernel that the rule chooses.
@@ -77,7 +80,8 @@ const EXAMPLES: &str = "Examples:
   bench --shape 16x8192x8192 --config naive --rounds 21 --out skinny
   bench --shape 16x8192x8192 --config 16x128/          one kernel, whatever parts it cuts K in
   bench --shape 16x8192x8192 --tune h200.json          every configuration; the fastest is kept
-  bench --shape 8192x4096x4096 --layout nt --groups 8  a mixture of experts: rows in groups, each with a B of its own";
+  bench --shape 8192x4096x4096 --layout nt --groups 8  a mixture of experts: rows in groups, each with a B of its own
+  bench --shape 2048x2048x128 --layout nt --batches 64 a batch: the scores of 64 heads";
 
 /// Who the others are compared with.
 const REFERENCE: &str = "cublas";
@@ -103,11 +107,15 @@ impl Arguments {
     fn problems(&self) -> Vec<Problem> {
         let named: Vec<Shape> = self.sizes.iter().chain(&self.shapes).copied().collect();
         let shapes = if named.is_empty() { default_shapes() } else { named };
-        let groups = self.groups as usize;
+        let products = match (self.batches as usize, self.groups as usize) {
+            (1, 1) => Products::One,
+            (batches, 1) => Products::Batch(batches),
+            (_, groups) => Products::Groups(groups),
+        };
         let mut problems = Vec::new();
         for &ty in &self.types {
             for &layout in &self.layouts {
-                problems.extend(shapes.iter().map(|&shape| Problem { ty, layout, shape, groups }));
+                problems.extend(shapes.iter().map(|&shape| Problem { ty, layout, shape, products }));
             }
         }
         problems

@@ -129,6 +129,75 @@ unsafe extern "C" fn cublasGemmEx(
     SUCCESS
 }
 
+/// Bytes of an element.
+fn bytes(kind: c_int) -> i64 {
+    match kind {
+        R_64F => 8,
+        R_8I => 1,
+        _ => 4,
+    }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cublasGemmStridedBatchedEx(
+    handle: Handle,
+    a_transposed: c_int,
+    b_transposed: c_int,
+    m: c_int,
+    n: c_int,
+    k: c_int,
+    alpha: *const c_void,
+    a: u64,
+    a_type: c_int,
+    a_leading: c_int,
+    a_stride: i64,
+    b: u64,
+    b_type: c_int,
+    b_leading: c_int,
+    b_stride: i64,
+    beta: *const c_void,
+    c: u64,
+    c_type: c_int,
+    c_leading: c_int,
+    c_stride: i64,
+    count: c_int,
+    compute: c_int,
+    algorithm: c_int,
+) -> c_int {
+    // The function called below may be that of the other library that is made of this file, which knows of no stream.
+    unsafe { synchronize(STREAM.get()) };
+    for i in 0..i64::from(count) {
+        let further = |start: u64, stride: i64, kind: c_int| start.wrapping_add_signed(i * stride * bytes(kind));
+        let status = unsafe {
+            cublasGemmEx(
+                handle,
+                a_transposed,
+                b_transposed,
+                m,
+                n,
+                k,
+                alpha,
+                further(a, a_stride, a_type),
+                a_type,
+                a_leading,
+                further(b, b_stride, b_type),
+                b_type,
+                b_leading,
+                beta,
+                further(c, c_stride, c_type),
+                c_type,
+                c_leading,
+                compute,
+                algorithm,
+            )
+        };
+        if status != SUCCESS {
+            return status;
+        }
+    }
+    SUCCESS
+}
+
 #[unsafe(no_mangle)]
 unsafe extern "C" fn cublasLtCreate(handle: *mut Handle) -> c_int {
     unsafe { *handle = HANDLE };

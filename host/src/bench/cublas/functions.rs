@@ -104,6 +104,12 @@ functions! {
         alpha: *const c_void, a: u64, a_type: c_int, a_leading: c_int, b: u64, b_type: c_int, b_leading: c_int,
         beta: *const c_void, c: u64, c_type: c_int, c_leading: c_int, compute: c_int, algorithm: c_int
     );
+    cublas gemm_batch "cublasGemmStridedBatchedEx" (
+        handle: Handle, a_operation: Operation, b_operation: Operation, m: c_int, n: c_int, k: c_int,
+        alpha: *const c_void, a: u64, a_type: c_int, a_leading: c_int, a_stride: i64,
+        b: u64, b_type: c_int, b_leading: c_int, b_stride: i64, beta: *const c_void,
+        c: u64, c_type: c_int, c_leading: c_int, c_stride: i64, count: c_int, compute: c_int, algorithm: c_int
+    );
     lt lt_create "cublasLtCreate" (handle: *mut Handle);
     lt lt_destroy "cublasLtDestroy" (handle: Handle);
     lt desc_create "cublasLtMatmulDescCreate" (desc: *mut Handle, compute: c_int, scale: c_int);

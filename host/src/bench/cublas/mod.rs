@@ -13,7 +13,7 @@ use thiserror::Error;
 
 use self::functions::{CublasError, DEFAULT_ALGORITHM, Functions, Handle, Operation, compute_type, data_type};
 use self::lt::Plan;
-use super::{Contestant, Element, Layout, Operands, Problem, Shape, Type};
+use super::{Contestant, Element, Layout, Operands, Problem, Products, Shape, Type};
 use crate::gemm::Order;
 use crate::{Gpu, GpuError, Stream};
 
@@ -43,7 +43,7 @@ pub enum NoCublas {
     Gpu(#[from] GpuError),
 }
 
-/// cuBLAS: `cublasGemmEx`, and `cublasLtMatmul` for e4m3 (without fast accumulation).
+/// cuBLAS: `cublasGemmEx`, `cublasGemmStridedBatchedEx` for batches, and `cublasLtMatmul` for e4m3.
 #[derive(Debug)]
 pub struct Cublas {
     functions: Functions,
@@ -77,14 +77,18 @@ impl Cublas {
         format!("{major}.{minor}.{patch}")
     }
 
-    /// A product; or, one behind the other, that of each group.
+    /// A product, a batch, or, one behind the other, the products of all groups.
     fn gemm_ex(&self, stream: &Stream, problem: &Problem, operands: &mut Operands) -> Result<(), CublasError> {
         let Shape { n, k, .. } = problem.shape;
         let (input, output) = (problem.ty.input(), problem.ty.output());
         let (a, b, d) = (operands.a.address(), operands.b.address(), operands.d.address());
+        if let Products::Batch(count) = problem.products {
+            // SAFETY: the caller has seen to the operands, which are all of the batch's.
+            return unsafe { self.gemm_batch_at(stream, problem, count, [a, b, d]) };
+        }
         let mut first = 0;
         for (group, end) in problem.ends().into_iter().map(|end| end as usize).enumerate() {
-            let of_group = Problem { shape: Shape { m: end - first, n, k }, groups: 1, ..*problem };
+            let of_group = Problem { shape: Shape { m: end - first, n, k }, products: Products::One, ..*problem };
             let further = |elements: usize, element: Element| (elements * element.bytes()) as u64;
             // Rows of A are lines, if there are groups.
             let addresses =
@@ -133,6 +137,52 @@ impl Cublas {
         }
     }
 
+    /// # Safety
+    ///
+    /// At the addresses are so many matrices each, behind each other, of the size of the problem's shape, which belong to the stream.
+    unsafe fn gemm_batch_at(
+        &self,
+        stream: &Stream,
+        problem: &Problem,
+        count: usize,
+        [a, b, d]: [u64; 3],
+    ) -> Result<(), CublasError> {
+        let view = ColumnMajor::of(problem);
+        let (input, output) = (problem.ty.input(), problem.ty.output());
+        let (one, zero) = scalars(problem.ty);
+        let [of_a, of_b, of_d] = problem.elements().map(|elements| (elements / count) as i64);
+        // SAFETY: as for one product.
+        unsafe {
+            self.functions.check("cublasSetStream", (self.functions.set_stream)(self.handle, stream.raw()))?;
+            let status = (self.functions.gemm_batch)(
+                self.handle,
+                view.a_operation,
+                view.b_operation,
+                view.m,
+                view.n,
+                view.k,
+                (&raw const one).cast(),
+                b,
+                data_type(input),
+                view.a_leading,
+                of_b,
+                a,
+                data_type(input),
+                view.b_leading,
+                of_a,
+                (&raw const zero).cast(),
+                d,
+                data_type(output),
+                view.d_leading,
+                of_d,
+                count as c_int,
+                compute_type(input),
+                DEFAULT_ALGORITHM,
+            );
+            self.functions.check("cublasGemmStridedBatchedEx", status)
+        }
+    }
+
     fn matmul(&self, stream: &Stream, problem: &Problem, operands: &mut Operands) -> Result<()> {
         let mut last = self.plan.borrow_mut();
         if last.as_ref().is_none_or(|(of, plan)| of != problem || !plan.is_in(stream)) {
@@ -153,13 +203,17 @@ impl Contestant for Cublas {
     }
 
     /// What its documentation asks for: s8 with sides in memory that 4 divides; e4m3 with both factors along K, and
-    /// sides that 16 divides. It multiplies no e5m2 by e5m2. Groups of rows are products of their own, whose A starts at any row.
+    /// sides that 16 divides. It multiplies no e5m2 by e5m2. Groups of rows are products of their own, whose A starts at any row. By `cublasLtMatmul` it
+    /// is asked for one product at a time.
     fn supports(&self, problem: &Problem) -> bool {
         let Shape { m, n, k } = problem.shape;
-        if problem.groups > 1 && (problem.layout.a() == Order::ColMajor || problem.ty.input().bytes() == 1) {
-            return false;
-        }
-        match problem.ty.input() {
+        let input = problem.ty.input();
+        let has = match problem.products {
+            Products::One => true,
+            Products::Batch(_) => input != Element::E4m3,
+            Products::Groups(_) => problem.layout.a() == Order::RowMajor && input.bytes() > 1,
+        };
+        has && match input {
             Element::S8 => [m, n, k].iter().all(|side| side.is_multiple_of(4)),
             Element::E4m3 => problem.layout == Layout::Nt && [m, n, k].iter().all(|side| side.is_multiple_of(16)),
             Element::E5m2 => false,

@@ -9,7 +9,7 @@ use clap::ValueEnum;
 use half::{bf16, f16};
 use ptx_matrix::{F8E4M3, F8E5M2};
 
-use crate::bench::{Contestant, Operands, Problem, Shape, Type};
+use crate::bench::{Contestant, Operands, Problem, Products, Shape, Type};
 use crate::gemm::{self, COPIES, Choice, Gemm, Kernel, Layout, Multiply, Order, Output, Plan};
 use crate::{DeviceBuffer, GpuDevice, Stream};
 
@@ -110,10 +110,15 @@ impl<'a> Product<'a> {
             Order::ColMajor => Layout::col_major(rows),
         };
         let (a, b) = (layout(problem.layout.a(), m, k), layout(problem.layout.b(), k, n));
-        let gemm = Gemm::new(m, n, k).a(a).b(b.batch_stride(k * n));
+        let gemm = Gemm::new(m, n, k).a(a.batch_stride(m * k)).b(b.batch_stride(k * n));
+        let gemm = gemm.d(Layout::row_major(n).batch_stride(m * n));
         let gemm = gemm.workspace_up_to(usize::MAX).copies_up_to(usize::MAX);
         let gemm = if problem.ty.is_fast() { gemm.fast_accumulation() } else { gemm };
-        let gemm = if problem.groups > 1 { gemm.groups(problem.groups) } else { gemm };
+        let gemm = match problem.products {
+            Products::One => gemm,
+            Products::Batch(count) => gemm.batches(count),
+            Products::Groups(count) => gemm.groups(count),
+        };
         match &self.choice {
             Some(choice) => gemm.choose(choice.clone()),
             None => gemm,
@@ -143,7 +148,7 @@ impl<'a> Product<'a> {
         let workspace = room(&mut workspace, stream, plan.workspace_len() * size_of::<O::Sum>())?;
         let copies = room(&mut copies, stream, plan.copies_len() * size_of::<T>())?;
         let operands = gemm::Operands::new(&queue, a, b, d).workspace(workspace.cast_mut()).copies(copies.cast_mut());
-        plan.run(if problem.groups > 1 { operands.group_ends(ends) } else { operands })?;
+        plan.run(if let Products::Groups(_) = problem.products { operands.group_ends(ends) } else { operands })?;
         Ok(())
     }
 }

@@ -9,7 +9,7 @@ use ptx_matrix_kernels::ladder::shared::{self, shared_bf16};
 use ptx_matrix_kernels::ladder::swizzled::swizzled_bf16;
 use ptx_matrix_kernels::ladder::{self};
 
-use crate::bench::{Contestant, Layout, Operands, Problem, Shape, Type};
+use crate::bench::{Contestant, Layout, Operands, Problem, Products, Shape, Type};
 use crate::{DeviceBuffer, GpuDevice, GpuError, InStream, Stream};
 
 /// How a step is launched: the grid, A, B, D, and its columns and K.
@@ -53,7 +53,7 @@ impl Contestant for Step<'_> {
     fn supports(&self, problem: &Problem) -> bool {
         let (Shape { m, n, k }, tile) = (problem.shape, self.tile);
         let whole_tiles = m.is_multiple_of(tile.0) && n.is_multiple_of(tile.1) && k.is_multiple_of(tile.2);
-        problem.ty == Type::Bf16 && problem.layout == Layout::Nn && problem.groups == 1 && whole_tiles
+        problem.ty == Type::Bf16 && problem.layout == Layout::Nn && problem.products == Products::One && whole_tiles
     }
 
     fn run(&self, stream: &Stream, problem: &Problem, operands: &mut Operands) -> Result<()> {

@@ -7,7 +7,7 @@ mod naive;
 use self::gemm::Product;
 use self::ladder::Step;
 use self::naive::Naive;
-use super::{Contestant, Measured, Outcome, Problem, Shape};
+use super::{Contestant, Measured, Outcome, Problem, Products, Shape};
 use crate::GpuDevice;
 use crate::gemm::{Choice, TunedProduct};
 
@@ -21,9 +21,11 @@ pub fn own(device: &GpuDevice) -> Vec<Box<dyn Contestant + '_>> {
 
 /// The fastest of the configurations of a product that were right, as [`Tuned`](crate::gemm::Tuned) keeps it: of rows in groups it keeps none.
 pub fn fastest(problem: &Problem, measured: &[Measured]) -> Option<TunedProduct> {
-    if problem.groups > 1 {
-        return None;
-    }
+    let batches = match problem.products {
+        Products::One => 1,
+        Products::Batch(count) => count,
+        Products::Groups(_) => return None,
+    };
     let timed = measured.iter().filter(|one| one.contestant == gemm::NAME && one.outcome == Outcome::Right);
     let choices = timed.filter_map(|one| Some((one.micros?.median, one.config.parse().ok()?)));
     let named = choices.filter(|(_, choice): &(f64, Choice)| choice.kernel != gemm::BY_RULE);
@@ -36,7 +38,7 @@ pub fn fastest(problem: &Problem, measured: &[Measured]) -> Option<TunedProduct>
         m,
         n,
         k,
-        batches: 1,
+        batches,
         fast: problem.ty.is_fast(),
         choice,
     })

@@ -6,7 +6,7 @@ use ptx_matrix_kernels::ladder::naive::{
     BLOCK, naive_bf16_bf16, naive_bf16_f32, naive_f16_f16, naive_f16_f32, naive_f32_f32, naive_f64_f64, naive_s8_s32,
 };
 
-use crate::bench::{Contestant, Element, Operands, Problem, Shape, Type};
+use crate::bench::{Contestant, Element, Operands, Problem, Products, Shape, Type};
 use crate::{GpuDevice, Stream};
 
 /// One thread an element.
@@ -28,7 +28,7 @@ impl Contestant for Naive<'_> {
     fn supports(&self, problem: &Problem) -> bool {
         let rows_of_blocks = problem.shape.m.div_ceil(BLOCK.0);
         let [_, limit, _] = self.device.gpu().info().limits.grid;
-        problem.groups == 1
+        problem.products == Products::One
             && rows_of_blocks <= limit as usize
             && !matches!(problem.ty.input(), Element::E4m3 | Element::E5m2)
     }
