@@ -5,8 +5,9 @@
 //!   tiles, also where D ends within one.
 //! - From the cache come whole lines of it: twice as many, or more, where lines of the matrix do not start with one. What the blocks of a cluster share,
 //!   each brings a part of: they lie below each other, or beside each other, as takes less time.
+//! - Lines across K that are shorter than a line of the cache take as long as one.
 //! - Copies of tensors take longer where a tile is partly beyond the matrix.
-//! - Something passes between two tiles of a block, and before clusters begin.
+//! - From one tile to the next of a multiprocessor something passes, the more the more of D is brought away, and before clusters begin.
 //! - Nothing is faster than bringing A and B from memory once, and D (and C) there.
 //! - Rows in groups are as a batch of as many products, each of as many rows as a group has on average.
 //! - A and B may be copied first, to lines that start with those of the cache, and in another order: that is a launch, and both are read, and
@@ -48,12 +49,16 @@ const ON_THE_WAY: f64 = 2600.0;
 const CLUSTERS_BEGIN: f64 = 1400.0;
 /// Cycles that blocks of a cluster that compute a tile together take longer, for each of them.
 const TOGETHER: f64 = 1250.0;
-/// How much longer a tile would take that is beyond the matrix altogether; where it is in part, by the square of that.
-const BEYOND: f64 = 0.45;
+/// How much longer it takes to bring tiles whose lines all were beyond the matrix; likewise where some are.
+const BEYOND: f64 = 1.7;
+/// What part of the lines may be beyond the matrix where tiles wait for memory and not for the copy engine, and how much longer the rest of them takes.
+const BEYOND_FOR_NOTHING: f64 = 0.19;
+/// See [`BEYOND_FOR_NOTHING`].
+const BEYOND_IN_MEMORY: f64 = 1.1;
 /// Bytes of memory for each multiprocessor in a cycle.
 const MEMORY_BYTES: f64 = 15.5;
-/// What of a product's computation, or of its bytes on their way from memory, is not hidden behind the other, whichever takes longer, where tiles come by
-/// copies of tensors: it decides between kernels that would wait for memory alike.
+/// What of a product's computation, or of its bytes on their way from memory, is not hidden behind the other, whichever takes longer: it decides between
+/// kernels that would wait for memory alike.
 const NOT_HIDDEN: f64 = 0.04;
 /// Bytes of sums that a multiprocessor writes, or reads, in a cycle.
 const SUM_BYTES: f64 = 16.0;
@@ -62,8 +67,16 @@ const LATENCY: f64 = 3000.0;
 /// How many times these pass where a second launch adds up parts of K, which has them too, and between the two nothing is done: of kernels by copies
 /// of threads, and by copies of tensors, whose sums of parts go another way than D.
 const LAUNCHES_OF_PARTS: [f64; 2] = [4.0, 5.0];
-/// Cycles from a tile's last product to the next one's first, of kernels whose blocks compute tile after tile.
-const TURN: f64 = 1500.0;
+/// Cycles from a tile's last product to the next one's first, of kernels whose blocks compute tile after tile: those that pass always, and of each
+/// byte of D that a warpgroup brings away.
+const TURN: [f64; 2] = [350.0, 0.086];
+/// The same of kernels that compute transposes, whose strips are narrower.
+const TURN_OF_TRANSPOSES: [f64; 2] = [500.0, 0.105];
+/// The same of kernels that have a block for each tile, of which several share a multiprocessor: cycles from a block's last product to the next
+/// block's first, and of each byte of a tile of D.
+const TURN_OF_BLOCKS: f64 = 4600.0;
+/// See [`TURN_OF_BLOCKS`].
+const TURN_OF_BLOCKS_BYTE: f64 = 0.06;
 /// Bytes of A and B that a multiprocessor copies in a cycle, read and written.
 const COPY_BYTES: f64 = 11.0;
 /// Cycles of the launch that copies them.
@@ -200,21 +213,35 @@ impl Task {
     fn bytes_from_cache(&self, kernel: &Kernel, copied: [bool; 2], across: bool) -> [f64; 2] {
         let [tile_m, tile_n, _] = kernel.tile;
         let input = self.bytes[0];
-        if !kernel.by_tensor_maps {
-            return [tile_m, tile_n].map(|lines| (lines * input) as f64);
-        }
-        // Lines across K are copied in whole pieces.
-        let [row_major_a, row_major_b] = kernel.row_major.unwrap_or_default();
-        let piece =
-            |lines: usize, along_k: bool| if along_k { lines } else { lines.next_multiple_of(CACHE_LINE / input) };
+        let [row_major_a, row_major_b] = kernel.row_major.unwrap_or([true, false]);
         let along_k = [row_major_a, !row_major_b];
-        let lines = [piece(tile_m, along_k[0]), piece(tile_n, along_k[1])];
         let shared_by = shared_by(kernel, across);
-        [0, 1].map(|side| {
-            let parts =
-                if self.has_whole_lines[side] || copied[side] { 1.0 } else { BROKEN[usize::from(along_k[side])] };
-            (lines[side] * input) as f64 * parts / shared_by[side] as f64
-        })
+        let of_side = |side: usize, tile: usize, lines: usize| {
+            // Lines across K are copied in whole pieces, where copies of tensors bring them.
+            let pieces = kernel.by_tensor_maps && !along_k[side];
+            let tile = if pieces { tile.next_multiple_of(CACHE_LINE / input) } else { tile };
+            let is_whole = self.has_whole_lines[side] || copied[side] || !kernel.by_tensor_maps;
+            let parts = if is_whole { 1.0 } else { BROKEN[usize::from(along_k[side])] };
+            // Of short lines across K, a line of the cache has several, each of which is asked for.
+            let several = CACHE_LINE as f64 / (lines.max(1) * input) as f64;
+            let times = if several > 1.0 && !along_k[side] && !copied[side] { several } else { parts };
+            (tile * input) as f64 * times / shared_by[side] as f64
+        };
+        [of_side(0, tile_m, self.m), of_side(1, tile_n, self.n)]
+    }
+
+    /// The part of the lines in the boxes of a first tile, or of the last one, which are beyond the matrix: a box that has none of it is left out.
+    fn part_beyond(&self, kernel: &Kernel, across: bool, of_last: bool) -> f64 {
+        let (sides, shared_by) = ([self.m, self.n], shared_by(kernel, across));
+        let lines = [0, 1].map(|side| {
+            let (tile, by) = (kernel.tile[side], shared_by[side] as f64);
+            let before = if of_last { (sides[side].div_ceil(tile).max(1) - 1) * tile } else { 0 };
+            let inside = (sides[side] - before).min(tile);
+            let brought = inside.next_multiple_of(kernel.boxes[side]).min(tile);
+            [brought, brought - inside].map(|lines| lines as f64 / by)
+        });
+        let [brought, beyond] = [0, 1].map(|which| lines[0][which] + lines[1][which]);
+        beyond / brought.max(1.0)
     }
 
     /// Whether the tiles of a cluster lie beside each other, and not below: whatever takes fewer cycles; of as many, fewer tiles; of as many, what
@@ -251,18 +278,22 @@ impl Task {
         let products = (tile_m * tile_n) as f64 * k / (self.products * kernel.rate);
         let rounds = (blocks / f64::from(kernel.at_once(self.multiprocessors))).ceil();
         let beside = rounds.min(f64::from(kernel.info.min_blocks.max(1)));
-        let most = match (kernel.by_tensor_maps, together) {
+        // What of a tile no other block brings, as lines of the cache are lines of the matrix.
+        let is_alone =
+            kernel.by_tensor_maps && !in_clusters && (0..2).all(|side| self.has_whole_lines[side] || copied[side]);
+        let most = match (kernel.by_tensor_maps, is_alone || together > 1) {
             (false, _) => CACHE_BYTES,
-            (true, 1) => CACHE_BYTES_BY_TENSOR_MAPS,
-            (true, _) => CACHE_BYTES_BY_TENSOR_MAPS.min(CACHE_BYTES_OF_ALL * sms / blocks.min(sms)),
+            (true, false) => CACHE_BYTES_BY_TENSOR_MAPS,
+            (true, true) => CACHE_BYTES_BY_TENSOR_MAPS.min(CACHE_BYTES_OF_ALL * sms / blocks.min(sms)),
         };
         let cache = most.min(beside * f64::from(kernel.info.shared_bytes) / ON_THE_WAY);
         let [of_a, of_b] = self.bytes_from_cache(kernel, copied, across);
-        let tiles = (of_a + of_b) * k / cache;
+        // In one round the last tile decides.
+        let beyond = if is_alone && rounds == 1.0 { BEYOND * self.part_beyond(kernel, across, true) } else { 0.0 };
+        let tiles = (of_a + of_b) * k / cache * (1.0 + beyond);
         let bytes = self.batches * ((self.m * self.k + self.k * self.n) * input + self.m * self.n * output);
-        let outside = tile_m.saturating_sub(self.m) as f64 / tile_m as f64;
-        let beyond = if kernel.by_tensor_maps { 1.0 + BEYOND * outside * outside } else { 1.0 };
-        let memory = bytes as f64 / (MEMORY_BYTES * sms) * beyond;
+        let waits = (self.part_beyond(kernel, across, false) - BEYOND_FOR_NOTHING).max(0.0) * BEYOND_IN_MEMORY;
+        let memory = bytes as f64 / (MEMORY_BYTES * sms) * (1.0 + waits);
         let sums = 2.0 * (sum * self.workspace(parts)) as f64 / (SUM_BYTES * sms);
         let launches = match (parts, kernel.by_tensor_maps) {
             (1, _) => 1.0,
@@ -270,9 +301,17 @@ impl Task {
             (_, true) => LAUNCHES_OF_PARTS[1],
         };
         let begin = if in_clusters { LATENCY + CLUSTERS_BEGIN } else { LATENCY };
-        // Blocks that compute a tile together compute no second.
-        let turn = if together > 1 { begin } else { TURN };
-        let turns = if kernel.by_tensor_maps { (rounds - 1.0) * turn } else { 0.0 };
+        let brought = (tile_m * tile_n * output) as f64;
+        let turn = match (kernel.by_tensor_maps, together) {
+            (false, _) => (TURN_OF_BLOCKS + TURN_OF_BLOCKS_BYTE * brought) / beside,
+            (true, 1) => {
+                let [always, of_byte] = if kernel.is_of_transposes { TURN_OF_TRANSPOSES } else { TURN };
+                always + of_byte * brought / kernel.warpgroups_that_multiply()
+            }
+            // Blocks that compute a tile together compute no second.
+            (true, _) => begin,
+        };
+        let turns = (rounds - if kernel.by_tensor_maps { 1.0 } else { beside }) * turn;
         let by_threads = if kernel.by_tensor_maps && !self.d_is_mapped && parts == 1 {
             let rate = if kernel.is_of_transposes { THREAD_BYTES_OF_TRANSPOSES } else { THREAD_BYTES };
             rounds * (tile_m * tile_n / together * output) as f64 / rate
@@ -283,8 +322,7 @@ impl Task {
         let copy = if elements > 0.0 { 2.0 * elements * input as f64 / (COPY_BYTES * sms) + COPY_LATENCY } else { 0.0 };
         let together = if together > 1 { TOGETHER * together as f64 } else { 0.0 };
         let computed = rounds * (products.max(tiles) + together) + turns + by_threads;
-        let behind = if kernel.by_tensor_maps { NOT_HIDDEN * computed.min(memory) } else { 0.0 };
-        copy + computed.max(memory) + behind + sums + launches * begin
+        copy + computed.max(memory) + NOT_HIDDEN * computed.min(memory) + sums + launches * begin
     }
 
     /// The best of some ways, each in parts whose sums take no more than `workspace` elements.
@@ -483,12 +521,46 @@ mod tests {
         // Where there is none, by blocks of a cluster.
         assert_eq!(chosen(16, 1024, 8192, 0), "hopper_bf16_nn_128x128_k8");
         assert_eq!(chosen(16, 8192, 8192, usize::MAX), "gemm_bf16_nn_16x64");
-        for m in [1, 16, 24, 32] {
+        for m in [1, 16] {
             assert_eq!(chosen(m, 8192, 8192, usize::MAX), "gemm_bf16_nn_16x64", "{m} rows");
         }
-        assert_eq!(chosen(48, 8192, 8192, usize::MAX), "hopper_bf16_nn_64x64");
+        for m in [24, 32, 48] {
+            assert_eq!(chosen(m, 8192, 8192, usize::MAX), "hopper_bf16_nn_64x64", "{m} rows");
+        }
         // Where tiles of that height fill the device, they are not cut: the second launch would cost more.
         assert_eq!(chosen(64, 8192, 8192, usize::MAX), "hopper_bf16_nn_64x64");
+    }
+
+    /// Where next to nothing is multiplied for each element of D, what takes long is to bring D away, and to go from tile to tile: so tiles are large, and
+    /// blocks stay.
+    #[test]
+    fn short_sums_take_large_tiles_whose_blocks_stay() {
+        let chosen = |m, n, k, batches| {
+            let task = Task { batches, ..task(m, n, k) };
+            task.best(KERNELS.iter().filter(|kernel| kernel.takes(true, true)).map(alone), 0).unwrap().kernel.name
+        };
+        for (m, n, k, batches) in
+            [(2048, 2048, 128, 64), (1024, 1024, 64, 64), (512, 512, 64, 64), (8192, 8192, 32, 1), (4096, 4096, 64, 1)]
+        {
+            assert_eq!(chosen(m, n, k, batches), "hopper_bf16_nn", "{batches} of {m} x {n} x {k}");
+        }
+        assert_eq!(chosen(2048, 128, 128, 64), "hopper_bf16_nn_128_pairs");
+    }
+
+    /// Also where a line of the cache has several of B's, which no kernel by copies of threads brings fast.
+    #[test]
+    fn few_columns_take_narrow_tiles() {
+        let narrow = |m, n| {
+            let task = Task { has_whole_lines: [true, n % 64 == 0], ..task(m, n, 4096) };
+            let way = task.best(KERNELS.iter().filter(|kernel| kernel.takes(true, true)).map(alone), usize::MAX);
+            way.unwrap().choice().to_string()
+        };
+        for (m, n) in [(4096, 32), (4096, 64), (4096, 128), (16384, 64)] {
+            assert_eq!(narrow(m, n), "hopper_bf16_nn_64x64", "{n} columns");
+        }
+        assert_eq!(narrow(16384, 8), "hopper_bf16_nn_144x64_pairs");
+        // 28 rows of the last tile would be beyond A.
+        assert_eq!(chosen(100, 4096, 4096, 0), "hopper_bf16_nn_128x128_k2");
     }
 
     #[test]

@@ -14,6 +14,8 @@ pub struct Kernel {
     pub row_major: Option<[bool; 2]>,
     /// Rows and columns of D that a block computes, and the K of its steps.
     pub tile: [usize; 3],
+    /// Rows of D whose elements of A come by one copy, and columns whose elements of B do.
+    pub boxes: [usize; 2],
     /// The lines of A and B start at multiples of so many bytes.
     pub alignment: usize,
     /// Whether A and B come by tensor maps, and D goes by one where that can be: the products of a batch have each an A and a B of their own.
@@ -43,12 +45,12 @@ impl Kernel {
         if L::ROW_MAJOR {
             return self;
         }
-        let [m, n, k] = self.tile;
+        let ([m, n, k], [rows, cols]) = (self.tile, self.boxes);
         let row_major = match self.row_major {
             Some([a, b]) => Some([!b, !a]),
             None => None,
         };
-        Self { row_major, tile: [n, m, k], is_of_transposes: true, ..self }
+        Self { row_major, tile: [n, m, k], boxes: [cols, rows], is_of_transposes: true, ..self }
     }
 
     /// Whether it takes A and B of these orders.
@@ -69,6 +71,11 @@ impl Kernel {
         let [height, width, _] = self.tile.map(|side| side as u64);
         let (rows, ending) = (u64::from(m), u64::from(groups.min(m)));
         ((rows + ending * (height - 1)) / height * u64::from(n).div_ceil(width)) as u32
+    }
+
+    /// Of a block whose tiles come by tensor maps, the warpgroups that multiply: all but the one that has them brought.
+    pub fn warpgroups_that_multiply(&self) -> f64 {
+        f64::from(self.info.threads / 128 - 1)
     }
 
     /// Blocks that so many multiprocessors have room for at once, one each, in whole clusters. Those of a cluster lie in one part of a GPU, of which some

@@ -54,6 +54,8 @@ pub trait Left: SharedLayout + Copy + LaneCapture {
     type Box: BoxTile<Element = Self::Element>;
     /// Whether rows of the matrix are lines.
     const ROW_MAJOR: bool;
+    /// Rows that a copy brings.
+    const ROWS_OF_BOX: usize;
     /// Bytes that are copied where so many rows are wanted.
     fn copied(wanted: u32) -> u32;
 
@@ -93,6 +95,7 @@ impl<T: Element, const ROWS: usize, const K: usize, const TILES: usize> Left
     type Element = T;
     type Box = SharedTile<T, ROWS, K, Swizzle128>;
     const ROW_MAJOR: bool = true;
+    const ROWS_OF_BOX: usize = ROWS;
 
     #[inline(always)]
     fn copied(wanted: u32) -> u32 {
@@ -138,6 +141,7 @@ impl<T: Element, const LINE: usize, const K: usize, const TILES: usize> Left
     type Element = T;
     type Box = SharedTile<T, LINE, K, Swizzle128, ColMajor>;
     const ROW_MAJOR: bool = false;
+    const ROWS_OF_BOX: usize = LINE;
 
     #[inline(always)]
     fn copied(wanted: u32) -> u32 {
@@ -190,6 +194,8 @@ pub trait Right: SharedLayout + Copy + LaneCapture {
     type Box: BoxTile<Element = Self::Element>;
     /// Whether rows of the matrix are lines.
     const ROW_MAJOR: bool;
+    /// Columns that a copy brings.
+    const COLS_OF_BOX: usize;
     /// Bytes that are copied where so many columns are wanted.
     fn copied(wanted: u32) -> u32;
 
@@ -222,6 +228,7 @@ impl<T: Element, const K: usize, const COLS: usize, const TILES: usize> Right
     type Element = T;
     type Box = SharedTile<T, K, COLS, Swizzle128, ColMajor>;
     const ROW_MAJOR: bool = false;
+    const COLS_OF_BOX: usize = COLS;
 
     #[inline(always)]
     fn copied(wanted: u32) -> u32 {
@@ -262,6 +269,7 @@ impl<T: Element, const K: usize, const LINE: usize, const TILES: usize> Right
     type Element = T;
     type Box = SharedTile<T, K, LINE, Swizzle128>;
     const ROW_MAJOR: bool = true;
+    const COLS_OF_BOX: usize = LINE;
 
     #[inline(always)]
     fn copied(wanted: u32) -> u32 {

@@ -122,6 +122,10 @@ macro_rules! kernel {
                     <tiles!(b $order_b $input $n $k $box_b) as Right>::ROW_MAJOR,
                 ]),
                 tile: [$m, $n, $k],
+                boxes: [
+                    <tiles!(a $order_a $input $m $k $box_a) as Left>::ROWS_OF_BOX,
+                    <tiles!(b $order_b $input $n $k $box_b) as Right>::COLS_OF_BOX,
+                ],
                 alignment: 16,
                 by_tensor_maps: true,
                 is_of_transposes: false,

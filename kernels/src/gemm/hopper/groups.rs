@@ -163,6 +163,7 @@ macro_rules! kernels {
                 name: stringify!($kernel),
                 row_major: Some([true, <tiles!(b $order_b $input 256 $k 256) as Right>::ROW_MAJOR]),
                 tile: [128, 256, $k],
+                boxes: [128, 256],
                 alignment: 16,
                 by_tensor_maps: true,
                 is_of_transposes: false,

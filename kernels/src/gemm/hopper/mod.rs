@@ -32,10 +32,11 @@ const fn sums_of(strip: usize, bytes: usize) -> usize {
     if columns < 32 { columns } else { 32 }
 }
 
-/// Rows of a box of A, of a tile of so many rows: with those of a cluster, each block brings some. Low tiles wait for their copies, and the copy engine
-/// takes longer over rows beyond A than over others: so they have two boxes, of which one that is beyond A altogether is left out.
-const fn rows_of_box(rows: usize, blocks: usize) -> usize {
-    if rows == 64 { 32 } else { rows / blocks }
+/// Rows of a box of A, or columns of one of B, of a tile of so many: with those of a cluster, each block brings some. Small tiles wait for their copies,
+/// and the copy engine takes longer over what is beyond a matrix than over the matrix: so they have two boxes, of which one that is beyond it altogether
+/// is left out.
+const fn box_of(lines: usize, blocks: usize) -> usize {
+    if lines == 64 { 32 } else { lines / blocks }
 }
 
 /// What results go through: strips of so many bytes a row, as the swizzle has, which are 256 bytes together.
@@ -67,7 +68,7 @@ macro_rules! kernels {
         clusters of $blocks:literal, $rate:literal;
     )*) => {$(
         kernel! {
-            $kernel $input into $output, $order_a x $order_b into RowMajor, $m x $n x $k, boxes of { rows_of_box($m, $blocks) } x { $n / $blocks }, $stages stages,
+            $kernel $input into $output, $order_a x $order_b into RowMajor, $m x $n x $k, boxes of { box_of($m, $blocks) } x { box_of($n, $blocks) }, $stages stages,
             { 256 / $strip } strips of strip!($output $strip), $consumers consumers, $threads threads, clusters of $blocks, tiles of 1, "sm_90a",
             fast is_fast!($($fast)?), $rate,
             by product::<
@@ -79,44 +80,44 @@ macro_rules! kernels {
 }
 
 kernels! {
-    hopper_bf16_nn bf16 into bf16, RowMajor x RowMajor, 128 x 256 x 64, 4 stages, 2 consumers, 384 threads, 256 at once, strips of 128, clusters of 1, 1.7;
-    hopper_bf16_nn_pairs bf16 into bf16, RowMajor x RowMajor, 128 x 256 x 64, 4 stages, 2 consumers, 384 threads, 256 at once, strips of 128, clusters of 2, 1.7;
-    hopper_bf16_nt bf16 into bf16, RowMajor x ColMajor, 128 x 256 x 64, 4 stages, 2 consumers, 384 threads, 256 at once, strips of 128, clusters of 1, 1.7;
-    hopper_bf16_nt_pairs bf16 into bf16, RowMajor x ColMajor, 128 x 256 x 64, 4 stages, 2 consumers, 384 threads, 256 at once, strips of 128, clusters of 2, 1.7;
+    hopper_bf16_nn bf16 into bf16, RowMajor x RowMajor, 128 x 256 x 64, 4 stages, 2 consumers, 384 threads, 256 at once, strips of 128, clusters of 1, 1.715;
+    hopper_bf16_nn_pairs bf16 into bf16, RowMajor x RowMajor, 128 x 256 x 64, 4 stages, 2 consumers, 384 threads, 256 at once, strips of 128, clusters of 2, 1.715;
+    hopper_bf16_nt bf16 into bf16, RowMajor x ColMajor, 128 x 256 x 64, 4 stages, 2 consumers, 384 threads, 256 at once, strips of 128, clusters of 1, 1.715;
+    hopper_bf16_nt_pairs bf16 into bf16, RowMajor x ColMajor, 128 x 256 x 64, 4 stages, 2 consumers, 384 threads, 256 at once, strips of 128, clusters of 2, 1.715;
     hopper_bf16_tn bf16 into bf16, ColMajor x RowMajor, 128 x 256 x 64, 4 stages, 2 consumers, 384 threads, 256 at once, strips of 128, clusters of 1, 1.7;
     hopper_bf16_tt bf16 into bf16, ColMajor x ColMajor, 128 x 256 x 64, 4 stages, 2 consumers, 384 threads, 256 at once, strips of 128, clusters of 1, 1.7;
-    hopper_bf16_nn_224_pairs bf16 into bf16, RowMajor x RowMajor, 128 x 224 x 64, 4 stages, 2 consumers, 384 threads, 224 at once, strips of 64, clusters of 2, 1.66;
-    hopper_bf16_nn_192_pairs bf16 into bf16, RowMajor x RowMajor, 128 x 192 x 64, 4 stages, 2 consumers, 384 threads, 192 at once, strips of 128, clusters of 2, 1.65;
-    hopper_bf16_nn_160_pairs bf16 into bf16, RowMajor x RowMajor, 128 x 160 x 64, 4 stages, 2 consumers, 384 threads, 160 at once, strips of 64, clusters of 2, 1.55;
+    hopper_bf16_nn_224_pairs bf16 into bf16, RowMajor x RowMajor, 128 x 224 x 64, 4 stages, 2 consumers, 384 threads, 224 at once, strips of 64, clusters of 2, 1.675;
+    hopper_bf16_nn_192_pairs bf16 into bf16, RowMajor x RowMajor, 128 x 192 x 64, 4 stages, 2 consumers, 384 threads, 192 at once, strips of 128, clusters of 2, 1.66;
+    hopper_bf16_nn_160_pairs bf16 into bf16, RowMajor x RowMajor, 128 x 160 x 64, 4 stages, 2 consumers, 384 threads, 160 at once, strips of 64, clusters of 2, 1.56;
     hopper_bf16_nn_128_pairs bf16 into bf16, RowMajor x RowMajor, 128 x 128 x 64, 6 stages, 2 consumers, 384 threads, 128 at once, strips of 128, clusters of 2, 1.6;
     hopper_bf16_nn_64x128_pairs bf16 into bf16, RowMajor x RowMajor, 64 x 128 x 64, 8 stages, 1 consumers, 256 threads, 128 at once, strips of 128, clusters of 2, 1.35;
-    hopper_bf16_nn_64x64 bf16 into bf16, RowMajor x RowMajor, 64 x 64 x 64, 12 stages, 1 consumers, 256 threads, 64 at once, strips of 128, clusters of 1, 0.6;
-    hopper_bf16_nt_224_pairs bf16 into bf16, RowMajor x ColMajor, 128 x 224 x 64, 4 stages, 2 consumers, 384 threads, 224 at once, strips of 64, clusters of 2, 1.66;
-    hopper_bf16_nt_192_pairs bf16 into bf16, RowMajor x ColMajor, 128 x 192 x 64, 4 stages, 2 consumers, 384 threads, 192 at once, strips of 128, clusters of 2, 1.65;
-    hopper_bf16_nt_160_pairs bf16 into bf16, RowMajor x ColMajor, 128 x 160 x 64, 5 stages, 2 consumers, 384 threads, 160 at once, strips of 64, clusters of 2, 1.55;
+    hopper_bf16_nn_64x64 bf16 into bf16, RowMajor x RowMajor, 64 x 64 x 64, 12 stages, 1 consumers, 256 threads, 64 at once, strips of 128, clusters of 1, 0.7;
+    hopper_bf16_nt_224_pairs bf16 into bf16, RowMajor x ColMajor, 128 x 224 x 64, 4 stages, 2 consumers, 384 threads, 224 at once, strips of 64, clusters of 2, 1.675;
+    hopper_bf16_nt_192_pairs bf16 into bf16, RowMajor x ColMajor, 128 x 192 x 64, 4 stages, 2 consumers, 384 threads, 192 at once, strips of 128, clusters of 2, 1.66;
+    hopper_bf16_nt_160_pairs bf16 into bf16, RowMajor x ColMajor, 128 x 160 x 64, 5 stages, 2 consumers, 384 threads, 160 at once, strips of 64, clusters of 2, 1.56;
     hopper_bf16_nt_128_pairs bf16 into bf16, RowMajor x ColMajor, 128 x 128 x 64, 6 stages, 2 consumers, 384 threads, 128 at once, strips of 128, clusters of 2, 1.6;
     hopper_bf16_nt_64x128_pairs bf16 into bf16, RowMajor x ColMajor, 64 x 128 x 64, 8 stages, 1 consumers, 256 threads, 128 at once, strips of 128, clusters of 2, 1.35;
-    hopper_bf16_nt_64x64 bf16 into bf16, RowMajor x ColMajor, 64 x 64 x 64, 12 stages, 1 consumers, 256 threads, 64 at once, strips of 128, clusters of 1, 0.6;
+    hopper_bf16_nt_64x64 bf16 into bf16, RowMajor x ColMajor, 64 x 64 x 64, 12 stages, 1 consumers, 256 threads, 64 at once, strips of 128, clusters of 1, 0.7;
     hopper_bf16_f32_nn bf16 into f32, RowMajor x RowMajor, 128 x 256 x 64, 4 stages, 2 consumers, 384 threads, 256 at once, strips of 128, clusters of 1, 1.7;
     hopper_bf16_f32_nt bf16 into f32, RowMajor x ColMajor, 128 x 256 x 64, 4 stages, 2 consumers, 384 threads, 256 at once, strips of 128, clusters of 1, 1.7;
-    hopper_f16_nn f16 into f16, RowMajor x RowMajor, 128 x 256 x 64, 4 stages, 2 consumers, 384 threads, 256 at once, strips of 128, clusters of 1, 1.7;
-    hopper_f16_nn_pairs f16 into f16, RowMajor x RowMajor, 128 x 256 x 64, 4 stages, 2 consumers, 384 threads, 256 at once, strips of 128, clusters of 2, 1.7;
-    hopper_f16_nt f16 into f16, RowMajor x ColMajor, 128 x 256 x 64, 4 stages, 2 consumers, 384 threads, 256 at once, strips of 128, clusters of 1, 1.7;
-    hopper_f16_nt_pairs f16 into f16, RowMajor x ColMajor, 128 x 256 x 64, 4 stages, 2 consumers, 384 threads, 256 at once, strips of 128, clusters of 2, 1.7;
+    hopper_f16_nn f16 into f16, RowMajor x RowMajor, 128 x 256 x 64, 4 stages, 2 consumers, 384 threads, 256 at once, strips of 128, clusters of 1, 1.715;
+    hopper_f16_nn_pairs f16 into f16, RowMajor x RowMajor, 128 x 256 x 64, 4 stages, 2 consumers, 384 threads, 256 at once, strips of 128, clusters of 2, 1.715;
+    hopper_f16_nt f16 into f16, RowMajor x ColMajor, 128 x 256 x 64, 4 stages, 2 consumers, 384 threads, 256 at once, strips of 128, clusters of 1, 1.715;
+    hopper_f16_nt_pairs f16 into f16, RowMajor x ColMajor, 128 x 256 x 64, 4 stages, 2 consumers, 384 threads, 256 at once, strips of 128, clusters of 2, 1.715;
     hopper_f16_tn f16 into f16, ColMajor x RowMajor, 128 x 256 x 64, 4 stages, 2 consumers, 384 threads, 256 at once, strips of 128, clusters of 1, 1.7;
     hopper_f16_tt f16 into f16, ColMajor x ColMajor, 128 x 256 x 64, 4 stages, 2 consumers, 384 threads, 256 at once, strips of 128, clusters of 1, 1.7;
-    hopper_f16_nn_224_pairs f16 into f16, RowMajor x RowMajor, 128 x 224 x 64, 4 stages, 2 consumers, 384 threads, 224 at once, strips of 64, clusters of 2, 1.66;
-    hopper_f16_nn_192_pairs f16 into f16, RowMajor x RowMajor, 128 x 192 x 64, 4 stages, 2 consumers, 384 threads, 192 at once, strips of 128, clusters of 2, 1.65;
-    hopper_f16_nn_160_pairs f16 into f16, RowMajor x RowMajor, 128 x 160 x 64, 4 stages, 2 consumers, 384 threads, 160 at once, strips of 64, clusters of 2, 1.55;
+    hopper_f16_nn_224_pairs f16 into f16, RowMajor x RowMajor, 128 x 224 x 64, 4 stages, 2 consumers, 384 threads, 224 at once, strips of 64, clusters of 2, 1.675;
+    hopper_f16_nn_192_pairs f16 into f16, RowMajor x RowMajor, 128 x 192 x 64, 4 stages, 2 consumers, 384 threads, 192 at once, strips of 128, clusters of 2, 1.66;
+    hopper_f16_nn_160_pairs f16 into f16, RowMajor x RowMajor, 128 x 160 x 64, 4 stages, 2 consumers, 384 threads, 160 at once, strips of 64, clusters of 2, 1.56;
     hopper_f16_nn_128_pairs f16 into f16, RowMajor x RowMajor, 128 x 128 x 64, 6 stages, 2 consumers, 384 threads, 128 at once, strips of 128, clusters of 2, 1.6;
     hopper_f16_nn_64x128_pairs f16 into f16, RowMajor x RowMajor, 64 x 128 x 64, 8 stages, 1 consumers, 256 threads, 128 at once, strips of 128, clusters of 2, 1.35;
-    hopper_f16_nn_64x64 f16 into f16, RowMajor x RowMajor, 64 x 64 x 64, 12 stages, 1 consumers, 256 threads, 64 at once, strips of 128, clusters of 1, 0.6;
-    hopper_f16_nt_224_pairs f16 into f16, RowMajor x ColMajor, 128 x 224 x 64, 4 stages, 2 consumers, 384 threads, 224 at once, strips of 64, clusters of 2, 1.66;
-    hopper_f16_nt_192_pairs f16 into f16, RowMajor x ColMajor, 128 x 192 x 64, 4 stages, 2 consumers, 384 threads, 192 at once, strips of 128, clusters of 2, 1.65;
-    hopper_f16_nt_160_pairs f16 into f16, RowMajor x ColMajor, 128 x 160 x 64, 5 stages, 2 consumers, 384 threads, 160 at once, strips of 64, clusters of 2, 1.55;
+    hopper_f16_nn_64x64 f16 into f16, RowMajor x RowMajor, 64 x 64 x 64, 12 stages, 1 consumers, 256 threads, 64 at once, strips of 128, clusters of 1, 0.7;
+    hopper_f16_nt_224_pairs f16 into f16, RowMajor x ColMajor, 128 x 224 x 64, 4 stages, 2 consumers, 384 threads, 224 at once, strips of 64, clusters of 2, 1.675;
+    hopper_f16_nt_192_pairs f16 into f16, RowMajor x ColMajor, 128 x 192 x 64, 4 stages, 2 consumers, 384 threads, 192 at once, strips of 128, clusters of 2, 1.66;
+    hopper_f16_nt_160_pairs f16 into f16, RowMajor x ColMajor, 128 x 160 x 64, 5 stages, 2 consumers, 384 threads, 160 at once, strips of 64, clusters of 2, 1.56;
     hopper_f16_nt_128_pairs f16 into f16, RowMajor x ColMajor, 128 x 128 x 64, 6 stages, 2 consumers, 384 threads, 128 at once, strips of 128, clusters of 2, 1.6;
     hopper_f16_nt_64x128_pairs f16 into f16, RowMajor x ColMajor, 64 x 128 x 64, 8 stages, 1 consumers, 256 threads, 128 at once, strips of 128, clusters of 2, 1.35;
-    hopper_f16_nt_64x64 f16 into f16, RowMajor x ColMajor, 64 x 64 x 64, 12 stages, 1 consumers, 256 threads, 64 at once, strips of 128, clusters of 1, 0.6;
+    hopper_f16_nt_64x64 f16 into f16, RowMajor x ColMajor, 64 x 64 x 64, 12 stages, 1 consumers, 256 threads, 64 at once, strips of 128, clusters of 1, 0.7;
     hopper_f16_f32_nn f16 into f32, RowMajor x RowMajor, 128 x 256 x 64, 4 stages, 2 consumers, 384 threads, 256 at once, strips of 128, clusters of 1, 1.7;
     hopper_f16_f32_nt f16 into f32, RowMajor x ColMajor, 128 x 256 x 64, 4 stages, 2 consumers, 384 threads, 256 at once, strips of 128, clusters of 1, 1.7;
     hopper_tf32_nt f32 into f32, RowMajor x ColMajor, 128 x 256 x 32, 4 stages, 2 consumers, 384 threads, 256 at once, strips of 128, clusters of 2, 1.7;
