@@ -182,9 +182,9 @@ fn sums_are_accumulated_fast_where_that_was_asked_for() {
         assert!(d.iter().all(|&element| element == d[0]));
         (plan.choice().unwrap().kernel, d[0].to_f32())
     };
-    assert_eq!(product(&gemm), ("hopper_e4m3_bf16_nt_128x128".to_owned(), 4096.0 + 4.0 * 32.0));
+    assert_eq!(product(&gemm), ("hopper_e4m3_bf16_nt_64x64".to_owned(), 4096.0 + 4.0 * 32.0));
     let fast = gemm.clone().fast_accumulation();
-    assert_eq!(product(&fast), ("hopper_e4m3_bf16_nt_128x128_fast".to_owned(), 4096.0));
+    assert_eq!(product(&fast), ("hopper_e4m3_bf16_nt_64x64_fast".to_owned(), 4096.0));
 
     let by_name = Choice::new("hopper_e4m3_bf16_nt_fast", 1);
     let refused = gemm.clone().choose(by_name.clone()).plan(&device).unwrap_err().to_string();
@@ -195,7 +195,7 @@ fn sums_are_accumulated_fast_where_that_was_asked_for() {
     tuned.insert(fast.tuned_product(by_name.clone()));
     let chosen = |gemm: Gemm<F8E4M3, bf16>| gemm.tuned(&tuned).plan(&device).unwrap().choice().unwrap();
     assert_eq!(chosen(fast.clone()), by_name);
-    assert_eq!(chosen(gemm), Choice::new("hopper_e4m3_bf16_nt_128x128", 1));
+    assert_eq!(chosen(gemm), Choice::new("hopper_e4m3_bf16_nt_64x64", 1));
     // Elements of which the tensor cores lose no bits have nothing to lose.
     let of_halves = Gemm::<bf16>::new(side, side, k);
     let kernel = |gemm: &Gemm<bf16>| gemm.plan(&device).unwrap().choice();

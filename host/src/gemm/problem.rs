@@ -180,7 +180,7 @@ impl<T: Multiply<O>, O: Output> Gemm<T, O> {
     /// let mut d = device.upload(&vec![bf16::ZERO; m * n])?;
     /// let gemm = Gemm::<F8E4M3, bf16>::new(m, n, k).b(Layout::col_major(k)).fast_accumulation();
     /// let plan = gemm.plan(&device)?;
-    /// assert_eq!(plan.choice().unwrap().kernel, "hopper_e4m3_bf16_nt_128x128_fast");
+    /// assert_eq!(plan.choice().unwrap().kernel, "hopper_e4m3_bf16_nt_64x64_fast");
     /// plan.run(Operands::new(&device, &a, &b, &mut d))?;
     /// assert_eq!(d[0].to_f32(), 640.0);
     /// # Ok::<(), Box<dyn std::error::Error>>(())

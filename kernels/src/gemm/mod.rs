@@ -403,7 +403,7 @@ products! {
         gemm_f16_f32_tt_64x64 Half<f16, f32>, ColMajor x ColMajor, 64 x 64 x 64, 3 stages, warps of 32 x 32, 128 threads, 4 a multiprocessor, by chunks, "sm_80", 0.5;
         gemm_f16_f32_any Half<f16, f32>, RowMajor x ColMajor, 128 x 128 x 32, 4 stages, warps of 64 x 32, 256 threads, 1 a multiprocessor, by halves, "sm_80", 0.15;
     }
-    f32 into f32, 512.0 a cycle, parts added by add_parts_f32, by maps [gemm_tf32_nt_tma hopper_tf32_nt hopper_tf32_nt_128x128 hopper_tf32_nt_128x128_k2 hopper_tf32_nt_128x128_k4], in groups [gemm_tf32_groups hopper_tf32_nt_groups] {
+    f32 into f32, 512.0 a cycle, parts added by add_parts_f32, by maps [gemm_tf32_nt_tma hopper_tf32_nt hopper_tf32_nt_128x128 hopper_tf32_nt_64x64 hopper_tf32_nt_128x128_k2 hopper_tf32_nt_128x128_k4], in groups [gemm_tf32_groups hopper_tf32_nt_groups] {
         gemm_tf32_nt Tf32, RowMajor x ColMajor, 128 x 256 x 32, 4 stages, warps of 64 x 64, 256 threads, 1 a multiprocessor, by chunks, "sm_90", 0.9;
         gemm_tf32_nn Tf32, RowMajor x RowMajor, 128 x 128 x 32, 4 stages, warps of 64 x 32, 256 threads, 1 a multiprocessor, by chunks, "sm_90", 0.7;
         gemm_tf32_nn_64x64 Tf32, RowMajor x RowMajor, 64 x 64 x 32, 3 stages, warps of 32 x 32, 128 threads, 3 a multiprocessor, by chunks, "sm_80", 0.5;
@@ -423,17 +423,17 @@ products! {
         gemm_f64_tt_64x64 DoubleOnAmpere, ColMajor x ColMajor, 64 x 64 x 16, 3 stages, warps of 32 x 32, 128 threads, 3 a multiprocessor, by chunks, "sm_80", 0.5;
         gemm_f64_any DoubleOnAmpere, RowMajor x ColMajor, 64 x 64 x 16, 3 stages, warps of 32 x 32, 128 threads, 2 a multiprocessor, by doubles, "sm_80", 0.3;
     }
-    i8 into i32, 2048.0 a cycle, parts added by add_parts_s32, by maps [gemm_s8_nt_tma hopper_s8_nt hopper_s8_nt_128x128 hopper_s8_nt_128x128_k2 hopper_s8_nt_128x128_k4], in groups [gemm_s8_groups hopper_s8_nt_groups] {
+    i8 into i32, 2048.0 a cycle, parts added by add_parts_s32, by maps [gemm_s8_nt_tma hopper_s8_nt hopper_s8_nt_128x128 hopper_s8_nt_64x64 hopper_s8_nt_128x128_k2 hopper_s8_nt_128x128_k4], in groups [gemm_s8_groups hopper_s8_nt_groups] {
         gemm_s8_nt Byte, RowMajor x ColMajor, 128 x 256 x 128, 4 stages, warps of 64 x 64, 256 threads, 1 a multiprocessor, by chunks, "sm_90", 0.9;
         gemm_s8_nt_64x64 Byte, RowMajor x ColMajor, 64 x 64 x 128, 3 stages, warps of 32 x 32, 128 threads, 3 a multiprocessor, by chunks, "sm_80", 0.5;
         gemm_s8_any Byte, RowMajor x ColMajor, 128 x 128 x 64, 4 stages, warps of 64 x 32, 256 threads, 1 a multiprocessor, by bytes, "sm_80", 0.3;
     }
-    F8E4M3 into bf16, 1024.0 a cycle, parts added by add_parts_bf16, by maps [hopper_e4m3_bf16_nt hopper_e4m3_bf16_nt_192 hopper_e4m3_bf16_nt_128x128 hopper_e4m3_bf16_nt_fast hopper_e4m3_bf16_nt_192_fast hopper_e4m3_bf16_nt_128x128_fast hopper_e4m3_bf16_nt_128x128_k2 hopper_e4m3_bf16_nt_128x128_k4], in groups [gemm_e4m3_bf16_groups hopper_e4m3_bf16_nt_groups] {
+    F8E4M3 into bf16, 1024.0 a cycle, parts added by add_parts_bf16, by maps [hopper_e4m3_bf16_nt hopper_e4m3_bf16_nt_192 hopper_e4m3_bf16_nt_128x128 hopper_e4m3_bf16_nt_64x64 hopper_e4m3_bf16_nt_fast hopper_e4m3_bf16_nt_192_fast hopper_e4m3_bf16_nt_128x128_fast hopper_e4m3_bf16_nt_64x64_fast hopper_e4m3_bf16_nt_128x128_k2 hopper_e4m3_bf16_nt_128x128_k4], in groups [gemm_e4m3_bf16_groups hopper_e4m3_bf16_nt_groups] {
         gemm_e4m3_bf16_nt Eighth<F8E4M3, bf16>, RowMajor x ColMajor, 128 x 64 x 128, 4 stages, warps of 32 x 32, 256 threads, 1 a multiprocessor, by chunks, "sm_90", 0.55;
         gemm_e4m3_bf16_nt_64x64 Eighth<F8E4M3, bf16>, RowMajor x ColMajor, 64 x 64 x 128, 3 stages, warps of 32 x 32, 128 threads, 2 a multiprocessor, by chunks, "sm_89", 0.5;
         gemm_e4m3_bf16_any Eighth<F8E4M3, bf16>, RowMajor x ColMajor, 64 x 64 x 128, 3 stages, warps of 32 x 32, 128 threads, 2 a multiprocessor, by bytes, "sm_89", 0.3;
     }
-    F8E4M3 into f16, 1024.0 a cycle, parts added by add_parts_f16, by maps [hopper_e4m3_f16_nt hopper_e4m3_f16_nt_192 hopper_e4m3_f16_nt_128x128 hopper_e4m3_f16_nt_fast hopper_e4m3_f16_nt_192_fast hopper_e4m3_f16_nt_128x128_fast], in groups [] {
+    F8E4M3 into f16, 1024.0 a cycle, parts added by add_parts_f16, by maps [hopper_e4m3_f16_nt hopper_e4m3_f16_nt_192 hopper_e4m3_f16_nt_128x128 hopper_e4m3_f16_nt_64x64 hopper_e4m3_f16_nt_fast hopper_e4m3_f16_nt_192_fast hopper_e4m3_f16_nt_128x128_fast hopper_e4m3_f16_nt_64x64_fast], in groups [] {
         gemm_e4m3_f16_nt_64x64 Eighth<F8E4M3, f16>, RowMajor x ColMajor, 64 x 64 x 128, 3 stages, warps of 32 x 32, 128 threads, 2 a multiprocessor, by chunks, "sm_89", 0.5;
         gemm_e4m3_f16_any Eighth<F8E4M3, f16>, RowMajor x ColMajor, 64 x 64 x 128, 3 stages, warps of 32 x 32, 128 threads, 2 a multiprocessor, by bytes, "sm_89", 0.3;
     }
@@ -441,10 +441,10 @@ products! {
         gemm_e4m3_f32_nt_64x64 Eighth<F8E4M3, f32>, RowMajor x ColMajor, 64 x 64 x 128, 3 stages, warps of 32 x 32, 128 threads, 2 a multiprocessor, by chunks, "sm_89", 0.5;
         gemm_e4m3_f32_any Eighth<F8E4M3, f32>, RowMajor x ColMajor, 64 x 64 x 128, 3 stages, warps of 32 x 32, 128 threads, 2 a multiprocessor, by bytes, "sm_89", 0.3;
     }
-    F8E5M2 into bf16, 1024.0 a cycle, parts added by add_parts_bf16, by maps [hopper_e5m2_bf16_nt hopper_e5m2_bf16_nt_192 hopper_e5m2_bf16_nt_128x128 hopper_e5m2_bf16_nt_fast hopper_e5m2_bf16_nt_192_fast hopper_e5m2_bf16_nt_128x128_fast], in groups [gemm_e5m2_bf16_groups hopper_e5m2_bf16_nt_groups] {
+    F8E5M2 into bf16, 1024.0 a cycle, parts added by add_parts_bf16, by maps [hopper_e5m2_bf16_nt hopper_e5m2_bf16_nt_192 hopper_e5m2_bf16_nt_128x128 hopper_e5m2_bf16_nt_64x64 hopper_e5m2_bf16_nt_fast hopper_e5m2_bf16_nt_192_fast hopper_e5m2_bf16_nt_128x128_fast hopper_e5m2_bf16_nt_64x64_fast], in groups [gemm_e5m2_bf16_groups hopper_e5m2_bf16_nt_groups] {
         gemm_e5m2_bf16_any Eighth<F8E5M2, bf16>, RowMajor x ColMajor, 64 x 64 x 128, 3 stages, warps of 32 x 32, 128 threads, 2 a multiprocessor, by bytes, "sm_89", 0.3;
     }
-    F8E5M2 into f16, 1024.0 a cycle, parts added by add_parts_f16, by maps [hopper_e5m2_f16_nt hopper_e5m2_f16_nt_192 hopper_e5m2_f16_nt_128x128 hopper_e5m2_f16_nt_fast hopper_e5m2_f16_nt_192_fast hopper_e5m2_f16_nt_128x128_fast], in groups [] {
+    F8E5M2 into f16, 1024.0 a cycle, parts added by add_parts_f16, by maps [hopper_e5m2_f16_nt hopper_e5m2_f16_nt_192 hopper_e5m2_f16_nt_128x128 hopper_e5m2_f16_nt_64x64 hopper_e5m2_f16_nt_fast hopper_e5m2_f16_nt_192_fast hopper_e5m2_f16_nt_128x128_fast hopper_e5m2_f16_nt_64x64_fast], in groups [] {
         gemm_e5m2_f16_any Eighth<F8E5M2, f16>, RowMajor x ColMajor, 64 x 64 x 128, 3 stages, warps of 32 x 32, 128 threads, 2 a multiprocessor, by bytes, "sm_89", 0.3;
     }
     F8E5M2 into f32, 1024.0 a cycle, parts added by add_parts_f32, by maps [], in groups [] {

@@ -164,8 +164,8 @@ kernels! {
     hopper_f16_nt_128x128_k8 f16 into f16, RowMajor x ColMajor, 128 x 128 x 64, 6 stages, clusters of 8, strips of 32, 1.6;
     hopper_tf32_nt_128x128_k2 f32 into f32, RowMajor x ColMajor, 128 x 128 x 32, 6 stages, clusters of 2, strips of 128, 1.65;
     hopper_tf32_nt_128x128_k4 f32 into f32, RowMajor x ColMajor, 128 x 128 x 32, 6 stages, clusters of 4, strips of 128, 1.65;
-    hopper_s8_nt_128x128_k2 i8 into i32, RowMajor x ColMajor, 128 x 128 x 128, 6 stages, clusters of 2, strips of 128, 1.6;
-    hopper_s8_nt_128x128_k4 i8 into i32, RowMajor x ColMajor, 128 x 128 x 128, 6 stages, clusters of 4, strips of 128, 1.6;
-    hopper_e4m3_bf16_nt_128x128_k2 F8E4M3 into bf16, RowMajor x ColMajor, 128 x 128 x 128, 6 stages, clusters of 2, strips of 128, 2.9;
-    hopper_e4m3_bf16_nt_128x128_k4 F8E4M3 into bf16, RowMajor x ColMajor, 128 x 128 x 128, 6 stages, clusters of 4, strips of 64, 2.9;
+    hopper_s8_nt_128x128_k2 i8 into i32, RowMajor x ColMajor, 128 x 128 x 128, 6 stages, clusters of 2, strips of 128, 1.2;
+    hopper_s8_nt_128x128_k4 i8 into i32, RowMajor x ColMajor, 128 x 128 x 128, 6 stages, clusters of 4, strips of 128, 1.2;
+    hopper_e4m3_bf16_nt_128x128_k2 F8E4M3 into bf16, RowMajor x ColMajor, 128 x 128 x 128, 6 stages, clusters of 2, strips of 128, 2.2;
+    hopper_e4m3_bf16_nt_128x128_k4 F8E4M3 into bf16, RowMajor x ColMajor, 128 x 128 x 128, 6 stages, clusters of 4, strips of 64, 2.2;
 }
