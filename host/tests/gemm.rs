@@ -182,9 +182,21 @@ fn sums_are_accumulated_fast_where_that_was_asked_for() {
         assert!(d.iter().all(|&element| element == d[0]));
         (plan.choice().unwrap().kernel, d[0].to_f32())
     };
-    assert_eq!(product(&gemm), ("hopper_e4m3_bf16_nt_64x64".to_owned(), 4096.0 + 4.0 * 32.0));
+    let (taken_out, kept) = (4096.0 + 4.0 * 32.0, 4096.0);
+    assert_eq!(product(&gemm), ("hopper_e4m3_bf16_nt_64x64".to_owned(), taken_out));
     let fast = gemm.clone().fast_accumulation();
-    assert_eq!(product(&fast), ("hopper_e4m3_bf16_nt_64x64_fast".to_owned(), 4096.0));
+    assert_eq!(product(&fast), ("hopper_e4m3_bf16_nt_64x64_fast".to_owned(), kept));
+    // So does each other tile; blocks that compute one together take out sums of other products.
+    let by_one_block = |choice: &Choice| choice.kernel.starts_with("hopper_") && !choice.kernel.contains("_k");
+    let all = fast.choices(&device).into_iter().filter(|choice| choice.parts == 1 && by_one_block(choice));
+    let mut counts = [0; 2];
+    for choice in all {
+        let is_fast = choice.kernel.ends_with("_fast");
+        let expected = (choice.kernel.clone(), if is_fast { kept } else { taken_out });
+        assert_eq!(product(&fast.clone().choose(choice)), expected);
+        counts[usize::from(is_fast)] += 1;
+    }
+    assert_eq!(counts, [4; 2]);
 
     let by_name = Choice::new("hopper_e4m3_bf16_nt_fast", 1);
     let refused = gemm.clone().choose(by_name.clone()).plan(&device).unwrap_err().to_string();
