@@ -95,6 +95,30 @@ impl Kernel {
     }
 }
 
+/// How many kernels some lists have together.
+pub(super) const fn count(lists: &[&[Kernel]]) -> usize {
+    let (mut all, mut list) = (0, 0);
+    while list < lists.len() {
+        all += lists[list].len();
+        list += 1;
+    }
+    all
+}
+
+/// The kernels of some lists, of which the first has some, behind each other.
+pub(super) const fn joined<const COUNT: usize>(lists: &[&[Kernel]]) -> [Kernel; COUNT] {
+    let mut all = [lists[0][0]; COUNT];
+    let (mut next, mut list) = (0, 0);
+    while list < lists.len() {
+        let (_, rest) = all.split_at_mut(next);
+        let (here, _) = rest.split_at_mut(lists[list].len());
+        here.copy_from_slice(lists[list]);
+        next += lists[list].len();
+        list += 1;
+    }
+    all
+}
+
 /// Why a kernel was not launched, or failed.
 #[derive(Debug)]
 pub enum LaunchError<E> {

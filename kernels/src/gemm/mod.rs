@@ -41,7 +41,7 @@ use source::*;
 /// GPU that has the instruction and the shared memory; and the part of a multiprocessor's tensor throughput that it reaches where
 /// nothing else is in the way, as measured on an H200.
 macro_rules! products {
-    ($($input:ident into $output:ident, $products:literal a cycle, parts added by $add:ident, by maps [$($mapped:ident)*], in groups [$($grouped:ident)*] {$(
+    ($($input:ident into $output:ident, $products:literal a cycle, parts added by $add:ident, by maps of [$($table:ty),*], in groups [$($grouped:ident)*] {$(
         $(#[$built:meta])?
         $kernel:ident $product:ty, $order_a:ident x $order_b:ident, $m:literal x $n:literal x $k:literal, $stages:literal stages,
         warps of $warp_m:literal x $warp_n:literal, $threads:literal threads, $blocks:literal a multiprocessor, by $source:ident,
@@ -125,14 +125,16 @@ macro_rules! products {
 
         #[cfg(not(target_arch = "nvptx64"))]
         mod lists {
+            use super::by_maps::Table;
             use super::hopper::*;
-            use super::tma::*;
+            use super::list::{count, joined};
             use super::*;
             use ptx_matrix::launch::Device;
 
             $(impl Multiply<$output> for $input {
                 const PRODUCTS: f64 = $products;
-                const KERNELS: &'static [Kernel] = &[$({
+                const KERNELS: &'static [Kernel] = {
+                    const LISTS: &[&[Kernel]] = &[&[$({
                     sources!($source, $input, $product, $order_a x $order_b, $m x $n x $k, $threads);
                     Kernel {
                         name: stringify!($kernel),
@@ -150,7 +152,9 @@ macro_rules! products {
                         rate: $rate,
                         info: &$kernel::INFO,
                     }
-                },)* $(<$mapped as by_maps::ByMaps<$input, $output>>::KERNEL,)*];
+                },)*] $(, <$table as Table<$input, $output>>::KERNELS)*];
+                    &joined::<{ count(LISTS) }>(LISTS)
+                };
                 const OF_GROUPS: &'static [Kernel] = &[$(<$grouped as OfGroups<$input, $output>>::KERNEL,)*];
 
                 fn launch<D: Device>(
@@ -159,8 +163,8 @@ macro_rules! products {
                     buffers: Buffers<'_, D, Self, $output>,
                     numbers: &Numbers<<$output as Output>::Sum>,
                 ) -> Result<D::Report, LaunchError<D::Error>> {
-                    $(if kernel.name == stringify!($mapped) {
-                        return by_maps::launch::<$mapped, _, _, _>(device, buffers, numbers);
+                    $(if <$table as Table<$input, $output>>::KERNELS.contains(kernel) {
+                        return <$table as Table<_, _>>::launch(device, kernel, buffers, numbers);
                     })*
                     let Buffers { a, b, c, bias, d, sums, .. } = buffers;
                     let Numbers { sides: [m, n, k], k_part, parts, batches, alpha, beta, activation, .. } = *numbers;
@@ -340,7 +344,7 @@ macro_rules! source {
 }
 
 products! {
-    bf16 into bf16, 1024.0 a cycle, parts added by add_parts_bf16, by maps [gemm_bf16_nn_tma gemm_bf16_nt_tma hopper_bf16_nn hopper_bf16_nn_pairs hopper_bf16_nn_224_pairs hopper_bf16_nn_192_pairs hopper_bf16_nn_160_pairs hopper_bf16_nn_128_pairs hopper_bf16_nt hopper_bf16_nt_pairs hopper_bf16_nt_224_pairs hopper_bf16_nt_192_pairs hopper_bf16_nt_160_pairs hopper_bf16_nt_128_pairs hopper_bf16_tn hopper_bf16_tt hopper_bf16_nn_64x128_pairs hopper_bf16_nn_64x64 hopper_bf16_nt_64x128_pairs hopper_bf16_nt_64x64 hopper_bf16_nn_160x256_pairs hopper_bf16_nn_192x192_pairs hopper_bf16_nn_176x192_pairs hopper_bf16_nn_160x192_pairs hopper_bf16_nn_240x128_pairs hopper_bf16_nn_224x128_pairs hopper_bf16_nn_208x128_pairs hopper_bf16_nn_200x128_pairs hopper_bf16_nn_176x128_pairs hopper_bf16_nn_160x128_pairs hopper_bf16_nn_144x128_pairs hopper_bf16_nn_144x128_fours hopper_bf16_nn_112x128_pairs hopper_bf16_nn_112x128_fours hopper_bf16_nn_80x128_pairs hopper_bf16_nn_80x128_fours hopper_bf16_nn_168x64_pairs hopper_bf16_nn_144x64_pairs hopper_bf16_nn_80x64_pairs hopper_bf16_nt_160x256_pairs hopper_bf16_nt_192x192_pairs hopper_bf16_nt_176x192_pairs hopper_bf16_nt_160x192_pairs hopper_bf16_nt_240x128_pairs hopper_bf16_nt_224x128_pairs hopper_bf16_nt_208x128_pairs hopper_bf16_nt_200x128_pairs hopper_bf16_nt_176x128_pairs hopper_bf16_nt_160x128_pairs hopper_bf16_nt_144x128_pairs hopper_bf16_nt_144x128_fours hopper_bf16_nt_112x128_pairs hopper_bf16_nt_112x128_fours hopper_bf16_nt_80x128_pairs hopper_bf16_nt_80x128_fours hopper_bf16_nt_168x64_pairs hopper_bf16_nt_144x64_pairs hopper_bf16_nt_80x64_pairs hopper_bf16_nn_128x128_k2 hopper_bf16_nn_128x128_k4 hopper_bf16_nn_128x128_k8 hopper_bf16_nt_128x128_k2 hopper_bf16_nt_128x128_k4 hopper_bf16_nt_128x128_k8 hopper_bf16_tn_192_pairs hopper_bf16_tn_128_pairs hopper_bf16_tn_64x128_pairs hopper_bf16_tn_64x64 hopper_bf16_tt_192_pairs hopper_bf16_tt_128_pairs hopper_bf16_tt_64x128_pairs hopper_bf16_tt_64x64], in groups [gemm_bf16_groups hopper_bf16_nn_groups hopper_bf16_nt_groups] {
+    bf16 into bf16, 1024.0 a cycle, parts added by add_parts_bf16, by maps of [tma::Tiles, hopper::Tiles, hopper::Transposes, hopper::Together], in groups [gemm_bf16_groups hopper_bf16_nn_groups hopper_bf16_nt_groups] {
         gemm_bf16_nn Half<bf16>, RowMajor x RowMajor, 128 x 256 x 64, 4 stages, warps of 64 x 64, 256 threads, 1 a multiprocessor, by chunks, "sm_90", 0.9;
         gemm_bf16_nt Half<bf16>, RowMajor x ColMajor, 128 x 256 x 64, 4 stages, warps of 64 x 64, 256 threads, 1 a multiprocessor, by chunks, "sm_90", 0.9;
         gemm_bf16_tn Half<bf16>, ColMajor x RowMajor, 128 x 256 x 64, 4 stages, warps of 64 x 64, 256 threads, 1 a multiprocessor, by chunks, "sm_90", 0.9;
@@ -360,7 +364,7 @@ products! {
         gemm_bf16_tt_64x64 Half<bf16>, ColMajor x ColMajor, 64 x 64 x 64, 3 stages, warps of 32 x 32, 128 threads, 4 a multiprocessor, by chunks, "sm_80", 0.5;
         gemm_bf16_any Half<bf16>, RowMajor x ColMajor, 128 x 128 x 32, 4 stages, warps of 64 x 32, 256 threads, 1 a multiprocessor, by halves, "sm_80", 0.15;
     }
-    f16 into f16, 1024.0 a cycle, parts added by add_parts_f16, by maps [gemm_f16_nn_tma gemm_f16_nt_tma hopper_f16_nn hopper_f16_nn_pairs hopper_f16_nn_224_pairs hopper_f16_nn_192_pairs hopper_f16_nn_160_pairs hopper_f16_nn_128_pairs hopper_f16_nt hopper_f16_nt_pairs hopper_f16_nt_224_pairs hopper_f16_nt_192_pairs hopper_f16_nt_160_pairs hopper_f16_nt_128_pairs hopper_f16_tn hopper_f16_tt hopper_f16_nn_64x128_pairs hopper_f16_nn_64x64 hopper_f16_nt_64x128_pairs hopper_f16_nt_64x64 hopper_f16_nn_160x256_pairs hopper_f16_nn_192x192_pairs hopper_f16_nn_176x192_pairs hopper_f16_nn_160x192_pairs hopper_f16_nn_240x128_pairs hopper_f16_nn_224x128_pairs hopper_f16_nn_208x128_pairs hopper_f16_nn_200x128_pairs hopper_f16_nn_176x128_pairs hopper_f16_nn_160x128_pairs hopper_f16_nn_144x128_pairs hopper_f16_nn_144x128_fours hopper_f16_nn_112x128_pairs hopper_f16_nn_112x128_fours hopper_f16_nn_80x128_pairs hopper_f16_nn_80x128_fours hopper_f16_nn_168x64_pairs hopper_f16_nn_144x64_pairs hopper_f16_nn_80x64_pairs hopper_f16_nt_160x256_pairs hopper_f16_nt_192x192_pairs hopper_f16_nt_176x192_pairs hopper_f16_nt_160x192_pairs hopper_f16_nt_240x128_pairs hopper_f16_nt_224x128_pairs hopper_f16_nt_208x128_pairs hopper_f16_nt_200x128_pairs hopper_f16_nt_176x128_pairs hopper_f16_nt_160x128_pairs hopper_f16_nt_144x128_pairs hopper_f16_nt_144x128_fours hopper_f16_nt_112x128_pairs hopper_f16_nt_112x128_fours hopper_f16_nt_80x128_pairs hopper_f16_nt_80x128_fours hopper_f16_nt_168x64_pairs hopper_f16_nt_144x64_pairs hopper_f16_nt_80x64_pairs hopper_f16_nn_128x128_k2 hopper_f16_nn_128x128_k4 hopper_f16_nn_128x128_k8 hopper_f16_nt_128x128_k2 hopper_f16_nt_128x128_k4 hopper_f16_nt_128x128_k8 hopper_f16_tn_192_pairs hopper_f16_tn_128_pairs hopper_f16_tn_64x128_pairs hopper_f16_tn_64x64 hopper_f16_tt_192_pairs hopper_f16_tt_128_pairs hopper_f16_tt_64x128_pairs hopper_f16_tt_64x64], in groups [gemm_f16_groups hopper_f16_nn_groups hopper_f16_nt_groups] {
+    f16 into f16, 1024.0 a cycle, parts added by add_parts_f16, by maps of [tma::Tiles, hopper::Tiles, hopper::Transposes, hopper::Together], in groups [gemm_f16_groups hopper_f16_nn_groups hopper_f16_nt_groups] {
         gemm_f16_nn Half<f16>, RowMajor x RowMajor, 128 x 256 x 64, 4 stages, warps of 64 x 64, 256 threads, 1 a multiprocessor, by chunks, "sm_90", 0.9;
         gemm_f16_nt Half<f16>, RowMajor x ColMajor, 128 x 256 x 64, 4 stages, warps of 64 x 64, 256 threads, 1 a multiprocessor, by chunks, "sm_90", 0.9;
         gemm_f16_nn_16x64 Half<f16>, RowMajor x RowMajor, 16 x 64 x 64, 8 stages, warps of 16 x 16, 128 threads, 2 a multiprocessor, by chunks, "sm_80", 0.25;
@@ -385,7 +389,7 @@ products! {
         gemm_f16_tt_on_sm_75 HalfOnTuring, ColMajor x ColMajor, 64 x 64 x 32, 2 stages, warps of 32 x 32, 128 threads, 3 a multiprocessor, by registers, "sm_75", 0.2;
         gemm_f16_any Half<f16>, RowMajor x ColMajor, 128 x 128 x 32, 4 stages, warps of 64 x 32, 256 threads, 1 a multiprocessor, by halves, "sm_80", 0.15;
     }
-    bf16 into f32, 1024.0 a cycle, parts added by add_parts_f32, by maps [hopper_bf16_f32_nn hopper_bf16_f32_nt hopper_bf16_f32_nn_192_pairs hopper_bf16_f32_nn_128_pairs hopper_bf16_f32_nn_64x128_pairs hopper_bf16_f32_nn_64x64 hopper_bf16_f32_nt_192_pairs hopper_bf16_f32_nt_128_pairs hopper_bf16_f32_nt_64x128_pairs hopper_bf16_f32_nt_64x64], in groups [] {
+    bf16 into f32, 1024.0 a cycle, parts added by add_parts_f32, by maps of [hopper::Tiles], in groups [] {
         gemm_bf16_f32_nn Half<bf16, f32>, RowMajor x RowMajor, 128 x 256 x 64, 4 stages, warps of 64 x 64, 256 threads, 1 a multiprocessor, by chunks, "sm_90", 0.9;
         gemm_bf16_f32_nt Half<bf16, f32>, RowMajor x ColMajor, 128 x 256 x 64, 4 stages, warps of 64 x 64, 256 threads, 1 a multiprocessor, by chunks, "sm_90", 0.9;
         gemm_bf16_f32_nn_64x64 Half<bf16, f32>, RowMajor x RowMajor, 64 x 64 x 64, 3 stages, warps of 32 x 32, 128 threads, 4 a multiprocessor, by chunks, "sm_80", 0.5;
@@ -394,7 +398,7 @@ products! {
         gemm_bf16_f32_tt_64x64 Half<bf16, f32>, ColMajor x ColMajor, 64 x 64 x 64, 3 stages, warps of 32 x 32, 128 threads, 4 a multiprocessor, by chunks, "sm_80", 0.5;
         gemm_bf16_f32_any Half<bf16, f32>, RowMajor x ColMajor, 128 x 128 x 32, 4 stages, warps of 64 x 32, 256 threads, 1 a multiprocessor, by halves, "sm_80", 0.15;
     }
-    f16 into f32, 1024.0 a cycle, parts added by add_parts_f32, by maps [hopper_f16_f32_nn hopper_f16_f32_nt hopper_f16_f32_nn_192_pairs hopper_f16_f32_nn_128_pairs hopper_f16_f32_nn_64x128_pairs hopper_f16_f32_nn_64x64 hopper_f16_f32_nt_192_pairs hopper_f16_f32_nt_128_pairs hopper_f16_f32_nt_64x128_pairs hopper_f16_f32_nt_64x64], in groups [] {
+    f16 into f32, 1024.0 a cycle, parts added by add_parts_f32, by maps of [hopper::Tiles], in groups [] {
         gemm_f16_f32_nn Half<f16, f32>, RowMajor x RowMajor, 128 x 256 x 64, 4 stages, warps of 64 x 64, 256 threads, 1 a multiprocessor, by chunks, "sm_90", 0.9;
         gemm_f16_f32_nt Half<f16, f32>, RowMajor x ColMajor, 128 x 256 x 64, 4 stages, warps of 64 x 64, 256 threads, 1 a multiprocessor, by chunks, "sm_90", 0.9;
         gemm_f16_f32_nn_64x64 Half<f16, f32>, RowMajor x RowMajor, 64 x 64 x 64, 3 stages, warps of 32 x 32, 128 threads, 4 a multiprocessor, by chunks, "sm_80", 0.5;
@@ -403,7 +407,7 @@ products! {
         gemm_f16_f32_tt_64x64 Half<f16, f32>, ColMajor x ColMajor, 64 x 64 x 64, 3 stages, warps of 32 x 32, 128 threads, 4 a multiprocessor, by chunks, "sm_80", 0.5;
         gemm_f16_f32_any Half<f16, f32>, RowMajor x ColMajor, 128 x 128 x 32, 4 stages, warps of 64 x 32, 256 threads, 1 a multiprocessor, by halves, "sm_80", 0.15;
     }
-    f32 into f32, 512.0 a cycle, parts added by add_parts_f32, by maps [gemm_tf32_nt_tma hopper_tf32_nt hopper_tf32_nt_128x128 hopper_tf32_nt_64x64 hopper_tf32_nt_128x128_k2 hopper_tf32_nt_128x128_k4], in groups [gemm_tf32_groups hopper_tf32_nt_groups] {
+    f32 into f32, 512.0 a cycle, parts added by add_parts_f32, by maps of [tma::Tiles, hopper::Tiles, hopper::Together], in groups [gemm_tf32_groups hopper_tf32_nt_groups] {
         gemm_tf32_nt Tf32, RowMajor x ColMajor, 128 x 256 x 32, 4 stages, warps of 64 x 64, 256 threads, 1 a multiprocessor, by chunks, "sm_90", 0.9;
         gemm_tf32_nn Tf32, RowMajor x RowMajor, 128 x 128 x 32, 4 stages, warps of 64 x 32, 256 threads, 1 a multiprocessor, by chunks, "sm_90", 0.7;
         gemm_tf32_nn_64x64 Tf32, RowMajor x RowMajor, 64 x 64 x 32, 3 stages, warps of 32 x 32, 128 threads, 3 a multiprocessor, by chunks, "sm_80", 0.5;
@@ -412,7 +416,7 @@ products! {
         gemm_tf32_tt_64x64 Tf32, ColMajor x ColMajor, 64 x 64 x 32, 3 stages, warps of 32 x 32, 128 threads, 3 a multiprocessor, by chunks, "sm_80", 0.5;
         gemm_tf32_any Tf32, RowMajor x ColMajor, 64 x 64 x 32, 3 stages, warps of 32 x 32, 128 threads, 2 a multiprocessor, by words, "sm_80", 0.3;
     }
-    f64 into f64, 128.0 a cycle, parts added by add_parts_f64, by maps [gemm_f64_nn_tma gemm_f64_tt_tma], in groups [] {
+    f64 into f64, 128.0 a cycle, parts added by add_parts_f64, by maps of [tma::Tiles], in groups [] {
         gemm_f64_nn DoubleAlong, RowMajor x RowMajor, 128 x 64 x 16, 4 stages, warps of 32 x 32, 256 threads, 1 a multiprocessor, by chunks, "sm_90", 0.9;
         gemm_f64_nt DoubleAlong, RowMajor x ColMajor, 128 x 64 x 16, 4 stages, warps of 32 x 32, 256 threads, 1 a multiprocessor, by chunks, "sm_90", 0.9;
         gemm_f64_tn Double, ColMajor x RowMajor, 128 x 64 x 32, 4 stages, warps of 32 x 32, 256 threads, 1 a multiprocessor, by chunks, "sm_90", 0.9;
@@ -423,31 +427,31 @@ products! {
         gemm_f64_tt_64x64 DoubleOnAmpere, ColMajor x ColMajor, 64 x 64 x 16, 3 stages, warps of 32 x 32, 128 threads, 3 a multiprocessor, by chunks, "sm_80", 0.5;
         gemm_f64_any DoubleOnAmpere, RowMajor x ColMajor, 64 x 64 x 16, 3 stages, warps of 32 x 32, 128 threads, 2 a multiprocessor, by doubles, "sm_80", 0.3;
     }
-    i8 into i32, 2048.0 a cycle, parts added by add_parts_s32, by maps [gemm_s8_nt_tma hopper_s8_nt hopper_s8_nt_128x128 hopper_s8_nt_64x64 hopper_s8_nt_128x128_k2 hopper_s8_nt_128x128_k4], in groups [gemm_s8_groups hopper_s8_nt_groups] {
+    i8 into i32, 2048.0 a cycle, parts added by add_parts_s32, by maps of [tma::Tiles, hopper::Tiles, hopper::Together], in groups [gemm_s8_groups hopper_s8_nt_groups] {
         gemm_s8_nt Byte, RowMajor x ColMajor, 128 x 256 x 128, 4 stages, warps of 64 x 64, 256 threads, 1 a multiprocessor, by chunks, "sm_90", 0.9;
         gemm_s8_nt_64x64 Byte, RowMajor x ColMajor, 64 x 64 x 128, 3 stages, warps of 32 x 32, 128 threads, 3 a multiprocessor, by chunks, "sm_80", 0.5;
         gemm_s8_any Byte, RowMajor x ColMajor, 128 x 128 x 64, 4 stages, warps of 64 x 32, 256 threads, 1 a multiprocessor, by bytes, "sm_80", 0.3;
     }
-    F8E4M3 into bf16, 1024.0 a cycle, parts added by add_parts_bf16, by maps [hopper_e4m3_bf16_nt hopper_e4m3_bf16_nt_192 hopper_e4m3_bf16_nt_128x128 hopper_e4m3_bf16_nt_64x64 hopper_e4m3_bf16_nt_fast hopper_e4m3_bf16_nt_192_fast hopper_e4m3_bf16_nt_128x128_fast hopper_e4m3_bf16_nt_64x64_fast hopper_e4m3_bf16_nt_128x128_k2 hopper_e4m3_bf16_nt_128x128_k4], in groups [gemm_e4m3_bf16_groups hopper_e4m3_bf16_nt_groups] {
+    F8E4M3 into bf16, 1024.0 a cycle, parts added by add_parts_bf16, by maps of [hopper::Tiles, hopper::Together], in groups [gemm_e4m3_bf16_groups hopper_e4m3_bf16_nt_groups] {
         gemm_e4m3_bf16_nt Eighth<F8E4M3, bf16>, RowMajor x ColMajor, 128 x 64 x 128, 4 stages, warps of 32 x 32, 256 threads, 1 a multiprocessor, by chunks, "sm_90", 0.55;
         gemm_e4m3_bf16_nt_64x64 Eighth<F8E4M3, bf16>, RowMajor x ColMajor, 64 x 64 x 128, 3 stages, warps of 32 x 32, 128 threads, 2 a multiprocessor, by chunks, "sm_89", 0.5;
         gemm_e4m3_bf16_any Eighth<F8E4M3, bf16>, RowMajor x ColMajor, 64 x 64 x 128, 3 stages, warps of 32 x 32, 128 threads, 2 a multiprocessor, by bytes, "sm_89", 0.3;
     }
-    F8E4M3 into f16, 1024.0 a cycle, parts added by add_parts_f16, by maps [hopper_e4m3_f16_nt hopper_e4m3_f16_nt_192 hopper_e4m3_f16_nt_128x128 hopper_e4m3_f16_nt_64x64 hopper_e4m3_f16_nt_fast hopper_e4m3_f16_nt_192_fast hopper_e4m3_f16_nt_128x128_fast hopper_e4m3_f16_nt_64x64_fast], in groups [] {
+    F8E4M3 into f16, 1024.0 a cycle, parts added by add_parts_f16, by maps of [hopper::Tiles], in groups [] {
         gemm_e4m3_f16_nt_64x64 Eighth<F8E4M3, f16>, RowMajor x ColMajor, 64 x 64 x 128, 3 stages, warps of 32 x 32, 128 threads, 2 a multiprocessor, by chunks, "sm_89", 0.5;
         gemm_e4m3_f16_any Eighth<F8E4M3, f16>, RowMajor x ColMajor, 64 x 64 x 128, 3 stages, warps of 32 x 32, 128 threads, 2 a multiprocessor, by bytes, "sm_89", 0.3;
     }
-    F8E4M3 into f32, 1024.0 a cycle, parts added by add_parts_f32, by maps [], in groups [] {
+    F8E4M3 into f32, 1024.0 a cycle, parts added by add_parts_f32, by maps of [], in groups [] {
         gemm_e4m3_f32_nt_64x64 Eighth<F8E4M3, f32>, RowMajor x ColMajor, 64 x 64 x 128, 3 stages, warps of 32 x 32, 128 threads, 2 a multiprocessor, by chunks, "sm_89", 0.5;
         gemm_e4m3_f32_any Eighth<F8E4M3, f32>, RowMajor x ColMajor, 64 x 64 x 128, 3 stages, warps of 32 x 32, 128 threads, 2 a multiprocessor, by bytes, "sm_89", 0.3;
     }
-    F8E5M2 into bf16, 1024.0 a cycle, parts added by add_parts_bf16, by maps [hopper_e5m2_bf16_nt hopper_e5m2_bf16_nt_192 hopper_e5m2_bf16_nt_128x128 hopper_e5m2_bf16_nt_64x64 hopper_e5m2_bf16_nt_fast hopper_e5m2_bf16_nt_192_fast hopper_e5m2_bf16_nt_128x128_fast hopper_e5m2_bf16_nt_64x64_fast], in groups [gemm_e5m2_bf16_groups hopper_e5m2_bf16_nt_groups] {
+    F8E5M2 into bf16, 1024.0 a cycle, parts added by add_parts_bf16, by maps of [hopper::Tiles], in groups [gemm_e5m2_bf16_groups hopper_e5m2_bf16_nt_groups] {
         gemm_e5m2_bf16_any Eighth<F8E5M2, bf16>, RowMajor x ColMajor, 64 x 64 x 128, 3 stages, warps of 32 x 32, 128 threads, 2 a multiprocessor, by bytes, "sm_89", 0.3;
     }
-    F8E5M2 into f16, 1024.0 a cycle, parts added by add_parts_f16, by maps [hopper_e5m2_f16_nt hopper_e5m2_f16_nt_192 hopper_e5m2_f16_nt_128x128 hopper_e5m2_f16_nt_64x64 hopper_e5m2_f16_nt_fast hopper_e5m2_f16_nt_192_fast hopper_e5m2_f16_nt_128x128_fast hopper_e5m2_f16_nt_64x64_fast], in groups [] {
+    F8E5M2 into f16, 1024.0 a cycle, parts added by add_parts_f16, by maps of [hopper::Tiles], in groups [] {
         gemm_e5m2_f16_any Eighth<F8E5M2, f16>, RowMajor x ColMajor, 64 x 64 x 128, 3 stages, warps of 32 x 32, 128 threads, 2 a multiprocessor, by bytes, "sm_89", 0.3;
     }
-    F8E5M2 into f32, 1024.0 a cycle, parts added by add_parts_f32, by maps [], in groups [] {
+    F8E5M2 into f32, 1024.0 a cycle, parts added by add_parts_f32, by maps of [], in groups [] {
         gemm_e5m2_f32_any Eighth<F8E5M2, f32>, RowMajor x ColMajor, 64 x 64 x 128, 3 stages, warps of 32 x 32, 128 threads, 2 a multiprocessor, by bytes, "sm_89", 0.3;
     }
 }

@@ -48,12 +48,32 @@ macro_rules! tiles {
 }
 pub(super) use tiles;
 
-/// A kernel: its name; the elements of A and B, and of C, D and the bias; the orders of A and B, and of C and D; what a block computes, and
+/// A kernel: its name; the elements of A and B, and of C, D and the bias; the orders of the product's A and B, as BLAS
+/// names them, and that of D, column-major where it is the transposed product that is computed; what a block computes, and
 /// how deep its steps are; the lines of the boxes that A and B come in where these go along K; its stages; the strips that each consumer's
 /// results go through, and how many consumers there are; the block's threads; the
 /// blocks of a cluster, and how many of them compute a tile together; the oldest GPU that has the instructions and the shared memory; whether it accumulates fast; its
 /// rate, as in `products!`; and what a block does.
 macro_rules! kernel {
+    ($kernel:ident $input:ident into $output:ident, nn into RowMajor, $($row:tt)*) => {
+        kernel! { $kernel $input into $output, RowMajor x RowMajor into RowMajor, $($row)* }
+    };
+    ($kernel:ident $input:ident into $output:ident, nt into RowMajor, $($row:tt)*) => {
+        kernel! { $kernel $input into $output, RowMajor x ColMajor into RowMajor, $($row)* }
+    };
+    ($kernel:ident $input:ident into $output:ident, tn into RowMajor, $($row:tt)*) => {
+        kernel! { $kernel $input into $output, ColMajor x RowMajor into RowMajor, $($row)* }
+    };
+    ($kernel:ident $input:ident into $output:ident, tt into RowMajor, $($row:tt)*) => {
+        kernel! { $kernel $input into $output, ColMajor x ColMajor into RowMajor, $($row)* }
+    };
+    // The product of B's transpose, which is of the other order than B, with A's.
+    ($kernel:ident $input:ident into $output:ident, nn into ColMajor, $($row:tt)*) => {
+        kernel! { $kernel $input into $output, ColMajor x ColMajor into ColMajor, $($row)* }
+    };
+    ($kernel:ident $input:ident into $output:ident, nt into ColMajor, $($row:tt)*) => {
+        kernel! { $kernel $input into $output, RowMajor x ColMajor into ColMajor, $($row)* }
+    };
     (
         $kernel:ident $input:ident into $output:ident, $order_a:ident x $order_b:ident into $order_d:ident,
         $m:literal x $n:literal x $k:literal, boxes of $box_a:tt x $box_b:tt, $stages:literal stages,
@@ -189,6 +209,44 @@ macro_rules! kernel {
     };
 }
 pub(super) use kernel;
+
+/// Of a table, by its name for hosts, the kernels that multiply such elements.
+macro_rules! table {
+    ($table:ident of $input:ident into $output:ident: $($kernel:ident)*) => {
+        #[cfg(not(target_arch = "nvptx64"))]
+        impl crate::gemm::by_maps::Table<$input, $output> for $table {
+            const KERNELS: &'static [Kernel] = &[$(<$kernel as crate::gemm::by_maps::ByMaps<$input, $output>>::KERNEL,)*];
+
+            fn launch<D: Device>(
+                device: &D,
+                kernel: &Kernel,
+                buffers: Buffers<'_, D, $input, $output>,
+                numbers: &Numbers<<$output as Output>::Sum>,
+            ) -> Result<D::Report, crate::gemm::LaunchError<D::Error>> {
+                match kernel.name {
+                    $(stringify!($kernel) => crate::gemm::by_maps::launch::<$kernel, _, _, _>(device, buffers, numbers),)*
+                    other => unreachable!("`{other}` is not of this table"),
+                }
+            }
+        }
+    };
+}
+pub(super) use table;
+
+/// A table of kernels, for the host: of them, those that multiply such elements.
+#[cfg(not(target_arch = "nvptx64"))]
+pub trait Table<I: Element, O: Output> {
+    /// What is known of them.
+    const KERNELS: &'static [Kernel];
+
+    /// Launches one of them.
+    fn launch<D: Device>(
+        device: &D,
+        kernel: &Kernel,
+        buffers: Buffers<'_, D, I, O>,
+        numbers: &Numbers<O::Sum>,
+    ) -> Result<D::Report, LaunchError<D::Error>>;
+}
 
 /// A kernel of a table, for the host.
 #[cfg(not(target_arch = "nvptx64"))]

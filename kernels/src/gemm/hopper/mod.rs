@@ -17,10 +17,11 @@ pub use results::Strip;
 pub use together::*;
 pub use transposes::*;
 
-use crate::gemm::by_maps::{Left, Memory, Results, Right, Work, kernel, tiles};
+use crate::gemm::by_maps::{Left, Memory, Results, Right, Work, kernel, table, tiles};
 use crate::gemm::epilogue::{Activation, Output};
 #[cfg(not(target_arch = "nvptx64"))]
 use crate::gemm::{Buffers, Kernel, Numbers};
+use pastey::paste;
 #[cfg(not(target_arch = "nvptx64"))]
 use ptx_matrix::launch::Device;
 use ptx_matrix::launch::{AheadEnded, Early};
@@ -47,147 +48,79 @@ macro_rules! strip {
 }
 use strip;
 
-/// Whether a row says `fast`.
-macro_rules! is_fast {
-    () => {
-        false
-    };
-    (fast) => {
-        true
+/// The table of these kernels, for hosts.
+#[cfg(not(target_arch = "nvptx64"))]
+pub struct Tiles;
+
+/// The kernels, grouped by elements. A group says of which elements of A and B, and of C, D and the bias, there is each of its kernels, and what
+/// names have for them. A row is of a kernel for each of some orders of A and B, as BLAS names them: what names have behind that; what a block computes,
+/// and how deep its steps are; its stages; how many warpgroups multiply, of the block with its threads, and how many columns at once, and whether sums
+/// are accumulated fast (see `Consumer::sum`); the strips that its results go through, of which tiles have whole ones; the blocks of a cluster; and its rate,
+/// as in `products!`.
+macro_rules! kernels {
+    ($($($input:ident into $output:ident as $elements:ident),+: $rows:tt)*) => {
+        $($(of_elements! { $input into $output as $elements $rows })+)*
     };
 }
 
-/// The kernels: a row each. The name; the elements of A and B, and of C, D and the bias; the orders of A and B; what a block computes,
-/// and how deep its steps are; its stages; how many warpgroups multiply, of the block with its threads, and how many columns at once, and whether sums
-/// are accumulated fast (see `Consumer::sum`); the strips that its results go through, of which tiles have whole ones; the blocks of a cluster; and its rate, as in
-/// `products!`.
-macro_rules! kernels {
-    ($(
-        $kernel:ident $input:ident into $output:ident, $order_a:ident x $order_b:ident, $m:literal x $n:literal x $k:literal,
-        $stages:literal stages, $consumers:literal consumers, $threads:literal threads, $part:literal at once $(and $fast:ident)?, strips of $strip:tt,
+/// The kernels of a group for some elements of it.
+macro_rules! of_elements {
+    ($input:ident into $output:ident as $elements:ident {$(
+        [$($orders:ident)+] $tile:literal $m:literal x $n:literal x $k:literal,
+        $stages:literal stages, $consumers:literal consumers, $threads:literal threads, $part:literal at once, fast $fast:literal, strips of $strip:tt,
         clusters of $blocks:literal, $rate:literal;
-    )*) => {$(
-        kernel! {
-            $kernel $input into $output, $order_a x $order_b into RowMajor, $m x $n x $k, boxes of { box_of($m, $blocks) } x { box_of($n, $blocks) }, $stages stages,
-            { 256 / $strip } strips of strip!($output $strip), $consumers consumers, $threads threads, clusters of $blocks, tiles of 1, "sm_90a",
-            fast is_fast!($($fast)?), $rate,
+    )*}) => { paste! {
+        $($(kernel! {
+            [<hopper_ $elements _ $orders $tile>] $input into $output, $orders into RowMajor, $m x $n x $k, boxes of { box_of($m, $blocks) } x { box_of($n, $blocks) },
+            $stages stages, { 256 / $strip } strips of strip!($output $strip), $consumers consumers, $threads threads, clusters of $blocks, tiles of 1, "sm_90a",
+            fast $fast, $rate,
             by product::<
                 _, _, _, _, _, _, $m, $n, $k, { $strip / size_of::<$output>() }, { 256 / $strip }, { sums_of($strip, size_of::<$output>()) }, $stages, $consumers,
-                1, $n, $part, { is_fast!($($fast)?) }, $blocks,
+                1, $n, $part, $fast, $blocks,
             >
-        }
-    )*};
+        })+)*
+        table! { Tiles of $input into $output: $($([<hopper_ $elements _ $orders $tile>])+)* }
+    }};
 }
 
 kernels! {
-    hopper_bf16_nn bf16 into bf16, RowMajor x RowMajor, 128 x 256 x 64, 4 stages, 2 consumers, 384 threads, 256 at once, strips of 128, clusters of 1, 1.715;
-    hopper_bf16_nn_pairs bf16 into bf16, RowMajor x RowMajor, 128 x 256 x 64, 4 stages, 2 consumers, 384 threads, 256 at once, strips of 128, clusters of 2, 1.715;
-    hopper_bf16_nt bf16 into bf16, RowMajor x ColMajor, 128 x 256 x 64, 4 stages, 2 consumers, 384 threads, 256 at once, strips of 128, clusters of 1, 1.715;
-    hopper_bf16_nt_pairs bf16 into bf16, RowMajor x ColMajor, 128 x 256 x 64, 4 stages, 2 consumers, 384 threads, 256 at once, strips of 128, clusters of 2, 1.715;
-    hopper_bf16_tn bf16 into bf16, ColMajor x RowMajor, 128 x 256 x 64, 4 stages, 2 consumers, 384 threads, 256 at once, strips of 128, clusters of 1, 1.7;
-    hopper_bf16_tt bf16 into bf16, ColMajor x ColMajor, 128 x 256 x 64, 4 stages, 2 consumers, 384 threads, 256 at once, strips of 128, clusters of 1, 1.7;
-    hopper_bf16_nn_224_pairs bf16 into bf16, RowMajor x RowMajor, 128 x 224 x 64, 4 stages, 2 consumers, 384 threads, 224 at once, strips of 64, clusters of 2, 1.675;
-    hopper_bf16_nn_192_pairs bf16 into bf16, RowMajor x RowMajor, 128 x 192 x 64, 4 stages, 2 consumers, 384 threads, 192 at once, strips of 128, clusters of 2, 1.66;
-    hopper_bf16_nn_160_pairs bf16 into bf16, RowMajor x RowMajor, 128 x 160 x 64, 4 stages, 2 consumers, 384 threads, 160 at once, strips of 64, clusters of 2, 1.56;
-    hopper_bf16_nn_128_pairs bf16 into bf16, RowMajor x RowMajor, 128 x 128 x 64, 6 stages, 2 consumers, 384 threads, 128 at once, strips of 128, clusters of 2, 1.6;
-    hopper_bf16_nn_64x128_pairs bf16 into bf16, RowMajor x RowMajor, 64 x 128 x 64, 8 stages, 1 consumers, 256 threads, 128 at once, strips of 128, clusters of 2, 1.35;
-    hopper_bf16_nn_64x64 bf16 into bf16, RowMajor x RowMajor, 64 x 64 x 64, 12 stages, 1 consumers, 256 threads, 64 at once, strips of 128, clusters of 1, 0.7;
-    hopper_bf16_nt_224_pairs bf16 into bf16, RowMajor x ColMajor, 128 x 224 x 64, 4 stages, 2 consumers, 384 threads, 224 at once, strips of 64, clusters of 2, 1.675;
-    hopper_bf16_nt_192_pairs bf16 into bf16, RowMajor x ColMajor, 128 x 192 x 64, 4 stages, 2 consumers, 384 threads, 192 at once, strips of 128, clusters of 2, 1.66;
-    hopper_bf16_nt_160_pairs bf16 into bf16, RowMajor x ColMajor, 128 x 160 x 64, 5 stages, 2 consumers, 384 threads, 160 at once, strips of 64, clusters of 2, 1.56;
-    hopper_bf16_nt_128_pairs bf16 into bf16, RowMajor x ColMajor, 128 x 128 x 64, 6 stages, 2 consumers, 384 threads, 128 at once, strips of 128, clusters of 2, 1.6;
-    hopper_bf16_nt_64x128_pairs bf16 into bf16, RowMajor x ColMajor, 64 x 128 x 64, 8 stages, 1 consumers, 256 threads, 128 at once, strips of 128, clusters of 2, 1.35;
-    hopper_bf16_nt_64x64 bf16 into bf16, RowMajor x ColMajor, 64 x 64 x 64, 12 stages, 1 consumers, 256 threads, 64 at once, strips of 128, clusters of 1, 0.7;
-    hopper_bf16_tn_192_pairs bf16 into bf16, ColMajor x RowMajor, 128 x 192 x 64, 4 stages, 2 consumers, 384 threads, 192 at once, strips of 128, clusters of 2, 1.66;
-    hopper_bf16_tn_128_pairs bf16 into bf16, ColMajor x RowMajor, 128 x 128 x 64, 6 stages, 2 consumers, 384 threads, 128 at once, strips of 128, clusters of 2, 1.6;
-    hopper_bf16_tn_64x128_pairs bf16 into bf16, ColMajor x RowMajor, 64 x 128 x 64, 8 stages, 1 consumers, 256 threads, 128 at once, strips of 128, clusters of 2, 1.35;
-    hopper_bf16_tn_64x64 bf16 into bf16, ColMajor x RowMajor, 64 x 64 x 64, 12 stages, 1 consumers, 256 threads, 64 at once, strips of 128, clusters of 1, 0.7;
-    hopper_bf16_tt_192_pairs bf16 into bf16, ColMajor x ColMajor, 128 x 192 x 64, 4 stages, 2 consumers, 384 threads, 192 at once, strips of 128, clusters of 2, 1.66;
-    hopper_bf16_tt_128_pairs bf16 into bf16, ColMajor x ColMajor, 128 x 128 x 64, 6 stages, 2 consumers, 384 threads, 128 at once, strips of 128, clusters of 2, 1.6;
-    hopper_bf16_tt_64x128_pairs bf16 into bf16, ColMajor x ColMajor, 64 x 128 x 64, 8 stages, 1 consumers, 256 threads, 128 at once, strips of 128, clusters of 2, 1.35;
-    hopper_bf16_tt_64x64 bf16 into bf16, ColMajor x ColMajor, 64 x 64 x 64, 12 stages, 1 consumers, 256 threads, 64 at once, strips of 128, clusters of 1, 0.7;
-    hopper_bf16_f32_nn bf16 into f32, RowMajor x RowMajor, 128 x 256 x 64, 4 stages, 2 consumers, 384 threads, 256 at once, strips of 128, clusters of 1, 1.7;
-    hopper_bf16_f32_nt bf16 into f32, RowMajor x ColMajor, 128 x 256 x 64, 4 stages, 2 consumers, 384 threads, 256 at once, strips of 128, clusters of 1, 1.7;
-    hopper_bf16_f32_nn_192_pairs bf16 into f32, RowMajor x RowMajor, 128 x 192 x 64, 4 stages, 2 consumers, 384 threads, 192 at once, strips of 128, clusters of 2, 1.66;
-    hopper_bf16_f32_nn_128_pairs bf16 into f32, RowMajor x RowMajor, 128 x 128 x 64, 6 stages, 2 consumers, 384 threads, 128 at once, strips of 128, clusters of 2, 1.6;
-    hopper_bf16_f32_nn_64x128_pairs bf16 into f32, RowMajor x RowMajor, 64 x 128 x 64, 8 stages, 1 consumers, 256 threads, 128 at once, strips of 128, clusters of 2, 1.35;
-    hopper_bf16_f32_nn_64x64 bf16 into f32, RowMajor x RowMajor, 64 x 64 x 64, 12 stages, 1 consumers, 256 threads, 64 at once, strips of 128, clusters of 1, 0.7;
-    hopper_bf16_f32_nt_192_pairs bf16 into f32, RowMajor x ColMajor, 128 x 192 x 64, 4 stages, 2 consumers, 384 threads, 192 at once, strips of 128, clusters of 2, 1.66;
-    hopper_bf16_f32_nt_128_pairs bf16 into f32, RowMajor x ColMajor, 128 x 128 x 64, 6 stages, 2 consumers, 384 threads, 128 at once, strips of 128, clusters of 2, 1.6;
-    hopper_bf16_f32_nt_64x128_pairs bf16 into f32, RowMajor x ColMajor, 64 x 128 x 64, 8 stages, 1 consumers, 256 threads, 128 at once, strips of 128, clusters of 2, 1.35;
-    hopper_bf16_f32_nt_64x64 bf16 into f32, RowMajor x ColMajor, 64 x 64 x 64, 12 stages, 1 consumers, 256 threads, 64 at once, strips of 128, clusters of 1, 0.7;
-    hopper_f16_nn f16 into f16, RowMajor x RowMajor, 128 x 256 x 64, 4 stages, 2 consumers, 384 threads, 256 at once, strips of 128, clusters of 1, 1.715;
-    hopper_f16_nn_pairs f16 into f16, RowMajor x RowMajor, 128 x 256 x 64, 4 stages, 2 consumers, 384 threads, 256 at once, strips of 128, clusters of 2, 1.715;
-    hopper_f16_nt f16 into f16, RowMajor x ColMajor, 128 x 256 x 64, 4 stages, 2 consumers, 384 threads, 256 at once, strips of 128, clusters of 1, 1.715;
-    hopper_f16_nt_pairs f16 into f16, RowMajor x ColMajor, 128 x 256 x 64, 4 stages, 2 consumers, 384 threads, 256 at once, strips of 128, clusters of 2, 1.715;
-    hopper_f16_tn f16 into f16, ColMajor x RowMajor, 128 x 256 x 64, 4 stages, 2 consumers, 384 threads, 256 at once, strips of 128, clusters of 1, 1.7;
-    hopper_f16_tt f16 into f16, ColMajor x ColMajor, 128 x 256 x 64, 4 stages, 2 consumers, 384 threads, 256 at once, strips of 128, clusters of 1, 1.7;
-    hopper_f16_nn_224_pairs f16 into f16, RowMajor x RowMajor, 128 x 224 x 64, 4 stages, 2 consumers, 384 threads, 224 at once, strips of 64, clusters of 2, 1.675;
-    hopper_f16_nn_192_pairs f16 into f16, RowMajor x RowMajor, 128 x 192 x 64, 4 stages, 2 consumers, 384 threads, 192 at once, strips of 128, clusters of 2, 1.66;
-    hopper_f16_nn_160_pairs f16 into f16, RowMajor x RowMajor, 128 x 160 x 64, 4 stages, 2 consumers, 384 threads, 160 at once, strips of 64, clusters of 2, 1.56;
-    hopper_f16_nn_128_pairs f16 into f16, RowMajor x RowMajor, 128 x 128 x 64, 6 stages, 2 consumers, 384 threads, 128 at once, strips of 128, clusters of 2, 1.6;
-    hopper_f16_nn_64x128_pairs f16 into f16, RowMajor x RowMajor, 64 x 128 x 64, 8 stages, 1 consumers, 256 threads, 128 at once, strips of 128, clusters of 2, 1.35;
-    hopper_f16_nn_64x64 f16 into f16, RowMajor x RowMajor, 64 x 64 x 64, 12 stages, 1 consumers, 256 threads, 64 at once, strips of 128, clusters of 1, 0.7;
-    hopper_f16_nt_224_pairs f16 into f16, RowMajor x ColMajor, 128 x 224 x 64, 4 stages, 2 consumers, 384 threads, 224 at once, strips of 64, clusters of 2, 1.675;
-    hopper_f16_nt_192_pairs f16 into f16, RowMajor x ColMajor, 128 x 192 x 64, 4 stages, 2 consumers, 384 threads, 192 at once, strips of 128, clusters of 2, 1.66;
-    hopper_f16_nt_160_pairs f16 into f16, RowMajor x ColMajor, 128 x 160 x 64, 5 stages, 2 consumers, 384 threads, 160 at once, strips of 64, clusters of 2, 1.56;
-    hopper_f16_nt_128_pairs f16 into f16, RowMajor x ColMajor, 128 x 128 x 64, 6 stages, 2 consumers, 384 threads, 128 at once, strips of 128, clusters of 2, 1.6;
-    hopper_f16_nt_64x128_pairs f16 into f16, RowMajor x ColMajor, 64 x 128 x 64, 8 stages, 1 consumers, 256 threads, 128 at once, strips of 128, clusters of 2, 1.35;
-    hopper_f16_nt_64x64 f16 into f16, RowMajor x ColMajor, 64 x 64 x 64, 12 stages, 1 consumers, 256 threads, 64 at once, strips of 128, clusters of 1, 0.7;
-    hopper_f16_tn_192_pairs f16 into f16, ColMajor x RowMajor, 128 x 192 x 64, 4 stages, 2 consumers, 384 threads, 192 at once, strips of 128, clusters of 2, 1.66;
-    hopper_f16_tn_128_pairs f16 into f16, ColMajor x RowMajor, 128 x 128 x 64, 6 stages, 2 consumers, 384 threads, 128 at once, strips of 128, clusters of 2, 1.6;
-    hopper_f16_tn_64x128_pairs f16 into f16, ColMajor x RowMajor, 64 x 128 x 64, 8 stages, 1 consumers, 256 threads, 128 at once, strips of 128, clusters of 2, 1.35;
-    hopper_f16_tn_64x64 f16 into f16, ColMajor x RowMajor, 64 x 64 x 64, 12 stages, 1 consumers, 256 threads, 64 at once, strips of 128, clusters of 1, 0.7;
-    hopper_f16_tt_192_pairs f16 into f16, ColMajor x ColMajor, 128 x 192 x 64, 4 stages, 2 consumers, 384 threads, 192 at once, strips of 128, clusters of 2, 1.66;
-    hopper_f16_tt_128_pairs f16 into f16, ColMajor x ColMajor, 128 x 128 x 64, 6 stages, 2 consumers, 384 threads, 128 at once, strips of 128, clusters of 2, 1.6;
-    hopper_f16_tt_64x128_pairs f16 into f16, ColMajor x ColMajor, 64 x 128 x 64, 8 stages, 1 consumers, 256 threads, 128 at once, strips of 128, clusters of 2, 1.35;
-    hopper_f16_tt_64x64 f16 into f16, ColMajor x ColMajor, 64 x 64 x 64, 12 stages, 1 consumers, 256 threads, 64 at once, strips of 128, clusters of 1, 0.7;
-    hopper_f16_f32_nn f16 into f32, RowMajor x RowMajor, 128 x 256 x 64, 4 stages, 2 consumers, 384 threads, 256 at once, strips of 128, clusters of 1, 1.7;
-    hopper_f16_f32_nt f16 into f32, RowMajor x ColMajor, 128 x 256 x 64, 4 stages, 2 consumers, 384 threads, 256 at once, strips of 128, clusters of 1, 1.7;
-    hopper_f16_f32_nn_192_pairs f16 into f32, RowMajor x RowMajor, 128 x 192 x 64, 4 stages, 2 consumers, 384 threads, 192 at once, strips of 128, clusters of 2, 1.66;
-    hopper_f16_f32_nn_128_pairs f16 into f32, RowMajor x RowMajor, 128 x 128 x 64, 6 stages, 2 consumers, 384 threads, 128 at once, strips of 128, clusters of 2, 1.6;
-    hopper_f16_f32_nn_64x128_pairs f16 into f32, RowMajor x RowMajor, 64 x 128 x 64, 8 stages, 1 consumers, 256 threads, 128 at once, strips of 128, clusters of 2, 1.35;
-    hopper_f16_f32_nn_64x64 f16 into f32, RowMajor x RowMajor, 64 x 64 x 64, 12 stages, 1 consumers, 256 threads, 64 at once, strips of 128, clusters of 1, 0.7;
-    hopper_f16_f32_nt_192_pairs f16 into f32, RowMajor x ColMajor, 128 x 192 x 64, 4 stages, 2 consumers, 384 threads, 192 at once, strips of 128, clusters of 2, 1.66;
-    hopper_f16_f32_nt_128_pairs f16 into f32, RowMajor x ColMajor, 128 x 128 x 64, 6 stages, 2 consumers, 384 threads, 128 at once, strips of 128, clusters of 2, 1.6;
-    hopper_f16_f32_nt_64x128_pairs f16 into f32, RowMajor x ColMajor, 64 x 128 x 64, 8 stages, 1 consumers, 256 threads, 128 at once, strips of 128, clusters of 2, 1.35;
-    hopper_f16_f32_nt_64x64 f16 into f32, RowMajor x ColMajor, 64 x 64 x 64, 12 stages, 1 consumers, 256 threads, 64 at once, strips of 128, clusters of 1, 0.7;
-    hopper_tf32_nt f32 into f32, RowMajor x ColMajor, 128 x 256 x 32, 4 stages, 2 consumers, 384 threads, 256 at once, strips of 128, clusters of 2, 1.7;
-    hopper_tf32_nt_128x128 f32 into f32, RowMajor x ColMajor, 128 x 128 x 32, 6 stages, 2 consumers, 384 threads, 128 at once, strips of 128, clusters of 2, 1.65;
-    hopper_tf32_nt_64x64 f32 into f32, RowMajor x ColMajor, 64 x 64 x 32, 12 stages, 1 consumers, 256 threads, 64 at once, strips of 128, clusters of 1, 0.7;
-    hopper_s8_nt i8 into i32, RowMajor x ColMajor, 128 x 256 x 128, 4 stages, 2 consumers, 384 threads, 256 at once, strips of 128, clusters of 2, 1.65;
-    hopper_s8_nt_128x128 i8 into i32, RowMajor x ColMajor, 128 x 128 x 128, 6 stages, 2 consumers, 384 threads, 128 at once, strips of 128, clusters of 2, 1.6;
-    hopper_s8_nt_64x64 i8 into i32, RowMajor x ColMajor, 64 x 64 x 128, 12 stages, 1 consumers, 256 threads, 64 at once, strips of 128, clusters of 1, 0.65;
-    hopper_e4m3_bf16_nt F8E4M3 into bf16, RowMajor x ColMajor, 128 x 256 x 128, 4 stages, 2 consumers, 384 threads, 128 at once, strips of 128, clusters of 2, 3.2;
-    hopper_e4m3_bf16_nt_192 F8E4M3 into bf16, RowMajor x ColMajor, 128 x 192 x 128, 4 stages, 2 consumers, 384 threads, 192 at once, strips of 128, clusters of 2, 3.07;
-    hopper_e4m3_bf16_nt_128x128 F8E4M3 into bf16, RowMajor x ColMajor, 128 x 128 x 128, 6 stages, 2 consumers, 384 threads, 128 at once, strips of 128, clusters of 2, 2.9;
-    hopper_e4m3_bf16_nt_64x64 F8E4M3 into bf16, RowMajor x ColMajor, 64 x 64 x 128, 12 stages, 1 consumers, 256 threads, 64 at once, strips of 128, clusters of 1, 1.1;
-    hopper_e4m3_f16_nt F8E4M3 into f16, RowMajor x ColMajor, 128 x 256 x 128, 4 stages, 2 consumers, 384 threads, 128 at once, strips of 128, clusters of 2, 3.2;
-    hopper_e4m3_f16_nt_192 F8E4M3 into f16, RowMajor x ColMajor, 128 x 192 x 128, 4 stages, 2 consumers, 384 threads, 192 at once, strips of 128, clusters of 2, 3.07;
-    hopper_e4m3_f16_nt_128x128 F8E4M3 into f16, RowMajor x ColMajor, 128 x 128 x 128, 6 stages, 2 consumers, 384 threads, 128 at once, strips of 128, clusters of 2, 2.9;
-    hopper_e4m3_f16_nt_64x64 F8E4M3 into f16, RowMajor x ColMajor, 64 x 64 x 128, 12 stages, 1 consumers, 256 threads, 64 at once, strips of 128, clusters of 1, 1.1;
-    hopper_e5m2_bf16_nt F8E5M2 into bf16, RowMajor x ColMajor, 128 x 256 x 128, 4 stages, 2 consumers, 384 threads, 128 at once, strips of 128, clusters of 2, 3.2;
-    hopper_e5m2_bf16_nt_192 F8E5M2 into bf16, RowMajor x ColMajor, 128 x 192 x 128, 4 stages, 2 consumers, 384 threads, 192 at once, strips of 128, clusters of 2, 3.07;
-    hopper_e5m2_bf16_nt_128x128 F8E5M2 into bf16, RowMajor x ColMajor, 128 x 128 x 128, 6 stages, 2 consumers, 384 threads, 128 at once, strips of 128, clusters of 2, 2.9;
-    hopper_e5m2_bf16_nt_64x64 F8E5M2 into bf16, RowMajor x ColMajor, 64 x 64 x 128, 12 stages, 1 consumers, 256 threads, 64 at once, strips of 128, clusters of 1, 1.1;
-    hopper_e5m2_f16_nt F8E5M2 into f16, RowMajor x ColMajor, 128 x 256 x 128, 4 stages, 2 consumers, 384 threads, 128 at once, strips of 128, clusters of 2, 3.2;
-    hopper_e5m2_f16_nt_192 F8E5M2 into f16, RowMajor x ColMajor, 128 x 192 x 128, 4 stages, 2 consumers, 384 threads, 192 at once, strips of 128, clusters of 2, 3.07;
-    hopper_e5m2_f16_nt_128x128 F8E5M2 into f16, RowMajor x ColMajor, 128 x 128 x 128, 6 stages, 2 consumers, 384 threads, 128 at once, strips of 128, clusters of 2, 2.9;
-    hopper_e5m2_f16_nt_64x64 F8E5M2 into f16, RowMajor x ColMajor, 64 x 64 x 128, 12 stages, 1 consumers, 256 threads, 64 at once, strips of 128, clusters of 1, 1.1;
-    hopper_e4m3_bf16_nt_fast F8E4M3 into bf16, RowMajor x ColMajor, 128 x 256 x 128, 4 stages, 2 consumers, 384 threads, 256 at once and fast, strips of 128, clusters of 2, 3.6;
-    hopper_e4m3_bf16_nt_192_fast F8E4M3 into bf16, RowMajor x ColMajor, 128 x 192 x 128, 4 stages, 2 consumers, 384 threads, 192 at once and fast, strips of 128, clusters of 2, 3.45;
-    hopper_e4m3_bf16_nt_128x128_fast F8E4M3 into bf16, RowMajor x ColMajor, 128 x 128 x 128, 6 stages, 2 consumers, 384 threads, 128 at once and fast, strips of 128, clusters of 2, 3.2;
-    hopper_e4m3_bf16_nt_64x64_fast F8E4M3 into bf16, RowMajor x ColMajor, 64 x 64 x 128, 12 stages, 1 consumers, 256 threads, 64 at once and fast, strips of 128, clusters of 1, 1.3;
-    hopper_e4m3_f16_nt_fast F8E4M3 into f16, RowMajor x ColMajor, 128 x 256 x 128, 4 stages, 2 consumers, 384 threads, 256 at once and fast, strips of 128, clusters of 2, 3.6;
-    hopper_e4m3_f16_nt_192_fast F8E4M3 into f16, RowMajor x ColMajor, 128 x 192 x 128, 4 stages, 2 consumers, 384 threads, 192 at once and fast, strips of 128, clusters of 2, 3.45;
-    hopper_e4m3_f16_nt_128x128_fast F8E4M3 into f16, RowMajor x ColMajor, 128 x 128 x 128, 6 stages, 2 consumers, 384 threads, 128 at once and fast, strips of 128, clusters of 2, 3.2;
-    hopper_e4m3_f16_nt_64x64_fast F8E4M3 into f16, RowMajor x ColMajor, 64 x 64 x 128, 12 stages, 1 consumers, 256 threads, 64 at once and fast, strips of 128, clusters of 1, 1.3;
-    hopper_e5m2_bf16_nt_fast F8E5M2 into bf16, RowMajor x ColMajor, 128 x 256 x 128, 4 stages, 2 consumers, 384 threads, 256 at once and fast, strips of 128, clusters of 2, 3.6;
-    hopper_e5m2_bf16_nt_192_fast F8E5M2 into bf16, RowMajor x ColMajor, 128 x 192 x 128, 4 stages, 2 consumers, 384 threads, 192 at once and fast, strips of 128, clusters of 2, 3.45;
-    hopper_e5m2_bf16_nt_128x128_fast F8E5M2 into bf16, RowMajor x ColMajor, 128 x 128 x 128, 6 stages, 2 consumers, 384 threads, 128 at once and fast, strips of 128, clusters of 2, 3.2;
-    hopper_e5m2_bf16_nt_64x64_fast F8E5M2 into bf16, RowMajor x ColMajor, 64 x 64 x 128, 12 stages, 1 consumers, 256 threads, 64 at once and fast, strips of 128, clusters of 1, 1.3;
-    hopper_e5m2_f16_nt_fast F8E5M2 into f16, RowMajor x ColMajor, 128 x 256 x 128, 4 stages, 2 consumers, 384 threads, 256 at once and fast, strips of 128, clusters of 2, 3.6;
-    hopper_e5m2_f16_nt_192_fast F8E5M2 into f16, RowMajor x ColMajor, 128 x 192 x 128, 4 stages, 2 consumers, 384 threads, 192 at once and fast, strips of 128, clusters of 2, 3.45;
-    hopper_e5m2_f16_nt_128x128_fast F8E5M2 into f16, RowMajor x ColMajor, 128 x 128 x 128, 6 stages, 2 consumers, 384 threads, 128 at once and fast, strips of 128, clusters of 2, 3.2;
-    hopper_e5m2_f16_nt_64x64_fast F8E5M2 into f16, RowMajor x ColMajor, 64 x 64 x 128, 12 stages, 1 consumers, 256 threads, 64 at once and fast, strips of 128, clusters of 1, 1.3;
+    bf16 into bf16 as bf16, f16 into f16 as f16: {
+        [nn nt] "" 128 x 256 x 64, 4 stages, 2 consumers, 384 threads, 256 at once, fast false, strips of 128, clusters of 1, 1.715;
+        [nn nt] "_pairs" 128 x 256 x 64, 4 stages, 2 consumers, 384 threads, 256 at once, fast false, strips of 128, clusters of 2, 1.715;
+        [tn tt] "" 128 x 256 x 64, 4 stages, 2 consumers, 384 threads, 256 at once, fast false, strips of 128, clusters of 1, 1.7;
+        [nn nt] "_224_pairs" 128 x 224 x 64, 4 stages, 2 consumers, 384 threads, 224 at once, fast false, strips of 64, clusters of 2, 1.675;
+        [nn nt tn tt] "_192_pairs" 128 x 192 x 64, 4 stages, 2 consumers, 384 threads, 192 at once, fast false, strips of 128, clusters of 2, 1.66;
+        [nn] "_160_pairs" 128 x 160 x 64, 4 stages, 2 consumers, 384 threads, 160 at once, fast false, strips of 64, clusters of 2, 1.56;
+        [nt] "_160_pairs" 128 x 160 x 64, 5 stages, 2 consumers, 384 threads, 160 at once, fast false, strips of 64, clusters of 2, 1.56;
+        [nn nt tn tt] "_128_pairs" 128 x 128 x 64, 6 stages, 2 consumers, 384 threads, 128 at once, fast false, strips of 128, clusters of 2, 1.6;
+        [nn nt tn tt] "_64x128_pairs" 64 x 128 x 64, 8 stages, 1 consumers, 256 threads, 128 at once, fast false, strips of 128, clusters of 2, 1.35;
+        [nn nt tn tt] "_64x64" 64 x 64 x 64, 12 stages, 1 consumers, 256 threads, 64 at once, fast false, strips of 128, clusters of 1, 0.7;
+    }
+    bf16 into f32 as bf16_f32, f16 into f32 as f16_f32: {
+        [nn nt] "" 128 x 256 x 64, 4 stages, 2 consumers, 384 threads, 256 at once, fast false, strips of 128, clusters of 1, 1.7;
+        [nn nt] "_192_pairs" 128 x 192 x 64, 4 stages, 2 consumers, 384 threads, 192 at once, fast false, strips of 128, clusters of 2, 1.66;
+        [nn nt] "_128_pairs" 128 x 128 x 64, 6 stages, 2 consumers, 384 threads, 128 at once, fast false, strips of 128, clusters of 2, 1.6;
+        [nn nt] "_64x128_pairs" 64 x 128 x 64, 8 stages, 1 consumers, 256 threads, 128 at once, fast false, strips of 128, clusters of 2, 1.35;
+        [nn nt] "_64x64" 64 x 64 x 64, 12 stages, 1 consumers, 256 threads, 64 at once, fast false, strips of 128, clusters of 1, 0.7;
+    }
+    f32 into f32 as tf32: {
+        [nt] "" 128 x 256 x 32, 4 stages, 2 consumers, 384 threads, 256 at once, fast false, strips of 128, clusters of 2, 1.7;
+        [nt] "_128x128" 128 x 128 x 32, 6 stages, 2 consumers, 384 threads, 128 at once, fast false, strips of 128, clusters of 2, 1.65;
+        [nt] "_64x64" 64 x 64 x 32, 12 stages, 1 consumers, 256 threads, 64 at once, fast false, strips of 128, clusters of 1, 0.7;
+    }
+    i8 into i32 as s8: {
+        [nt] "" 128 x 256 x 128, 4 stages, 2 consumers, 384 threads, 256 at once, fast false, strips of 128, clusters of 2, 1.65;
+        [nt] "_128x128" 128 x 128 x 128, 6 stages, 2 consumers, 384 threads, 128 at once, fast false, strips of 128, clusters of 2, 1.6;
+        [nt] "_64x64" 64 x 64 x 128, 12 stages, 1 consumers, 256 threads, 64 at once, fast false, strips of 128, clusters of 1, 0.65;
+    }
+    F8E4M3 into bf16 as e4m3_bf16, F8E4M3 into f16 as e4m3_f16, F8E5M2 into bf16 as e5m2_bf16, F8E5M2 into f16 as e5m2_f16: {
+        [nt] "" 128 x 256 x 128, 4 stages, 2 consumers, 384 threads, 128 at once, fast false, strips of 128, clusters of 2, 3.2;
+        [nt] "_192" 128 x 192 x 128, 4 stages, 2 consumers, 384 threads, 192 at once, fast false, strips of 128, clusters of 2, 3.07;
+        [nt] "_128x128" 128 x 128 x 128, 6 stages, 2 consumers, 384 threads, 128 at once, fast false, strips of 128, clusters of 2, 2.9;
+        [nt] "_64x64" 64 x 64 x 128, 12 stages, 1 consumers, 256 threads, 64 at once, fast false, strips of 128, clusters of 1, 1.1;
+        [nt] "_fast" 128 x 256 x 128, 4 stages, 2 consumers, 384 threads, 256 at once, fast true, strips of 128, clusters of 2, 3.6;
+        [nt] "_192_fast" 128 x 192 x 128, 4 stages, 2 consumers, 384 threads, 192 at once, fast true, strips of 128, clusters of 2, 3.45;
+        [nt] "_128x128_fast" 128 x 128 x 128, 6 stages, 2 consumers, 384 threads, 128 at once, fast true, strips of 128, clusters of 2, 3.2;
+        [nt] "_64x64_fast" 64 x 64 x 128, 12 stages, 1 consumers, 256 threads, 64 at once, fast true, strips of 128, clusters of 1, 1.3;
+    }
 }

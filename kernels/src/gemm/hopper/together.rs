@@ -8,11 +8,13 @@ use super::consumer::Consumer;
 use super::results::{ROWS, Sink, Strip, finish};
 use super::{strip, sums_of};
 use crate::gemm::by_maps::{
-    CONSUMER, Columns, Fill, Left, Memory, Multiplied, PRODUCER, Results, Right, Rows, Share, Work, kernel, tiles,
+    CONSUMER, Columns, Fill, Left, Memory, Multiplied, PRODUCER, Results, Right, Rows, Share, Work, kernel, table,
+    tiles,
 };
 use crate::gemm::epilogue::{Activation, Number, Output};
 #[cfg(not(target_arch = "nvptx64"))]
 use crate::gemm::{Buffers, Kernel, Numbers};
+use pastey::paste;
 #[cfg(not(target_arch = "nvptx64"))]
 use ptx_matrix::launch::Device;
 use ptx_matrix::launch::{AheadEnded, Early};
@@ -130,42 +132,53 @@ fn product<
     cluster.wait(read);
 }
 
-/// The kernels: a row each. The name; the elements of A and B, and of C, D and the bias; the orders of A and B; what a cluster computes, and how deep its
-/// steps are; its stages; the blocks of a cluster; the strips that a block's share of the columns goes through, as in `kernels!` of other tiles; and the rate, as in
-/// `products!`. Blocks wait for their copies, so A comes in boxes of 32 rows, as in low tiles there.
+/// The table of these kernels, for hosts.
+#[cfg(not(target_arch = "nvptx64"))]
+pub struct Together;
+
+/// The kernels, grouped by elements as in `kernels!` of a tile each. A row is of a kernel for each of some orders of A and B: what names have behind that;
+/// what a cluster computes, and how deep its steps are; its stages; the blocks of a cluster; the strips that a block's share of the columns goes through, as
+/// there; and the rate, as in `products!`. Blocks wait for their copies, so A comes in boxes of 32 rows, as in low tiles there.
 macro_rules! kernels {
-    ($(
-        $kernel:ident $input:ident into $output:ident, $order_a:ident x $order_b:ident, $m:literal x $n:literal x $k:literal, $stages:literal stages,
-        clusters of $blocks:literal, strips of $strip:tt, $rate:literal;
-    )*) => {$(
-        kernel! {
-            $kernel $input into $output, $order_a x $order_b into RowMajor, $m x $n x $k, boxes of 32 x 64, $stages stages,
+    ($($($input:ident into $output:ident as $elements:ident),+: $rows:tt)*) => {
+        $($(of_elements! { $input into $output as $elements $rows })+)*
+    };
+}
+
+/// The kernels of a group for some elements of it.
+macro_rules! of_elements {
+    ($input:ident into $output:ident as $elements:ident {$(
+        [$($orders:ident)+] $tile:literal $m:literal x $n:literal x $k:literal, $stages:literal stages, clusters of $blocks:literal, strips of $strip:tt,
+        $rate:literal;
+    )*}) => { paste! {
+        $($(kernel! {
+            [<hopper_ $elements _ $orders $tile>] $input into $output, $orders into RowMajor, $m x $n x $k, boxes of 32 x 64, $stages stages,
             { 256 / $strip } strips of strip!($output $strip), 2 consumers, 384 threads, clusters of $blocks, tiles of $blocks, "sm_90a", fast false, $rate,
             by product::<
                 _, _, _, _, $m, $n, $k, { $n / $blocks }, { $strip / size_of::<$output>() }, { 256 / $strip }, { sums_of($strip, size_of::<$output>()) },
                 $stages, 2, $blocks,
             >
-        }
-    )*};
+        })+)*
+        table! { Together of $input into $output: $($([<hopper_ $elements _ $orders $tile>])+)* }
+    }};
 }
 
 kernels! {
-    hopper_bf16_nn_128x128_k2 bf16 into bf16, RowMajor x RowMajor, 128 x 128 x 64, 6 stages, clusters of 2, strips of 128, 1.6;
-    hopper_bf16_nn_128x128_k4 bf16 into bf16, RowMajor x RowMajor, 128 x 128 x 64, 6 stages, clusters of 4, strips of 64, 1.6;
-    hopper_bf16_nn_128x128_k8 bf16 into bf16, RowMajor x RowMajor, 128 x 128 x 64, 6 stages, clusters of 8, strips of 32, 1.6;
-    hopper_bf16_nt_128x128_k2 bf16 into bf16, RowMajor x ColMajor, 128 x 128 x 64, 6 stages, clusters of 2, strips of 128, 1.6;
-    hopper_bf16_nt_128x128_k4 bf16 into bf16, RowMajor x ColMajor, 128 x 128 x 64, 6 stages, clusters of 4, strips of 64, 1.6;
-    hopper_bf16_nt_128x128_k8 bf16 into bf16, RowMajor x ColMajor, 128 x 128 x 64, 6 stages, clusters of 8, strips of 32, 1.6;
-    hopper_f16_nn_128x128_k2 f16 into f16, RowMajor x RowMajor, 128 x 128 x 64, 6 stages, clusters of 2, strips of 128, 1.6;
-    hopper_f16_nn_128x128_k4 f16 into f16, RowMajor x RowMajor, 128 x 128 x 64, 6 stages, clusters of 4, strips of 64, 1.6;
-    hopper_f16_nn_128x128_k8 f16 into f16, RowMajor x RowMajor, 128 x 128 x 64, 6 stages, clusters of 8, strips of 32, 1.6;
-    hopper_f16_nt_128x128_k2 f16 into f16, RowMajor x ColMajor, 128 x 128 x 64, 6 stages, clusters of 2, strips of 128, 1.6;
-    hopper_f16_nt_128x128_k4 f16 into f16, RowMajor x ColMajor, 128 x 128 x 64, 6 stages, clusters of 4, strips of 64, 1.6;
-    hopper_f16_nt_128x128_k8 f16 into f16, RowMajor x ColMajor, 128 x 128 x 64, 6 stages, clusters of 8, strips of 32, 1.6;
-    hopper_tf32_nt_128x128_k2 f32 into f32, RowMajor x ColMajor, 128 x 128 x 32, 6 stages, clusters of 2, strips of 128, 1.65;
-    hopper_tf32_nt_128x128_k4 f32 into f32, RowMajor x ColMajor, 128 x 128 x 32, 6 stages, clusters of 4, strips of 128, 1.65;
-    hopper_s8_nt_128x128_k2 i8 into i32, RowMajor x ColMajor, 128 x 128 x 128, 6 stages, clusters of 2, strips of 128, 1.2;
-    hopper_s8_nt_128x128_k4 i8 into i32, RowMajor x ColMajor, 128 x 128 x 128, 6 stages, clusters of 4, strips of 128, 1.2;
-    hopper_e4m3_bf16_nt_128x128_k2 F8E4M3 into bf16, RowMajor x ColMajor, 128 x 128 x 128, 6 stages, clusters of 2, strips of 128, 2.2;
-    hopper_e4m3_bf16_nt_128x128_k4 F8E4M3 into bf16, RowMajor x ColMajor, 128 x 128 x 128, 6 stages, clusters of 4, strips of 64, 2.2;
+    bf16 into bf16 as bf16, f16 into f16 as f16: {
+        [nn nt] "_128x128_k2" 128 x 128 x 64, 6 stages, clusters of 2, strips of 128, 1.6;
+        [nn nt] "_128x128_k4" 128 x 128 x 64, 6 stages, clusters of 4, strips of 64, 1.6;
+        [nn nt] "_128x128_k8" 128 x 128 x 64, 6 stages, clusters of 8, strips of 32, 1.6;
+    }
+    f32 into f32 as tf32: {
+        [nt] "_128x128_k2" 128 x 128 x 32, 6 stages, clusters of 2, strips of 128, 1.65;
+        [nt] "_128x128_k4" 128 x 128 x 32, 6 stages, clusters of 4, strips of 128, 1.65;
+    }
+    i8 into i32 as s8: {
+        [nt] "_128x128_k2" 128 x 128 x 128, 6 stages, clusters of 2, strips of 128, 1.2;
+        [nt] "_128x128_k4" 128 x 128 x 128, 6 stages, clusters of 4, strips of 128, 1.2;
+    }
+    F8E4M3 into bf16 as e4m3_bf16: {
+        [nt] "_128x128_k2" 128 x 128 x 128, 6 stages, clusters of 2, strips of 128, 2.2;
+        [nt] "_128x128_k4" 128 x 128 x 128, 6 stages, clusters of 4, strips of 64, 2.2;
+    }
 }
