@@ -29,25 +29,25 @@ use groups::{Group, Groups, Place};
 pub use lay_out::*;
 #[cfg(not(target_arch = "nvptx64"))]
 pub use list::{Buffers, Kernel, LaunchError, Multiply, Numbers};
+use pastey::paste;
 use product::*;
 use ptx_matrix::*;
 use source::*;
 
-/// The kernels: a row each, grouped by the elements of A and B, and of C, D and the bias. A group says how many such elements the
-/// `mma.sync` of a multiprocessor multiply in a cycle.
+/// The kernels, grouped by the elements of A and B, and of C, D and the bias. A group says what names have for these; how many such elements the `mma.sync` of a
+/// multiprocessor multiply in a cycle; what adds the parts of K; and which other tables, and kernels of rows in groups, have such elements.
 ///
-/// A row is the kernel's name; the kind of its product; the orders of A and B; what a block computes, and how deep its steps are; the
-/// stages of its ring; what a warp computes; its threads; how many blocks share a multiprocessor; how its tiles come; the oldest
-/// GPU that has the instruction and the shared memory; and the part of a multiprocessor's tensor throughput that it reaches where
-/// nothing else is in the way, as measured on an H200.
+/// A row is of a kernel for each of some orders of A and B, as BLAS names them, or of one for any: what names have behind that; the kind of its product; what a
+/// block computes, and how deep its steps are; the stages of its ring; what a warp computes; its threads; how many blocks share a multiprocessor; how its tiles
+/// come; the oldest GPU that has the instruction and the shared memory; and the part of a multiprocessor's tensor throughput that it reaches where nothing
+/// else is in the way, as measured on an H200.
 macro_rules! products {
-    ($($input:ident into $output:ident, $products:literal a cycle, parts added by $add:ident, by maps of [$($table:ty),*], in groups [$($grouped:ident)*] {$(
-        $(#[$built:meta])?
-        $kernel:ident $product:ty, $order_a:ident x $order_b:ident, $m:literal x $n:literal x $k:literal, $stages:literal stages,
+    ($($input:ident into $output:ident as $elements:ident, $products:literal a cycle, parts added by $add:ident, by maps of [$($table:ty),*], in groups [$($grouped:ident)*] {$(
+        [$($orders:ident)+] $tile:literal $product:ty, $m:literal x $n:literal x $k:literal, $stages:literal stages,
         warps of $warp_m:literal x $warp_n:literal, $threads:literal threads, $blocks:literal a multiprocessor, by $source:ident,
-        $target:literal, $rate:literal;
-    )*})*) => {
-        $($(
+        $target:tt, $rate:literal;
+    )*})*) => { paste! {
+        $($($(built! { $target
             /// D = f(alpha A x B + beta C + bias); or, if there is room for `sums`, the sums of each `k_part` of K: those of M x N
             /// row-major matrices, the products of a batch behind each other, for each part.
             ///
@@ -56,11 +56,10 @@ macro_rules! products {
             /// Blocks (x, y, z) compute the tile x of the product y of a batch, from the part z of K. The matrices of the first product
             /// start `skip_a`, `skip_b` and `skip_d` (C's too) elements into the slices, and those of the next `batch_a`, `batch_b`
             /// and `batch_d` further on. See `Epilogue` for the others.
-            $(#[$built])?
             #[kernel(threads = $threads, min_blocks = $blocks, early = true, target = $target)]
-            pub fn $kernel(
+            pub fn [<gemm_ $elements _ $orders $tile>](
                 block: &Block,
-                #[shared] stages: SharedRing<Stage<$product, $order_a, $order_b, $m, $n, $k>, $stages>,
+                #[shared] stages: SharedRing<Stage<$product, order_a!($orders), order_b!($orders), $m, $n, $k>, $stages>,
                 a: Global<$input>,
                 b: Global<$input>,
                 c: Global<$output>,
@@ -88,7 +87,7 @@ macro_rules! products {
                 bias_of_rows: u32,
                 activation: u32,
             ) {
-                sources!($source, $input, $product, $order_a x $order_b, $m x $n x $k, $threads);
+                sources!($source, $input, $product, order_a!($orders), order_b!($orders), $m x $n x $k, $threads);
                 let (batch, part) = (block.index().y as usize, block.index().z);
                 let before = part * k_part;
                 let (m, n, k) = (m as usize, n as usize, (k - before).min(k_part) as usize);
@@ -117,11 +116,11 @@ macro_rules! products {
                 };
                 type Shape = <$product as Product>::Shape;
                 block_product::<
-                    $product, $order_a, $order_b, SourceA<'_>, SourceB<'_>, $m, $n, $k, $stages,
+                    $product, order_a!($orders), order_b!($orders), SourceA<'_>, SourceB<'_>, $m, $n, $k, $stages,
                     { $stages - 2 }, $warp_m, $warp_n, { $warp_m / Shape::M }, { $warp_n / (2 * Shape::N) }, { $threads / 32 },
                 >(block, stages, &problem);
             }
-        )*)*
+        })+)*)*
 
         #[cfg(not(target_arch = "nvptx64"))]
         mod lists {
@@ -134,10 +133,10 @@ macro_rules! products {
             $(impl Multiply<$output> for $input {
                 const PRODUCTS: f64 = $products;
                 const KERNELS: &'static [Kernel] = {
-                    const LISTS: &[&[Kernel]] = &[&[$({
-                    sources!($source, $input, $product, $order_a x $order_b, $m x $n x $k, $threads);
+                    const LISTS: &[&[Kernel]] = &[&[$($({
+                    sources!($source, $input, $product, order_a!($orders), order_b!($orders), $m x $n x $k, $threads);
                     Kernel {
-                        name: stringify!($kernel),
+                        name: stringify!([<gemm_ $elements _ $orders $tile>]),
                         row_major: match (SourceA::ROW_MAJOR, SourceB::ROW_MAJOR) {
                             (Some(a), Some(b)) => Some([a, b]),
                             _ => None,
@@ -150,9 +149,9 @@ macro_rules! products {
                         blocks_of_tile: 1,
                         accumulates_fast: false,
                         rate: $rate,
-                        info: &$kernel::INFO,
+                        info: &[<gemm_ $elements _ $orders $tile>]::INFO,
                     }
-                },)*] $(, <$table as Table<$input, $output>>::KERNELS)*];
+                },)+)*] $(, <$table as Table<$input, $output>>::KERNELS)*];
                     &joined::<{ count(LISTS) }>(LISTS)
                 };
                 const OF_GROUPS: &'static [Kernel] = &[$(<$grouped as OfGroups<$input, $output>>::KERNEL,)*];
@@ -173,11 +172,11 @@ macro_rules! products {
                     let [row_major_a, row_major_b] = numbers.row_major;
                     let grid = (kernel.tiles(m, n, false), batches, parts);
                     let launched = match kernel.name {
-                        $(stringify!($kernel) => $kernel::launch(
+                        $($(stringify!([<gemm_ $elements _ $orders $tile>]) => [<gemm_ $elements _ $orders $tile>]::launch(
                             device, grid, a, b, c, bias, d, sums, m, n, k, k_part, batches, lda, ldb, ldd, skip_a, skip_b, skip_d,
                             batch_a, batch_b, batch_d, alpha, beta, row_major_a.into(), row_major_b.into(), numbers.bias_of_rows.into(),
                             activation as u32,
-                        ),)*
+                        ),)+)*
                         other => unreachable!("`{other}` is not in the list that kernels are chosen from"),
                     };
                     launched.map_err(LaunchError::Device)
@@ -211,7 +210,54 @@ macro_rules! products {
                 }
             })*
         }
+    }};
+}
+
+/// The order of the tiles of A, by the orders of A and B as BLAS names them, or for whatever orders.
+macro_rules! order_a {
+    (nn) => {
+        RowMajor
     };
+    (nt) => {
+        RowMajor
+    };
+    (tn) => {
+        ColMajor
+    };
+    (tt) => {
+        ColMajor
+    };
+    (any) => {
+        RowMajor
+    };
+}
+
+/// Likewise of B.
+macro_rules! order_b {
+    (nn) => {
+        RowMajor
+    };
+    (nt) => {
+        ColMajor
+    };
+    (tn) => {
+        RowMajor
+    };
+    (tt) => {
+        ColMajor
+    };
+    (any) => {
+        ColMajor
+    };
+}
+
+/// A kernel, in the builds that it is for: where there is `cp.async`, none needs those for sm_75.
+macro_rules! built {
+    ("sm_75" $($kernel:tt)*) => {
+        #[cfg(any(not(target_arch = "nvptx64"), not(target_feature = "sm_80")))]
+        $($kernel)*
+    };
+    ($target:literal $($kernel:tt)*) => { $($kernel)* };
 }
 
 /// The kernels that multiply rows in groups on `mma.sync`, on whatever lines: a row each. The name; the elements of A and B, and of C, D
@@ -253,7 +299,7 @@ macro_rules! in_groups {
             bias_of_rows: u32,
             activation: u32,
         ) {
-            sources!($source, $input, $product, RowMajor x ColMajor, $m x $n x $k, $threads);
+            sources!($source, $input, $product, RowMajor, ColMajor, $m x $n x $k, $threads);
             let groups = Groups { ends, rows: m };
             let tiles = |rows: u32| rows.div_ceil($m) * n.div_ceil($n);
             let Some(place) = groups.find(block.warp(), Place::FIRST, block.index().x, tiles) else { return };
@@ -322,7 +368,7 @@ macro_rules! in_groups {
 
 /// Where the tiles of A and B come from, as types.
 macro_rules! sources {
-    ($source:ident, $input:ident, $product:ty, $order_a:ident x $order_b:ident, $m:literal x $n:literal x $k:literal, $threads:literal) => {
+    ($source:ident, $input:ident, $product:ty, $order_a:ty, $order_b:ty, $m:literal x $n:literal x $k:literal, $threads:literal) => {
         type A = TileA<$product, $order_a, $m, $k>;
         type B = TileB<$product, $order_b, $k, $n>;
 type SourceA<'k> = source!($source 'k A, $m * $k * size_of::<$input>() / $threads);
@@ -344,115 +390,74 @@ macro_rules! source {
 }
 
 products! {
-    bf16 into bf16, 1024.0 a cycle, parts added by add_parts_bf16, by maps of [tma::Tiles, hopper::Tiles, hopper::Transposes, hopper::Together], in groups [gemm_bf16_groups hopper_bf16_nn_groups hopper_bf16_nt_groups] {
-        gemm_bf16_nn Half<bf16>, RowMajor x RowMajor, 128 x 256 x 64, 4 stages, warps of 64 x 64, 256 threads, 1 a multiprocessor, by chunks, "sm_90", 0.9;
-        gemm_bf16_nt Half<bf16>, RowMajor x ColMajor, 128 x 256 x 64, 4 stages, warps of 64 x 64, 256 threads, 1 a multiprocessor, by chunks, "sm_90", 0.9;
-        gemm_bf16_tn Half<bf16>, ColMajor x RowMajor, 128 x 256 x 64, 4 stages, warps of 64 x 64, 256 threads, 1 a multiprocessor, by chunks, "sm_90", 0.9;
-        gemm_bf16_tt Half<bf16>, ColMajor x ColMajor, 128 x 256 x 64, 4 stages, warps of 64 x 64, 256 threads, 1 a multiprocessor, by chunks, "sm_90", 0.9;
-        gemm_bf16_nt_128x128 Half<bf16>, RowMajor x ColMajor, 128 x 128 x 64, 3 stages, warps of 64 x 64, 128 threads, 2 a multiprocessor, by chunks, "sm_80", 0.8;
-        gemm_bf16_nn_16x64 Half<bf16>, RowMajor x RowMajor, 16 x 64 x 64, 8 stages, warps of 16 x 16, 128 threads, 2 a multiprocessor, by chunks, "sm_80", 0.25;
-        gemm_bf16_nn_16x128 Half<bf16>, RowMajor x RowMajor, 16 x 128 x 64, 4 stages, warps of 16 x 32, 128 threads, 3 a multiprocessor, by chunks, "sm_80", 0.25;
-        gemm_bf16_nt_16x64 Half<bf16>, RowMajor x ColMajor, 16 x 64 x 64, 8 stages, warps of 16 x 16, 128 threads, 2 a multiprocessor, by chunks, "sm_80", 0.25;
-        gemm_bf16_nt_16x128 Half<bf16>, RowMajor x ColMajor, 16 x 128 x 64, 4 stages, warps of 16 x 32, 128 threads, 3 a multiprocessor, by chunks, "sm_80", 0.25;
-        gemm_bf16_nn_64x128 Half<bf16>, RowMajor x RowMajor, 64 x 128 x 64, 4 stages, warps of 32 x 32, 256 threads, 2 a multiprocessor, by chunks, "sm_80", 0.7;
-        gemm_bf16_nt_64x128 Half<bf16>, RowMajor x ColMajor, 64 x 128 x 64, 4 stages, warps of 32 x 32, 256 threads, 2 a multiprocessor, by chunks, "sm_80", 0.7;
-        gemm_bf16_nn_64x64x128 Half<bf16>, RowMajor x RowMajor, 64 x 64 x 128, 6 stages, warps of 32 x 32, 128 threads, 1 a multiprocessor, by chunks, "sm_90", 0.44;
-        gemm_bf16_nt_64x64x128 Half<bf16>, RowMajor x ColMajor, 64 x 64 x 128, 6 stages, warps of 32 x 32, 128 threads, 1 a multiprocessor, by chunks, "sm_90", 0.44;
-        gemm_bf16_nn_64x64 Half<bf16>, RowMajor x RowMajor, 64 x 64 x 64, 3 stages, warps of 32 x 32, 128 threads, 4 a multiprocessor, by chunks, "sm_80", 0.5;
-        gemm_bf16_nt_64x64 Half<bf16>, RowMajor x ColMajor, 64 x 64 x 64, 3 stages, warps of 32 x 32, 128 threads, 4 a multiprocessor, by chunks, "sm_80", 0.5;
-        gemm_bf16_tn_64x64 Half<bf16>, ColMajor x RowMajor, 64 x 64 x 64, 3 stages, warps of 32 x 32, 128 threads, 4 a multiprocessor, by chunks, "sm_80", 0.5;
-        gemm_bf16_tt_64x64 Half<bf16>, ColMajor x ColMajor, 64 x 64 x 64, 3 stages, warps of 32 x 32, 128 threads, 4 a multiprocessor, by chunks, "sm_80", 0.5;
-        gemm_bf16_any Half<bf16>, RowMajor x ColMajor, 128 x 128 x 32, 4 stages, warps of 64 x 32, 256 threads, 1 a multiprocessor, by halves, "sm_80", 0.15;
+    bf16 into bf16 as bf16, 1024.0 a cycle, parts added by add_parts_bf16, by maps of [tma::Tiles, hopper::Tiles, hopper::Transposes, hopper::Together], in groups [gemm_bf16_groups hopper_bf16_nn_groups hopper_bf16_nt_groups] {
+        [nn nt tn tt] "" Half<bf16>, 128 x 256 x 64, 4 stages, warps of 64 x 64, 256 threads, 1 a multiprocessor, by chunks, "sm_90", 0.9;
+        [nt] "_128x128" Half<bf16>, 128 x 128 x 64, 3 stages, warps of 64 x 64, 128 threads, 2 a multiprocessor, by chunks, "sm_80", 0.8;
+        [nn nt] "_16x64" Half<bf16>, 16 x 64 x 64, 8 stages, warps of 16 x 16, 128 threads, 2 a multiprocessor, by chunks, "sm_80", 0.25;
+        [nn nt] "_16x128" Half<bf16>, 16 x 128 x 64, 4 stages, warps of 16 x 32, 128 threads, 3 a multiprocessor, by chunks, "sm_80", 0.25;
+        [nn nt] "_64x128" Half<bf16>, 64 x 128 x 64, 4 stages, warps of 32 x 32, 256 threads, 2 a multiprocessor, by chunks, "sm_80", 0.7;
+        [nn nt] "_64x64x128" Half<bf16>, 64 x 64 x 128, 6 stages, warps of 32 x 32, 128 threads, 1 a multiprocessor, by chunks, "sm_90", 0.44;
+        [nn nt tn tt] "_64x64" Half<bf16>, 64 x 64 x 64, 3 stages, warps of 32 x 32, 128 threads, 4 a multiprocessor, by chunks, "sm_80", 0.5;
+        [any] "" Half<bf16>, 128 x 128 x 32, 4 stages, warps of 64 x 32, 256 threads, 1 a multiprocessor, by halves, "sm_80", 0.15;
     }
-    f16 into f16, 1024.0 a cycle, parts added by add_parts_f16, by maps of [tma::Tiles, hopper::Tiles, hopper::Transposes, hopper::Together], in groups [gemm_f16_groups hopper_f16_nn_groups hopper_f16_nt_groups] {
-        gemm_f16_nn Half<f16>, RowMajor x RowMajor, 128 x 256 x 64, 4 stages, warps of 64 x 64, 256 threads, 1 a multiprocessor, by chunks, "sm_90", 0.9;
-        gemm_f16_nt Half<f16>, RowMajor x ColMajor, 128 x 256 x 64, 4 stages, warps of 64 x 64, 256 threads, 1 a multiprocessor, by chunks, "sm_90", 0.9;
-        gemm_f16_nn_16x64 Half<f16>, RowMajor x RowMajor, 16 x 64 x 64, 8 stages, warps of 16 x 16, 128 threads, 2 a multiprocessor, by chunks, "sm_80", 0.25;
-        gemm_f16_nn_16x128 Half<f16>, RowMajor x RowMajor, 16 x 128 x 64, 4 stages, warps of 16 x 32, 128 threads, 3 a multiprocessor, by chunks, "sm_80", 0.25;
-        gemm_f16_nt_16x64 Half<f16>, RowMajor x ColMajor, 16 x 64 x 64, 8 stages, warps of 16 x 16, 128 threads, 2 a multiprocessor, by chunks, "sm_80", 0.25;
-        gemm_f16_nt_16x128 Half<f16>, RowMajor x ColMajor, 16 x 128 x 64, 4 stages, warps of 16 x 32, 128 threads, 3 a multiprocessor, by chunks, "sm_80", 0.25;
-        gemm_f16_nn_64x128 Half<f16>, RowMajor x RowMajor, 64 x 128 x 64, 4 stages, warps of 32 x 32, 256 threads, 2 a multiprocessor, by chunks, "sm_80", 0.7;
-        gemm_f16_nt_64x128 Half<f16>, RowMajor x ColMajor, 64 x 128 x 64, 4 stages, warps of 32 x 32, 256 threads, 2 a multiprocessor, by chunks, "sm_80", 0.7;
-        gemm_f16_nn_64x64x128 Half<f16>, RowMajor x RowMajor, 64 x 64 x 128, 6 stages, warps of 32 x 32, 128 threads, 1 a multiprocessor, by chunks, "sm_90", 0.44;
-        gemm_f16_nt_64x64x128 Half<f16>, RowMajor x ColMajor, 64 x 64 x 128, 6 stages, warps of 32 x 32, 128 threads, 1 a multiprocessor, by chunks, "sm_90", 0.44;
-        gemm_f16_nn_64x64 Half<f16>, RowMajor x RowMajor, 64 x 64 x 64, 3 stages, warps of 32 x 32, 128 threads, 4 a multiprocessor, by chunks, "sm_80", 0.5;
-        gemm_f16_nt_64x64 Half<f16>, RowMajor x ColMajor, 64 x 64 x 64, 3 stages, warps of 32 x 32, 128 threads, 4 a multiprocessor, by chunks, "sm_80", 0.5;
-        gemm_f16_tn_64x64 Half<f16>, ColMajor x RowMajor, 64 x 64 x 64, 3 stages, warps of 32 x 32, 128 threads, 4 a multiprocessor, by chunks, "sm_80", 0.5;
-        gemm_f16_tt_64x64 Half<f16>, ColMajor x ColMajor, 64 x 64 x 64, 3 stages, warps of 32 x 32, 128 threads, 4 a multiprocessor, by chunks, "sm_80", 0.5;
-        #[cfg(any(not(target_arch = "nvptx64"), not(target_feature = "sm_80")))]
-        gemm_f16_nn_on_sm_75 HalfOnTuring, RowMajor x RowMajor, 64 x 64 x 32, 2 stages, warps of 32 x 32, 128 threads, 3 a multiprocessor, by registers, "sm_75", 0.2;
-        #[cfg(any(not(target_arch = "nvptx64"), not(target_feature = "sm_80")))]
-        gemm_f16_nt_on_sm_75 HalfOnTuring, RowMajor x ColMajor, 64 x 64 x 32, 2 stages, warps of 32 x 32, 128 threads, 3 a multiprocessor, by registers, "sm_75", 0.2;
-        #[cfg(any(not(target_arch = "nvptx64"), not(target_feature = "sm_80")))]
-        gemm_f16_tn_on_sm_75 HalfOnTuring, ColMajor x RowMajor, 64 x 64 x 32, 2 stages, warps of 32 x 32, 128 threads, 3 a multiprocessor, by registers, "sm_75", 0.2;
-        #[cfg(any(not(target_arch = "nvptx64"), not(target_feature = "sm_80")))]
-        gemm_f16_tt_on_sm_75 HalfOnTuring, ColMajor x ColMajor, 64 x 64 x 32, 2 stages, warps of 32 x 32, 128 threads, 3 a multiprocessor, by registers, "sm_75", 0.2;
-        gemm_f16_any Half<f16>, RowMajor x ColMajor, 128 x 128 x 32, 4 stages, warps of 64 x 32, 256 threads, 1 a multiprocessor, by halves, "sm_80", 0.15;
+    f16 into f16 as f16, 1024.0 a cycle, parts added by add_parts_f16, by maps of [tma::Tiles, hopper::Tiles, hopper::Transposes, hopper::Together], in groups [gemm_f16_groups hopper_f16_nn_groups hopper_f16_nt_groups] {
+        [nn nt] "" Half<f16>, 128 x 256 x 64, 4 stages, warps of 64 x 64, 256 threads, 1 a multiprocessor, by chunks, "sm_90", 0.9;
+        [nn nt] "_16x64" Half<f16>, 16 x 64 x 64, 8 stages, warps of 16 x 16, 128 threads, 2 a multiprocessor, by chunks, "sm_80", 0.25;
+        [nn nt] "_16x128" Half<f16>, 16 x 128 x 64, 4 stages, warps of 16 x 32, 128 threads, 3 a multiprocessor, by chunks, "sm_80", 0.25;
+        [nn nt] "_64x128" Half<f16>, 64 x 128 x 64, 4 stages, warps of 32 x 32, 256 threads, 2 a multiprocessor, by chunks, "sm_80", 0.7;
+        [nn nt] "_64x64x128" Half<f16>, 64 x 64 x 128, 6 stages, warps of 32 x 32, 128 threads, 1 a multiprocessor, by chunks, "sm_90", 0.44;
+        [nn nt tn tt] "_64x64" Half<f16>, 64 x 64 x 64, 3 stages, warps of 32 x 32, 128 threads, 4 a multiprocessor, by chunks, "sm_80", 0.5;
+        [nn nt tn tt] "_on_sm_75" HalfOnTuring, 64 x 64 x 32, 2 stages, warps of 32 x 32, 128 threads, 3 a multiprocessor, by registers, "sm_75", 0.2;
+        [any] "" Half<f16>, 128 x 128 x 32, 4 stages, warps of 64 x 32, 256 threads, 1 a multiprocessor, by halves, "sm_80", 0.15;
     }
-    bf16 into f32, 1024.0 a cycle, parts added by add_parts_f32, by maps of [hopper::Tiles], in groups [] {
-        gemm_bf16_f32_nn Half<bf16, f32>, RowMajor x RowMajor, 128 x 256 x 64, 4 stages, warps of 64 x 64, 256 threads, 1 a multiprocessor, by chunks, "sm_90", 0.9;
-        gemm_bf16_f32_nt Half<bf16, f32>, RowMajor x ColMajor, 128 x 256 x 64, 4 stages, warps of 64 x 64, 256 threads, 1 a multiprocessor, by chunks, "sm_90", 0.9;
-        gemm_bf16_f32_nn_64x64 Half<bf16, f32>, RowMajor x RowMajor, 64 x 64 x 64, 3 stages, warps of 32 x 32, 128 threads, 4 a multiprocessor, by chunks, "sm_80", 0.5;
-        gemm_bf16_f32_nt_64x64 Half<bf16, f32>, RowMajor x ColMajor, 64 x 64 x 64, 3 stages, warps of 32 x 32, 128 threads, 4 a multiprocessor, by chunks, "sm_80", 0.5;
-        gemm_bf16_f32_tn_64x64 Half<bf16, f32>, ColMajor x RowMajor, 64 x 64 x 64, 3 stages, warps of 32 x 32, 128 threads, 4 a multiprocessor, by chunks, "sm_80", 0.5;
-        gemm_bf16_f32_tt_64x64 Half<bf16, f32>, ColMajor x ColMajor, 64 x 64 x 64, 3 stages, warps of 32 x 32, 128 threads, 4 a multiprocessor, by chunks, "sm_80", 0.5;
-        gemm_bf16_f32_any Half<bf16, f32>, RowMajor x ColMajor, 128 x 128 x 32, 4 stages, warps of 64 x 32, 256 threads, 1 a multiprocessor, by halves, "sm_80", 0.15;
+    bf16 into f32 as bf16_f32, 1024.0 a cycle, parts added by add_parts_f32, by maps of [hopper::Tiles], in groups [] {
+        [nn nt] "" Half<bf16, f32>, 128 x 256 x 64, 4 stages, warps of 64 x 64, 256 threads, 1 a multiprocessor, by chunks, "sm_90", 0.9;
+        [nn nt tn tt] "_64x64" Half<bf16, f32>, 64 x 64 x 64, 3 stages, warps of 32 x 32, 128 threads, 4 a multiprocessor, by chunks, "sm_80", 0.5;
+        [any] "" Half<bf16, f32>, 128 x 128 x 32, 4 stages, warps of 64 x 32, 256 threads, 1 a multiprocessor, by halves, "sm_80", 0.15;
     }
-    f16 into f32, 1024.0 a cycle, parts added by add_parts_f32, by maps of [hopper::Tiles], in groups [] {
-        gemm_f16_f32_nn Half<f16, f32>, RowMajor x RowMajor, 128 x 256 x 64, 4 stages, warps of 64 x 64, 256 threads, 1 a multiprocessor, by chunks, "sm_90", 0.9;
-        gemm_f16_f32_nt Half<f16, f32>, RowMajor x ColMajor, 128 x 256 x 64, 4 stages, warps of 64 x 64, 256 threads, 1 a multiprocessor, by chunks, "sm_90", 0.9;
-        gemm_f16_f32_nn_64x64 Half<f16, f32>, RowMajor x RowMajor, 64 x 64 x 64, 3 stages, warps of 32 x 32, 128 threads, 4 a multiprocessor, by chunks, "sm_80", 0.5;
-        gemm_f16_f32_nt_64x64 Half<f16, f32>, RowMajor x ColMajor, 64 x 64 x 64, 3 stages, warps of 32 x 32, 128 threads, 4 a multiprocessor, by chunks, "sm_80", 0.5;
-        gemm_f16_f32_tn_64x64 Half<f16, f32>, ColMajor x RowMajor, 64 x 64 x 64, 3 stages, warps of 32 x 32, 128 threads, 4 a multiprocessor, by chunks, "sm_80", 0.5;
-        gemm_f16_f32_tt_64x64 Half<f16, f32>, ColMajor x ColMajor, 64 x 64 x 64, 3 stages, warps of 32 x 32, 128 threads, 4 a multiprocessor, by chunks, "sm_80", 0.5;
-        gemm_f16_f32_any Half<f16, f32>, RowMajor x ColMajor, 128 x 128 x 32, 4 stages, warps of 64 x 32, 256 threads, 1 a multiprocessor, by halves, "sm_80", 0.15;
+    f16 into f32 as f16_f32, 1024.0 a cycle, parts added by add_parts_f32, by maps of [hopper::Tiles], in groups [] {
+        [nn nt] "" Half<f16, f32>, 128 x 256 x 64, 4 stages, warps of 64 x 64, 256 threads, 1 a multiprocessor, by chunks, "sm_90", 0.9;
+        [nn nt tn tt] "_64x64" Half<f16, f32>, 64 x 64 x 64, 3 stages, warps of 32 x 32, 128 threads, 4 a multiprocessor, by chunks, "sm_80", 0.5;
+        [any] "" Half<f16, f32>, 128 x 128 x 32, 4 stages, warps of 64 x 32, 256 threads, 1 a multiprocessor, by halves, "sm_80", 0.15;
     }
-    f32 into f32, 512.0 a cycle, parts added by add_parts_f32, by maps of [tma::Tiles, hopper::Tiles, hopper::Together], in groups [gemm_tf32_groups hopper_tf32_nt_groups] {
-        gemm_tf32_nt Tf32, RowMajor x ColMajor, 128 x 256 x 32, 4 stages, warps of 64 x 64, 256 threads, 1 a multiprocessor, by chunks, "sm_90", 0.9;
-        gemm_tf32_nn Tf32, RowMajor x RowMajor, 128 x 128 x 32, 4 stages, warps of 64 x 32, 256 threads, 1 a multiprocessor, by chunks, "sm_90", 0.7;
-        gemm_tf32_nn_64x64 Tf32, RowMajor x RowMajor, 64 x 64 x 32, 3 stages, warps of 32 x 32, 128 threads, 3 a multiprocessor, by chunks, "sm_80", 0.5;
-        gemm_tf32_nt_64x64 Tf32, RowMajor x ColMajor, 64 x 64 x 32, 3 stages, warps of 32 x 32, 128 threads, 3 a multiprocessor, by chunks, "sm_80", 0.5;
-        gemm_tf32_tn_64x64 Tf32, ColMajor x RowMajor, 64 x 64 x 32, 3 stages, warps of 32 x 32, 128 threads, 3 a multiprocessor, by chunks, "sm_80", 0.5;
-        gemm_tf32_tt_64x64 Tf32, ColMajor x ColMajor, 64 x 64 x 32, 3 stages, warps of 32 x 32, 128 threads, 3 a multiprocessor, by chunks, "sm_80", 0.5;
-        gemm_tf32_any Tf32, RowMajor x ColMajor, 64 x 64 x 32, 3 stages, warps of 32 x 32, 128 threads, 2 a multiprocessor, by words, "sm_80", 0.3;
+    f32 into f32 as tf32, 512.0 a cycle, parts added by add_parts_f32, by maps of [tma::Tiles, hopper::Tiles, hopper::Together], in groups [gemm_tf32_groups hopper_tf32_nt_groups] {
+        [nt] "" Tf32, 128 x 256 x 32, 4 stages, warps of 64 x 64, 256 threads, 1 a multiprocessor, by chunks, "sm_90", 0.9;
+        [nn] "" Tf32, 128 x 128 x 32, 4 stages, warps of 64 x 32, 256 threads, 1 a multiprocessor, by chunks, "sm_90", 0.7;
+        [nn nt tn tt] "_64x64" Tf32, 64 x 64 x 32, 3 stages, warps of 32 x 32, 128 threads, 3 a multiprocessor, by chunks, "sm_80", 0.5;
+        [any] "" Tf32, 64 x 64 x 32, 3 stages, warps of 32 x 32, 128 threads, 2 a multiprocessor, by words, "sm_80", 0.3;
     }
-    f64 into f64, 128.0 a cycle, parts added by add_parts_f64, by maps of [tma::Tiles], in groups [] {
-        gemm_f64_nn DoubleAlong, RowMajor x RowMajor, 128 x 64 x 16, 4 stages, warps of 32 x 32, 256 threads, 1 a multiprocessor, by chunks, "sm_90", 0.9;
-        gemm_f64_nt DoubleAlong, RowMajor x ColMajor, 128 x 64 x 16, 4 stages, warps of 32 x 32, 256 threads, 1 a multiprocessor, by chunks, "sm_90", 0.9;
-        gemm_f64_tn Double, ColMajor x RowMajor, 128 x 64 x 32, 4 stages, warps of 32 x 32, 256 threads, 1 a multiprocessor, by chunks, "sm_90", 0.9;
-        gemm_f64_tt Double, ColMajor x ColMajor, 128 x 64 x 32, 4 stages, warps of 32 x 32, 256 threads, 1 a multiprocessor, by chunks, "sm_90", 0.9;
-        gemm_f64_nn_64x64 DoubleOnAmpere, RowMajor x RowMajor, 64 x 64 x 16, 3 stages, warps of 32 x 32, 128 threads, 3 a multiprocessor, by chunks, "sm_80", 0.5;
-        gemm_f64_nt_64x64 DoubleOnAmpere, RowMajor x ColMajor, 64 x 64 x 16, 3 stages, warps of 32 x 32, 128 threads, 3 a multiprocessor, by chunks, "sm_80", 0.5;
-        gemm_f64_tn_64x64 DoubleOnAmpere, ColMajor x RowMajor, 64 x 64 x 16, 3 stages, warps of 32 x 32, 128 threads, 3 a multiprocessor, by chunks, "sm_80", 0.5;
-        gemm_f64_tt_64x64 DoubleOnAmpere, ColMajor x ColMajor, 64 x 64 x 16, 3 stages, warps of 32 x 32, 128 threads, 3 a multiprocessor, by chunks, "sm_80", 0.5;
-        gemm_f64_any DoubleOnAmpere, RowMajor x ColMajor, 64 x 64 x 16, 3 stages, warps of 32 x 32, 128 threads, 2 a multiprocessor, by doubles, "sm_80", 0.3;
+    f64 into f64 as f64, 128.0 a cycle, parts added by add_parts_f64, by maps of [tma::Tiles], in groups [] {
+        [nn nt] "" DoubleAlong, 128 x 64 x 16, 4 stages, warps of 32 x 32, 256 threads, 1 a multiprocessor, by chunks, "sm_90", 0.9;
+        [tn tt] "" Double, 128 x 64 x 32, 4 stages, warps of 32 x 32, 256 threads, 1 a multiprocessor, by chunks, "sm_90", 0.9;
+        [nn nt tn tt] "_64x64" DoubleOnAmpere, 64 x 64 x 16, 3 stages, warps of 32 x 32, 128 threads, 3 a multiprocessor, by chunks, "sm_80", 0.5;
+        [any] "" DoubleOnAmpere, 64 x 64 x 16, 3 stages, warps of 32 x 32, 128 threads, 2 a multiprocessor, by doubles, "sm_80", 0.3;
     }
-    i8 into i32, 2048.0 a cycle, parts added by add_parts_s32, by maps of [tma::Tiles, hopper::Tiles, hopper::Together], in groups [gemm_s8_groups hopper_s8_nt_groups] {
-        gemm_s8_nt Byte, RowMajor x ColMajor, 128 x 256 x 128, 4 stages, warps of 64 x 64, 256 threads, 1 a multiprocessor, by chunks, "sm_90", 0.9;
-        gemm_s8_nt_64x64 Byte, RowMajor x ColMajor, 64 x 64 x 128, 3 stages, warps of 32 x 32, 128 threads, 3 a multiprocessor, by chunks, "sm_80", 0.5;
-        gemm_s8_any Byte, RowMajor x ColMajor, 128 x 128 x 64, 4 stages, warps of 64 x 32, 256 threads, 1 a multiprocessor, by bytes, "sm_80", 0.3;
+    i8 into i32 as s8, 2048.0 a cycle, parts added by add_parts_s32, by maps of [tma::Tiles, hopper::Tiles, hopper::Together], in groups [gemm_s8_groups hopper_s8_nt_groups] {
+        [nt] "" Byte, 128 x 256 x 128, 4 stages, warps of 64 x 64, 256 threads, 1 a multiprocessor, by chunks, "sm_90", 0.9;
+        [nt] "_64x64" Byte, 64 x 64 x 128, 3 stages, warps of 32 x 32, 128 threads, 3 a multiprocessor, by chunks, "sm_80", 0.5;
+        [any] "" Byte, 128 x 128 x 64, 4 stages, warps of 64 x 32, 256 threads, 1 a multiprocessor, by bytes, "sm_80", 0.3;
     }
-    F8E4M3 into bf16, 1024.0 a cycle, parts added by add_parts_bf16, by maps of [hopper::Tiles, hopper::Together], in groups [gemm_e4m3_bf16_groups hopper_e4m3_bf16_nt_groups] {
-        gemm_e4m3_bf16_nt Eighth<F8E4M3, bf16>, RowMajor x ColMajor, 128 x 64 x 128, 4 stages, warps of 32 x 32, 256 threads, 1 a multiprocessor, by chunks, "sm_90", 0.55;
-        gemm_e4m3_bf16_nt_64x64 Eighth<F8E4M3, bf16>, RowMajor x ColMajor, 64 x 64 x 128, 3 stages, warps of 32 x 32, 128 threads, 2 a multiprocessor, by chunks, "sm_89", 0.5;
-        gemm_e4m3_bf16_any Eighth<F8E4M3, bf16>, RowMajor x ColMajor, 64 x 64 x 128, 3 stages, warps of 32 x 32, 128 threads, 2 a multiprocessor, by bytes, "sm_89", 0.3;
+    F8E4M3 into bf16 as e4m3_bf16, 1024.0 a cycle, parts added by add_parts_bf16, by maps of [hopper::Tiles, hopper::Together], in groups [gemm_e4m3_bf16_groups hopper_e4m3_bf16_nt_groups] {
+        [nt] "" Eighth<F8E4M3, bf16>, 128 x 64 x 128, 4 stages, warps of 32 x 32, 256 threads, 1 a multiprocessor, by chunks, "sm_90", 0.55;
+        [nt] "_64x64" Eighth<F8E4M3, bf16>, 64 x 64 x 128, 3 stages, warps of 32 x 32, 128 threads, 2 a multiprocessor, by chunks, "sm_89", 0.5;
+        [any] "" Eighth<F8E4M3, bf16>, 64 x 64 x 128, 3 stages, warps of 32 x 32, 128 threads, 2 a multiprocessor, by bytes, "sm_89", 0.3;
     }
-    F8E4M3 into f16, 1024.0 a cycle, parts added by add_parts_f16, by maps of [hopper::Tiles], in groups [] {
-        gemm_e4m3_f16_nt_64x64 Eighth<F8E4M3, f16>, RowMajor x ColMajor, 64 x 64 x 128, 3 stages, warps of 32 x 32, 128 threads, 2 a multiprocessor, by chunks, "sm_89", 0.5;
-        gemm_e4m3_f16_any Eighth<F8E4M3, f16>, RowMajor x ColMajor, 64 x 64 x 128, 3 stages, warps of 32 x 32, 128 threads, 2 a multiprocessor, by bytes, "sm_89", 0.3;
+    F8E4M3 into f16 as e4m3_f16, 1024.0 a cycle, parts added by add_parts_f16, by maps of [hopper::Tiles], in groups [] {
+        [nt] "_64x64" Eighth<F8E4M3, f16>, 64 x 64 x 128, 3 stages, warps of 32 x 32, 128 threads, 2 a multiprocessor, by chunks, "sm_89", 0.5;
+        [any] "" Eighth<F8E4M3, f16>, 64 x 64 x 128, 3 stages, warps of 32 x 32, 128 threads, 2 a multiprocessor, by bytes, "sm_89", 0.3;
     }
-    F8E4M3 into f32, 1024.0 a cycle, parts added by add_parts_f32, by maps of [], in groups [] {
-        gemm_e4m3_f32_nt_64x64 Eighth<F8E4M3, f32>, RowMajor x ColMajor, 64 x 64 x 128, 3 stages, warps of 32 x 32, 128 threads, 2 a multiprocessor, by chunks, "sm_89", 0.5;
-        gemm_e4m3_f32_any Eighth<F8E4M3, f32>, RowMajor x ColMajor, 64 x 64 x 128, 3 stages, warps of 32 x 32, 128 threads, 2 a multiprocessor, by bytes, "sm_89", 0.3;
+    F8E4M3 into f32 as e4m3_f32, 1024.0 a cycle, parts added by add_parts_f32, by maps of [], in groups [] {
+        [nt] "_64x64" Eighth<F8E4M3, f32>, 64 x 64 x 128, 3 stages, warps of 32 x 32, 128 threads, 2 a multiprocessor, by chunks, "sm_89", 0.5;
+        [any] "" Eighth<F8E4M3, f32>, 64 x 64 x 128, 3 stages, warps of 32 x 32, 128 threads, 2 a multiprocessor, by bytes, "sm_89", 0.3;
     }
-    F8E5M2 into bf16, 1024.0 a cycle, parts added by add_parts_bf16, by maps of [hopper::Tiles], in groups [gemm_e5m2_bf16_groups hopper_e5m2_bf16_nt_groups] {
-        gemm_e5m2_bf16_any Eighth<F8E5M2, bf16>, RowMajor x ColMajor, 64 x 64 x 128, 3 stages, warps of 32 x 32, 128 threads, 2 a multiprocessor, by bytes, "sm_89", 0.3;
+    F8E5M2 into bf16 as e5m2_bf16, 1024.0 a cycle, parts added by add_parts_bf16, by maps of [hopper::Tiles], in groups [gemm_e5m2_bf16_groups hopper_e5m2_bf16_nt_groups] {
+        [any] "" Eighth<F8E5M2, bf16>, 64 x 64 x 128, 3 stages, warps of 32 x 32, 128 threads, 2 a multiprocessor, by bytes, "sm_89", 0.3;
     }
-    F8E5M2 into f16, 1024.0 a cycle, parts added by add_parts_f16, by maps of [hopper::Tiles], in groups [] {
-        gemm_e5m2_f16_any Eighth<F8E5M2, f16>, RowMajor x ColMajor, 64 x 64 x 128, 3 stages, warps of 32 x 32, 128 threads, 2 a multiprocessor, by bytes, "sm_89", 0.3;
+    F8E5M2 into f16 as e5m2_f16, 1024.0 a cycle, parts added by add_parts_f16, by maps of [hopper::Tiles], in groups [] {
+        [any] "" Eighth<F8E5M2, f16>, 64 x 64 x 128, 3 stages, warps of 32 x 32, 128 threads, 2 a multiprocessor, by bytes, "sm_89", 0.3;
     }
-    F8E5M2 into f32, 1024.0 a cycle, parts added by add_parts_f32, by maps of [], in groups [] {
-        gemm_e5m2_f32_any Eighth<F8E5M2, f32>, RowMajor x ColMajor, 64 x 64 x 128, 3 stages, warps of 32 x 32, 128 threads, 2 a multiprocessor, by bytes, "sm_89", 0.3;
+    F8E5M2 into f32 as e5m2_f32, 1024.0 a cycle, parts added by add_parts_f32, by maps of [], in groups [] {
+        [any] "" Eighth<F8E5M2, f32>, 64 x 64 x 128, 3 stages, warps of 32 x 32, 128 threads, 2 a multiprocessor, by bytes, "sm_89", 0.3;
     }
 }
 
