@@ -79,6 +79,19 @@ impl<T> PerLane<T> {
         return PerLane(crate::array::mapped(self.0, value));
     }
 
+    /// A function, the same in every lane, of each lane's values.
+    #[inline(always)]
+    pub(crate) fn zip<U, R>(self, other: PerLane<U>, value: impl Fn(T, U) -> R) -> PerLane<R>
+    where
+        T: Copy,
+        U: Copy,
+    {
+        #[cfg(target_arch = "nvptx64")]
+        return PerLane(value(self.0, other.0));
+        #[cfg(not(target_arch = "nvptx64"))]
+        return PerLane(core::array::from_fn(|lane| value(self.0[lane], other.0[lane])));
+    }
+
     #[inline(always)]
     pub(crate) fn lane_ref(&self, lane: Lane<'_>) -> &T {
         #[cfg(target_arch = "nvptx64")]

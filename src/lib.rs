@@ -35,9 +35,11 @@ mod mma_sparse;
 mod mma_sparse_scaled;
 mod movmatrix;
 mod piece_reader;
+mod rows;
 mod scope;
 mod sealed;
 mod shared;
+mod shuffle;
 mod site;
 mod sparse;
 mod stmatrix;
@@ -94,6 +96,7 @@ pub use mma_sparse_scaled::{MmaSparseScaled, MmaSparseScaledForm};
 pub use movmatrix::MovMatrix;
 pub use piece_reader::{AsyncPiece, Fetched, Piece, PieceReader};
 pub use ptx_matrix_macros::{SharedLayout, kernel};
+pub use rows::{RowParts, RowValues};
 pub use scope::{Block, Threads, Warp};
 pub use shared::{
     At, ColMajor, Coordinate, MAX_SHARED_BYTES, MAX_STATIC_BYTES, Order, RingIndex, RowAddr, RowMajor, SharedLayout,

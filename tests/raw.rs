@@ -31,7 +31,7 @@ const TARGETS: [(&str, &str); 7] = [
 ];
 
 /// What functions need whose names begin so: the first row that fits. Of those that are forms of a table, that says it.
-const NEEDS: [(&str, &str); 40] = [
+const NEEDS: [(&str, &str); 41] = [
     ("bar_", "sm_75"),
     ("barrier_cluster_", "sm_90"),
     ("index::block_in_cluster", "sm_90"),
@@ -69,6 +69,7 @@ const NEEDS: [(&str, &str); 40] = [
     ("prefetch_tensormap", "sm_90"),
     ("setmaxnreg_", "sm_90a"),
     ("red_async_", "sm_90"),
+    ("shfl_sync_", "sm_75"),
     ("st_async_", "sm_90"),
     ("st_shared_cluster_", "sm_90"),
     ("st_shared_", "sm_75"),

@@ -18,6 +18,7 @@ pub mod multiply;
 pub mod multiply_sparse;
 pub mod products;
 pub mod shared_memory;
+pub mod shuffles;
 pub mod timings;
 
 // Of these, an older GPU has nothing.

@@ -2,6 +2,7 @@
 
 mod layout;
 mod layouts;
+mod rows;
 mod run;
 mod shape;
 mod sparse;

@@ -52,6 +52,7 @@ mod mma_sparse_scaled;
 mod movmatrix;
 mod multicast;
 mod setmaxnreg;
+mod shuffle;
 mod stmatrix;
 mod sync;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
@@ -76,6 +77,7 @@ pub use mma_sparse_scaled::*;
 pub use movmatrix::*;
 pub use multicast::*;
 pub use setmaxnreg::*;
+pub use shuffle::*;
 pub use stmatrix::*;
 pub use sync::*;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]

@@ -4,6 +4,7 @@ use crate::arrangement::Arrangement;
 use crate::fragment::{FragmentShape, Registers, RoleA, RoleB, RoleC, RoleSparseA, Shape, SparseWidth};
 use crate::lane::LANES;
 use crate::mma_scaled::{ScaleA, ScaleB, ScaledKind, Selected};
+use crate::shuffle::Mode;
 use crate::sim::arithmetic::{
     MetadataOrder, Product, ScaledProduct, multiply, multiply_scaled, multiply_sparse, multiply_sparse_scaled,
 };
@@ -172,6 +173,21 @@ pub(crate) fn transpose_matrix(form: &'static str, register: u32) -> u32 {
         note_collective(site, form);
         matrix::transpose_matrix(&registers)
     })
+}
+
+/// `shfl.sync`, and whether the lane whose value it is lies within the segment.
+#[track_caller]
+pub(crate) fn shuffle(form: &'static str, mode: Mode, operands: (u32, u32, u32)) -> (u32, bool) {
+    let [d, within] = collective(Site::here(), form, operands, move |_, site, operands| {
+        note_collective(site, form);
+        let of_lanes = operands.array();
+        PerLane::from_array(std::array::from_fn(|lane| {
+            let (_, b, c) = of_lanes[lane];
+            let (source, within) = mode.source(lane, b, c);
+            [of_lanes[source].0, u32::from(within)]
+        }))
+    });
+    (d, within != 0)
 }
 
 /// `bar.sync`.

@@ -367,12 +367,12 @@ fn store_matrices<N: Count, O: Order>(
 
 /// Registers of 32 bits as those of the elements' width, which accumulators all have of 32 bits.
 #[inline(always)]
-fn cast<T: Element>(registers: &[u32]) -> &[<T::Width as Width>::Register] {
+pub(super) fn cast<T: Element>(registers: &[u32]) -> &[<T::Width as Width>::Register] {
     bytemuck::must_cast_slice(registers)
 }
 
 #[inline(always)]
-fn cast_mut<T: Element>(registers: &mut [u32]) -> &mut [<T::Width as Width>::Register] {
+pub(super) fn cast_mut<T: Element>(registers: &mut [u32]) -> &mut [<T::Width as Width>::Register] {
     bytemuck::must_cast_slice_mut(registers)
 }
 

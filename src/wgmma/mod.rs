@@ -4,6 +4,7 @@ mod accumulator;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
 mod forms;
 mod operand;
+mod rows;
 mod shared;
 mod sparse;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]

@@ -13,6 +13,7 @@ mod multiply;
 mod multiply_sparse;
 mod products;
 mod reductions;
+mod shuffles;
 mod tensors;
 mod wgmma;
 mod wgmma_sparse;
@@ -67,6 +68,7 @@ pub fn all<D: Device + 'static>() -> Vec<Check<D>> {
         barriers::checks(),
         bulk::checks(),
         reductions::checks(),
+        shuffles::checks(),
         tensors::checks(),
         im2col::checks(),
         wgmma::checks(),

@@ -1,0 +1,42 @@
+//! `shfl.sync`: each mode, with what each lane says; and as the typed functions have it.
+
+use pastey::paste;
+use ptx_matrix::*;
+
+/// The kernels: a row each, of a mode as PTX names it.
+macro_rules! shuffles {
+    ($($mode:ident)*) => { paste! {$(
+        /// Each lane's operands are three numbers of `source`: `a`, `b` and `c`. Of each come back what it gets, and whether that is another's.
+        #[kernel(threads = 32)]
+        pub fn [<shfl_sync_ $mode _b32>](block: &Block, source: Global<u32>, out: GlobalMut<u32>) {
+            block.warp().each(|lane| {
+                let [a, b, c] = [0, 1, 2].map(|operand| source.get(3 * lane.id() + operand));
+                // SAFETY: all lanes come here together.
+                let (d, within) = unsafe { raw::[<shfl_sync_ $mode _b32_p>](a, b, c) };
+                // SAFETY: likewise.
+                let same = unsafe { raw::[<shfl_sync_ $mode _b32>](a, b, c) };
+                out.set(3 * lane.id(), d);
+                out.set(3 * lane.id() + 1, same);
+                out.set(3 * lane.id() + 2, within.into());
+            });
+        }
+    )*}};
+}
+shuffles! { up down bfly idx }
+
+/// The numbers of `source` up, down, exchanged by `by`, and had from where each of `from` says: 32 of 64 bits each.
+#[kernel(threads = 32)]
+pub fn shuffle(block: &Block, source: Global<u64>, from: Global<u32>, by: u32, out: GlobalMut<u64>) {
+    let warp = block.warp();
+    let numbers = warp.each(|lane| source.get(lane.id()));
+    let from = warp.each(|lane| from.get(lane.id()));
+    let passed = [
+        warp.shuffle_up(&numbers, by),
+        warp.shuffle_down(&numbers, by),
+        warp.shuffle_xor(&numbers, by),
+        warp.shuffle(&numbers, &from),
+    ];
+    for (index, numbers) in passed.iter().enumerate() {
+        warp.each(|lane| out.set(32 * index + lane.id(), lane.get(numbers)));
+    }
+}

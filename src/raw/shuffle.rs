@@ -1,0 +1,77 @@
+//! `shfl.sync` (PTX ISA 9.7.9.6): sm_75, PTX 6.0.
+
+#[cfg(target_arch = "nvptx64")]
+use core::arch::asm;
+
+/// A row each: the name; that of the form with a predicate; the mode, as PTX and as `Mode` name it; and whose value a lane has.
+macro_rules! shuffles {
+    ($($name:ident $with_predicate:ident $ptx:literal $mode:ident, $whose:literal;)*) => {$(
+        #[doc = concat!("`shfl.sync.", $ptx, ".b32 d, a, b, c, 0xffffffff;`: the `a` of lane ", $whose, ".")]
+        ///
+        /// Bits 0 to 4 of `c` are the last lane's of a segment (for `up`, the first's), and bits 8 to 12 say which bits of a lane's number are its
+        /// segment's; of a lane beyond its segment, the value is its own.
+        ///
+        /// # Safety
+        /// All lanes of the warp execute it, converged.
+        #[inline(always)]
+        #[track_caller]
+        pub unsafe fn $name(a: u32, b: u32, c: u32) -> u32 {
+            #[cfg(target_arch = "nvptx64")]
+            return {
+                let d;
+                // SAFETY: the caller's.
+                unsafe {
+                    asm!(
+                        concat!("shfl.sync.", $ptx, ".b32 {d}, {a}, {b}, {c}, 0xffffffff;"),
+                        d = lateout(reg32) d,
+                        a = in(reg32) a,
+                        b = in(reg32) b,
+                        c = in(reg32) c,
+                        options(nostack, nomem)
+                    );
+                }
+                d
+            };
+            #[cfg(not(target_arch = "nvptx64"))]
+            return crate::sim::raw::shuffle(concat!("shfl.sync.", $ptx, ".b32"), crate::shuffle::Mode::$mode, (a, b, c)).0;
+        }
+
+        #[doc = concat!("`shfl.sync.", $ptx, ".b32 d|p, a, b, c, 0xffffffff;`: likewise, and whether that lane is within the segment.")]
+        ///
+        /// # Safety
+        /// All lanes of the warp execute it, converged.
+        #[inline(always)]
+        #[track_caller]
+        pub unsafe fn $with_predicate(a: u32, b: u32, c: u32) -> (u32, bool) {
+            #[cfg(target_arch = "nvptx64")]
+            return {
+                let (d, p): (u32, u32);
+                // SAFETY: the caller's.
+                unsafe {
+                    asm!(
+                        "{{",
+                        ".reg .pred p;",
+                        concat!("shfl.sync.", $ptx, ".b32 {d}|p, {a}, {b}, {c}, 0xffffffff;"),
+                        "selp.u32 {p}, 1, 0, p;",
+                        "}}",
+                        d = out(reg32) d,
+                        p = lateout(reg32) p,
+                        a = in(reg32) a,
+                        b = in(reg32) b,
+                        c = in(reg32) c,
+                        options(nostack, nomem)
+                    );
+                }
+                (d, p != 0)
+            };
+            #[cfg(not(target_arch = "nvptx64"))]
+            return crate::sim::raw::shuffle(concat!("shfl.sync.", $ptx, ".b32"), crate::shuffle::Mode::$mode, (a, b, c));
+        }
+    )*};
+}
+shuffles! {
+    shfl_sync_up_b32 shfl_sync_up_b32_p "up" Up, "`lane - b`";
+    shfl_sync_down_b32 shfl_sync_down_b32_p "down" Down, "`lane + b`";
+    shfl_sync_bfly_b32 shfl_sync_bfly_b32_p "bfly" Butterfly, "`lane ^ b`";
+    shfl_sync_idx_b32 shfl_sync_idx_b32_p "idx" Index, "`b`, of its segment";
+}

@@ -1,0 +1,153 @@
+//! What the rows of sums come to: their largest elements, say, or their sums, as a softmax needs them.
+//!
+//! Of an accumulator, of an `mma` of 16 rows or of a `wgmma`, four lanes hold a row's elements, and each lane has two such rows, 8 apart. So what is
+//! made of a row is folded in each lane first ([`RowParts`]), and then the four lanes tell each other (`shfl.sync`): [`RowValues`].
+
+use crate::scope::Threads;
+use crate::{LaneCapture, PerLane, Warp};
+use bytemuck::Pod;
+
+/// A value for each row of an accumulator, in all lanes that hold elements of it.
+///
+/// ```
+/// use ptx_matrix::*;
+///
+/// /// The rows of 16 x 8 numbers, each divided by its sum.
+/// #[kernel(threads = 32)]
+/// fn shares(block: &Block, a: Global<f32>, d: GlobalMut<f32>, sums: GlobalMut<f32>) {
+///     let warp = block.warp();
+///     let numbers = Accumulator::<M16N8K8, f32>::from_fn(warp, |row, col| a.get(row * 8 + col));
+///     let parts = numbers.fold_rows(warp, &RowParts::splat(0.0), |sum, number| sum + number);
+///     let of_rows = parts.combine(warp, |sum, other| sum + other);
+///     let shares = numbers.map_rows(warp, &of_rows, |number, sum| number / sum);
+///     shares.for_each(warp, |row, col, share| d.set(row * 8 + col, share));
+///     of_rows.for_each(warp, |row, sum| sums.set(row, sum));
+/// }
+///
+/// let a: Vec<f32> = (0..128).map(|i| (i % 8 + 1) as f32).collect();
+/// let (mut d, mut sums) = ([0.0; 128], [0.0; 16]);
+/// shares::simulate(1, &a, &mut d, &mut sums).check();
+/// assert_eq!((sums, d[9 * 8 + 2]), ([36.0; 16], 3.0 / 36.0));
+/// ```
+#[derive(Clone, Copy)]
+pub struct RowValues<T>(pub(crate) PerLane<[T; 2]>);
+
+/// In each lane that holds elements of a row, a value for it: what the lane's own elements come to.
+///
+/// [`combine`](Self::combine) makes of them what the whole rows come to. Sums that go on over several accumulators can be combined in the end.
+#[derive(Clone, Copy)]
+pub struct RowParts<T>(pub(crate) PerLane<[T; 2]>);
+
+/// Which of its two rows element `index` of a lane is of.
+#[inline(always)]
+pub(crate) const fn row_of(index: usize) -> usize {
+    index / 2 % 2
+}
+
+/// The first of the two rows of which a thread, of a warp or of a warpgroup, holds elements; the other is the eighth behind it.
+#[inline(always)]
+const fn first_row(thread: usize) -> usize {
+    thread / 32 * 16 + thread % 32 / 4
+}
+
+impl<T: Copy + LaneCapture> RowParts<T> {
+    /// The same for each row, in each lane: what a fold starts with.
+    #[inline(always)]
+    pub const fn splat(value: T) -> Self {
+        RowParts(PerLane::splat([value; 2]))
+    }
+
+    /// Each `change(part, value)`, of the row's value.
+    #[inline(always)]
+    #[track_caller]
+    pub fn zip<U: Copy + LaneCapture, R: Copy>(
+        &self,
+        warp: Warp<'_>,
+        values: &RowValues<U>,
+        change: impl Fn(T, U) -> R + LaneCapture,
+    ) -> RowParts<R> {
+        RowParts(zipped(warp, &self.0, &values.0, change))
+    }
+
+    /// What the rows come to: of the four lanes of each, those next to each other tell each other first. All have the same if `both(x, y)` is
+    /// `both(y, x)`.
+    #[inline(always)]
+    #[track_caller]
+    pub fn combine(&self, warp: Warp<'_>, both: impl Fn(T, T) -> T + LaneCapture) -> RowValues<T>
+    where
+        [T; 2]: Pod,
+    {
+        let mut values = self.0;
+        for mask in [1, 2] {
+            let others = warp.shuffle_xor(&values, mask);
+            values = zipped(warp, &values, &others, &both);
+        }
+        RowValues(values)
+    }
+}
+
+impl<T: Copy + LaneCapture> RowValues<T> {
+    /// The same for each row.
+    #[inline(always)]
+    pub const fn splat(value: T) -> Self {
+        RowValues(PerLane::splat([value; 2]))
+    }
+
+    /// The values `value(row)` of the rows of a warp's accumulator, or of a warpgroup's.
+    #[inline(always)]
+    #[track_caller]
+    pub fn from_fn(threads: impl Threads, value: impl Fn(usize) -> T + LaneCapture) -> Self {
+        RowValues(threads.each_thread(|_, thread| {
+            let row = first_row(thread);
+            [value(row), value(row + 8)]
+        }))
+    }
+
+    /// Each `change(value)`.
+    #[inline(always)]
+    #[track_caller]
+    pub fn map<R: Copy>(&self, warp: Warp<'_>, change: impl Fn(T) -> R + LaneCapture) -> RowValues<R> {
+        let values = &self.0;
+        RowValues(warp.each(|lane| lane.get(values).map(&change)))
+    }
+
+    /// Each `change(value, other)`, of the same row.
+    #[inline(always)]
+    #[track_caller]
+    pub fn zip<U: Copy + LaneCapture, R: Copy>(
+        &self,
+        warp: Warp<'_>,
+        others: &RowValues<U>,
+        change: impl Fn(T, U) -> R + LaneCapture,
+    ) -> RowValues<R> {
+        RowValues(zipped(warp, &self.0, &others.0, change))
+    }
+
+    /// Calls `read(row, value)` for each row of a warp's accumulator, or of a warpgroup's, in one of the lanes that have it.
+    #[inline(always)]
+    #[track_caller]
+    pub fn for_each(&self, threads: impl Threads, read: impl Fn(usize, T) + LaneCapture) {
+        let values = &self.0;
+        threads.each_thread(|lane, thread| {
+            if thread.is_multiple_of(4) {
+                let ([first, second], row) = (lane.get(values), first_row(thread));
+                read(row, first);
+                read(row + 8, second);
+            }
+        });
+    }
+}
+
+#[inline(always)]
+#[track_caller]
+fn zipped<T: Copy + LaneCapture, U: Copy + LaneCapture, R>(
+    warp: Warp<'_>,
+    values: &PerLane<[T; 2]>,
+    others: &PerLane<[U; 2]>,
+    change: impl Fn(T, U) -> R + LaneCapture,
+) -> PerLane<[R; 2]> {
+    warp.each(|lane| {
+        let ([first, second], [other, another]) = (lane.get(values), lane.get(others));
+        [change(first, other), change(second, another)]
+    })
+}

@@ -1,0 +1,12 @@
+use ptx_matrix::*;
+
+#[kernel(threads = 32, target = "sm_80")]
+fn fold(block: &Block) {
+    let sums = Accumulator::<M8N8K4, f64>::zero();
+    sums.fold_rows(block.warp(), &RowParts::splat(0.0), |sum, element| sum + element);
+}
+
+fn main() {
+    fold::simulate(1).unwrap();
+}
+//~? ERROR only of accumulators of 16 x 8 are rows folded

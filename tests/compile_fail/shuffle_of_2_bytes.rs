@@ -1,0 +1,12 @@
+use ptx_matrix::*;
+
+#[kernel(threads = 32)]
+fn pass_on(block: &Block) {
+    let warp = block.warp();
+    warp.shuffle_xor(&PerLane::splat(bf16::ONE), 1);
+}
+
+fn main() {
+    pass_on::simulate(1).unwrap();
+}
+//~? ERROR lanes pass on whole registers of 32 bits
