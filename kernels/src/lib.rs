@@ -3,7 +3,7 @@
 //! for the simulator.
 
 #![no_std]
-#![feature(macro_metavar_expr_concat, stmt_expr_attributes)]
+#![feature(core_float_math, macro_metavar_expr_concat, stmt_expr_attributes)]
 // A build for an older GPU leaves kernels out, and with them what only they use.
 #![cfg_attr(target_arch = "nvptx64", allow(unused))]
 
@@ -24,6 +24,8 @@ pub mod timings;
 // Of these, an older GPU has nothing.
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90"))]
 pub mod async_stores;
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
+pub mod attention;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90"))]
 pub mod bulk;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90"))]

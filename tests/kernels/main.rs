@@ -2,6 +2,7 @@
 
 #![feature(macro_metavar_expr_concat)]
 
+mod attention;
 mod ceiling;
 mod gemm;
 mod ladder;

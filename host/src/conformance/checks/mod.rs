@@ -1,6 +1,7 @@
 //! What is checked: one file a family.
 
 mod async_stores;
+mod attention;
 mod barriers;
 mod bulk;
 mod cached;
@@ -75,6 +76,7 @@ pub fn all<D: Device + 'static>() -> Vec<Check<D>> {
         wgmma_sparse::checks(),
         clusters::checks(),
         async_stores::checks(),
+        attention::checks(),
         cached::checks(),
         products::checks(),
     ];
