@@ -9,7 +9,7 @@ mod softmax;
 
 use consumer::{Consumer, Half};
 use pastey::paste;
-use producer::{Tiles, bring};
+use producer::{Maps, Tiles, bring};
 use ptx_matrix::*;
 
 #[cfg(not(target_arch = "nvptx64"))]
@@ -106,7 +106,7 @@ macro_rules! kernels {
             if group.index() == 0 {
                 group.give_registers::<24>();
                 if group.warp_rank() == 0 {
-                    bring(group.warp(), &tiles, (q, k, v), (first, head, head / heads_of_key), steps);
+                    bring(group.warp(), &tiles, Maps { q, k, v }, (first, head, head / heads_of_key), steps);
                 }
                 return;
             }

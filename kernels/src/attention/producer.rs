@@ -26,12 +26,23 @@ pub struct Tiles<T: Element, const PARTS: usize> {
     pub turns: BarrierRing<2>,
 }
 
+/// What is copied.
+#[derive(Clone, Copy)]
+pub struct Maps<'k, T: Element> {
+    /// The queries of all heads.
+    pub q: TensorMap<'k, Queries<T>, 3>,
+    /// Their keys.
+    pub k: TensorMap<'k, Keys<T>, 3>,
+    /// And the values.
+    pub v: TensorMap<'k, Values<T>, 3>,
+}
+
 /// Has the queries from (query, head) on copied, and so many tiles of keys and values of their head.
 #[inline(always)]
 pub fn bring<T: Element, const PARTS: usize>(
     warp: Warp<'_>,
     tiles: &Tiles<T, PARTS>,
-    (q, k, v): (TensorMap<'_, Queries<T>, 3>, TensorMap<'_, Keys<T>, 3>, TensorMap<'_, Values<T>, 3>),
+    Maps { q, k, v }: Maps<'_, T>,
     (first, head, head_of_keys): (u32, u32, u32),
     steps: u32,
 ) {
