@@ -56,6 +56,7 @@ pub enum Type {
     /// f16, D too.
     F16,
     /// f16, D in f32.
+    #[value(name = "f16-f32")]
     F16F32,
     /// f32 multiplied as tf32.
     Tf32,

@@ -97,11 +97,11 @@ kernels! {
         [nn nt tn tt] "_64x64" 64 x 64 x 64, 12 stages, 1 consumers, 256 threads, 64 at once, fast false, strips of 128, clusters of 1, 0.7;
     }
     bf16 into f32 as bf16_f32, f16 into f32 as f16_f32: {
-        [nn nt] "" 128 x 256 x 64, 4 stages, 2 consumers, 384 threads, 256 at once, fast false, strips of 128, clusters of 1, 1.7;
-        [nn nt] "_192_pairs" 128 x 192 x 64, 4 stages, 2 consumers, 384 threads, 192 at once, fast false, strips of 128, clusters of 2, 1.66;
-        [nn nt] "_128_pairs" 128 x 128 x 64, 6 stages, 2 consumers, 384 threads, 128 at once, fast false, strips of 128, clusters of 2, 1.6;
-        [nn nt] "_64x128_pairs" 64 x 128 x 64, 8 stages, 1 consumers, 256 threads, 128 at once, fast false, strips of 128, clusters of 2, 1.35;
-        [nn nt] "_64x64" 64 x 64 x 64, 12 stages, 1 consumers, 256 threads, 64 at once, fast false, strips of 128, clusters of 1, 0.7;
+        [nn nt tn tt] "" 128 x 256 x 64, 4 stages, 2 consumers, 384 threads, 256 at once, fast false, strips of 128, clusters of 1, 1.7;
+        [nn nt tn tt] "_192_pairs" 128 x 192 x 64, 4 stages, 2 consumers, 384 threads, 192 at once, fast false, strips of 128, clusters of 2, 1.66;
+        [nn nt tn tt] "_128_pairs" 128 x 128 x 64, 6 stages, 2 consumers, 384 threads, 128 at once, fast false, strips of 128, clusters of 2, 1.6;
+        [nn nt tn tt] "_64x128_pairs" 64 x 128 x 64, 8 stages, 1 consumers, 256 threads, 128 at once, fast false, strips of 128, clusters of 2, 1.35;
+        [nn nt tn tt] "_64x64" 64 x 64 x 64, 12 stages, 1 consumers, 256 threads, 64 at once, fast false, strips of 128, clusters of 1, 0.7;
     }
     f32 into f32 as tf32: {
         [nt] "" 128 x 256 x 32, 4 stages, 2 consumers, 384 threads, 256 at once, fast false, strips of 128, clusters of 2, 1.7;
