@@ -82,7 +82,7 @@ impl<T: Element<Width = Bits16>> FragmentA<M16N8K16, T> {
     ///     d: GlobalMut<f32>,
     /// ) {
     ///     let warp = block.warp();
-    ///     let [tile_a, tile_b, tile_c] = [0, 1, 2].map(|index| tiles.stage(index));
+    ///     let [tile_a, tile_b, tile_c] = [0, 1, 2].map(|index| tiles.part(index));
     ///     tile_a.fill(warp, |row, col| a.get(row * 16 + col));
     ///     tile_b.fill(warp, |row, col| b.get(row * 16 + col));
     ///     tile_c.fill(warp, |row, col| c.get(row * 16 + col));
