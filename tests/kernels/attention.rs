@@ -118,6 +118,30 @@ fn far_smaller_scores_count_for_nothing() {
     assert!(device.download(&o).unwrap().iter().all(|share| share == last), "all see the last key alone");
 }
 
+/// A query, or a key, of which a score is no number makes shares none, of the queries that see it.
+#[test]
+fn what_is_not_a_number_stays_so() {
+    let of = Attention { queries: 80, keys: 140, heads: 1, causal: true, ..SMALL };
+    let [of_queries, of_keys] = of.lens();
+    for (strange, asked, seen) in [(f32::NAN, 7, 75), (f32::INFINITY, 7, 75), (f32::NAN, 70, 139)] {
+        let (mut q, mut k) = (vec![bf16::ONE; of_queries], vec![bf16::ONE; of_keys]);
+        q[asked * of.features] = bf16::from_f32(strange);
+        k[seen * of.features + 3] = bf16::from_f32(strange);
+        let device = Simulator::new(0).strict();
+        let [q, k, v] = [&q, &k, &vec![bf16::ONE; of_keys]].map(|matrix| device.upload(matrix).unwrap());
+        let mut o = device.upload(&vec![bf16::ZERO; of_queries]).unwrap();
+        of.run(&device, &q, &k, &v, &mut o).unwrap();
+        for (index, share) in device.download(&o).unwrap().into_iter().enumerate() {
+            let query = index / of.features;
+            let is_strange = query == asked || seen + of.queries <= query + of.keys;
+            assert!(
+                if is_strange { share.is_nan() } else { share == bf16::ONE },
+                "{strange}: {share} of query {query}"
+            );
+        }
+    }
+}
+
 #[test]
 #[should_panic = "3 heads of queries do not share 2 of keys"]
 fn heads_that_do_not_share_keys() {

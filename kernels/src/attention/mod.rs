@@ -62,7 +62,7 @@ macro_rules! kernels {
     ($($element:ident [$($features:literal)*];)*) => { paste! {$($(
         /// O = softmax(`scale_log2` ln 2 x Q x K^T) x V, of `queries` queries and `keys` keys of each head, of which `heads_of_key` neighbours have the same keys.
         ///
-        /// Blocks (x, y) compute 128 queries of head y. The tensors have a dimension of the features, one of the queries or keys, and one of the heads.
+        /// A block computes 128 queries, counted through the heads. The tensors have a dimension of the features, one of the queries or keys, and one of the heads.
         #[kernel(threads = 384, min_blocks = 1, target = "sm_90a")]
         pub fn [<attention_ $element _ $features>](
             block: &Block,
@@ -98,9 +98,10 @@ macro_rules! kernels {
                 turns: turns.init(block, 1),
             };
             let sight = Sight { queries: query_count, keys: key_count, causal: causal != 0 };
-            let head = block.index().y;
+            let blocks = query_count.div_ceil(QUERIES as u32);
+            let (head, before) = (block.index().x / blocks, block.index().x % blocks);
             // Those that see most come first, so that none of them is the last to end.
-            let first = (block.grid().x - 1 - block.index().x) * QUERIES as u32;
+            let first = (blocks - 1 - before) * QUERIES as u32;
             let steps = sight.seen_before(first + QUERIES as u32).div_ceil(KEYS as u32);
             let group = block.warp_group();
             if group.index() == 0 {
@@ -130,7 +131,7 @@ macro_rules! kernels {
                 let k = Tensor::new(of_keys).map(device, k).map_err(LaunchError::TensorMap)?;
                 let v = Tensor::new(of_keys).map(device, v).map_err(LaunchError::TensorMap)?;
                 let mut o = Tensor::new(of_queries).map_mut(device, o).map_err(LaunchError::TensorMap)?;
-                let grid = (of.queries.div_ceil(QUERIES) as u32, of.heads as u32);
+                let grid = u32::try_from(of.queries.div_ceil(QUERIES) * of.heads).expect("a grid has fewer blocks than 2^31");
                 let (queries, keys, heads_of_key) = (of.queries as u32, of.keys as u32, (of.heads / of.key_heads) as u32);
                 let launched = match of.features {
                     $($features => [<attention_ $element _ $features>]::launch(

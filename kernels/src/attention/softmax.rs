@@ -30,8 +30,9 @@ impl Softmax {
         M64<N>: WgmmaColumns<Bits32>,
     {
         let warp = group.warp();
-        let own = scores.fold_rows(group, &RowParts::splat(f32::NEG_INFINITY), f32::max);
-        let largest = own.combine(warp, f32::max).zip(warp, &self.largest, f32::max);
+        // A score that is not a number stays the largest.
+        let own = scores.fold_rows(group, &RowParts::splat(f32::NEG_INFINITY), f32::maximum);
+        let largest = own.combine(warp, f32::maximum).zip(warp, &self.largest, f32::maximum);
         // Of a row that sees nothing, none is to be infinity less infinity.
         let offset = |largest: f32| if largest == f32::NEG_INFINITY { 0.0 } else { largest * scale_log2 };
         let offsets = largest.map(warp, offset);
@@ -43,11 +44,16 @@ impl Softmax {
         (powers, factors)
     }
 
-    /// What the sums of values by their powers are to be multiplied by: zero for a row that sees nothing.
+    /// What the sums of values by their powers are to be multiplied by: zero for a row that sees nothing. Where a score is infinite, or is not a number, nor is
+    /// that, whatever its power was taken for.
     #[inline(always)]
     pub fn finish(&self, warp: Warp<'_>) -> RowValues<f32> {
         let sums = self.sums.combine(warp, |sum, other| sum + other);
-        self.largest.zip(warp, &sums, |largest, sum| if largest == f32::NEG_INFINITY { 0.0 } else { 1.0 / sum })
+        self.largest.zip(warp, &sums, |largest, sum| match largest {
+            f32::NEG_INFINITY => 0.0,
+            largest if largest.is_finite() => 1.0 / sum,
+            _ => f32::NAN,
+        })
     }
 }
 
