@@ -1,7 +1,7 @@
 //! A warpgroup that has 64 queries: it multiplies tile after tile of keys by them, and of values by what that comes to.
 
 use super::producer::Tiles;
-use super::softmax::Softmax;
+use super::softmax::{HIDDEN, Softmax};
 use super::{KEYS, LINE, Queries, STAGES, Sight};
 use ptx_matrix::target::BuiltFor;
 use ptx_matrix::*;
@@ -193,13 +193,16 @@ where
         sums
     }
 
-    /// The scores of so many'th tile's keys, but minus infinity of those that a query does not see.
+    /// The scores of so many'th tile's keys, but `HIDDEN` of those that a query does not see.
     #[inline(always)]
     fn seen(&self, scores: Scores, step: u32) -> Scores {
         let (sight, query, key) = (self.sight, self.first_query(), step * KEYS as u32);
-        scores.map(self.group, |row, col, score| {
-            if sight.is_seen(query + row as u32, key + col as u32) { score } else { f32::NEG_INFINITY }
-        })
+        scores.map(
+            self.group,
+            |row, col, score| {
+                if sight.is_seen(query + row as u32, key + col as u32) { score } else { HIDDEN }
+            },
+        )
     }
 
     /// Until the other consumer has given the tensor cores its so many'th work; the first begins.

@@ -2,6 +2,9 @@
 
 use ptx_matrix::*;
 
+/// What stands for the score of a key that a query does not see: the least number, which times zero is zero.
+pub const HIDDEN: f32 = f32::MIN;
+
 /// What is known of the rows so far.
 pub struct Softmax {
     /// The largest element of each.
@@ -14,7 +17,7 @@ impl Softmax {
     /// Of no elements.
     #[inline(always)]
     pub fn new() -> Self {
-        Softmax { largest: RowValues::splat(f32::NEG_INFINITY), sums: RowParts::splat(0.0) }
+        Softmax { largest: RowValues::splat(HIDDEN), sums: RowParts::splat(0.0) }
     }
 
     /// Further elements, of which there are `scale_log2` times as many powers of two: what they are of the largest, as far as known, and what
@@ -30,30 +33,27 @@ impl Softmax {
         M64<N>: WgmmaColumns<Bits32>,
     {
         let warp = group.warp();
-        // A score that is not a number stays the largest.
-        let own = scores.fold_rows(group, &RowParts::splat(f32::NEG_INFINITY), f32::maximum);
-        let largest = own.combine(warp, f32::maximum).zip(warp, &self.largest, f32::maximum);
-        // Of a row that sees nothing, none is to be infinity less infinity.
-        let offset = |largest: f32| if largest == f32::NEG_INFINITY { 0.0 } else { largest * scale_log2 };
+        let own = scores.fold_rows(group, &RowParts::splat(HIDDEN), f32::max);
+        let largest = own.combine(warp, f32::max).zip(warp, &self.largest, f32::max);
+        // Of a row that sees nothing yet, all powers are to be next to nothing.
+        let offset = |largest: f32| if largest == HIDDEN { 0.0 } else { largest * scale_log2 };
         let offsets = largest.map(warp, offset);
         let factors = self.largest.zip(warp, &offsets, |before, offset| exp2(before * scale_log2 - offset));
         let powers = scores.map_rows(group, &offsets, |score, offset| exp2(multiply_add(score, scale_log2, -offset)));
         let before = self.sums.zip(warp, &factors, |sum, factor| sum * factor);
+        // The power of what is no number is one: so that such scores are not lost, they are added as well, as zeros.
+        let before = scores.fold_rows(group, &before, |sum, score| multiply_add(score, 0.0, sum));
         self.sums = powers.fold_rows(group, &before, |sum, power| sum + power);
         self.largest = largest;
         (powers, factors)
     }
 
     /// What the sums of values by their powers are to be multiplied by: zero for a row that sees nothing. Where a score is infinite, or is not a number, nor is
-    /// that, whatever its power was taken for.
+    /// that.
     #[inline(always)]
     pub fn finish(&self, warp: Warp<'_>) -> RowValues<f32> {
         let sums = self.sums.combine(warp, |sum, other| sum + other);
-        self.largest.zip(warp, &sums, |largest, sum| match largest {
-            f32::NEG_INFINITY => 0.0,
-            largest if largest.is_finite() => 1.0 / sum,
-            _ => f32::NAN,
-        })
+        self.largest.zip(warp, &sums, |largest, sum| if largest == HIDDEN { 0.0 } else { 1.0 / sum })
     }
 }
 
