@@ -53,7 +53,7 @@ impl Softmax {
     #[inline(always)]
     pub fn finish(&self, warp: Warp<'_>) -> RowValues<f32> {
         let sums = self.sums.combine(warp, |sum, other| sum + other);
-        self.largest.zip(warp, &sums, |largest, sum| if largest == HIDDEN { 0.0 } else { 1.0 / sum })
+        self.largest.zip(warp, &sums, |largest, sum| if largest == HIDDEN { 0.0 * sum } else { 1.0 / sum })
     }
 }
 
