@@ -116,7 +116,7 @@ where
 
     /// The next tile of keys, and the values of the tile before; some queries may not see some of the keys, or all see all.
     #[inline(always)]
-    fn step<const FEATURES: usize, const HIDDEN: bool>(&self, state: &mut State<T, FEATURES>, step: u32)
+    fn step<const FEATURES: usize, const MASKED: bool>(&self, state: &mut State<T, FEATURES>, step: u32)
     where
         M64<FEATURES>: WgmmaColumns<Bits32>,
         Wgmma<FEATURES, T, T, f32>:
@@ -130,7 +130,7 @@ where
         let multiplied = self.start_values(state.sums, &state.powers, state.turn);
         self.give_turn();
         let scores = scores.finish_behind::<1>(group);
-        let scores = if HIDDEN { self.seen(scores, step) } else { scores };
+        let scores = if MASKED { self.seen(scores, step) } else { scores };
         let (powers, factors) = state.softmax.add::<KEYS>(group, &scores, scale_log2);
         // Computed before the wait, behind which the compiler would put it off, as nothing needs it before; and the assembler leaves it where it is only if
         // there is a branch between: so the keys are given back here, and not before.

@@ -188,7 +188,8 @@ impl Attention {
         [self.queries * self.heads * self.features, self.keys * self.key_heads * self.features]
     }
 
-    /// Computes O from Q, K and V, each head's behind that of the one before, row by row.
+    /// Computes O from Q, K and V, each head's behind that of the one before, row by row. A query that sees no key comes to zeros; one of whose scores any
+    /// is infinite, or not a number, to what is not a number.
     ///
     /// # Errors
     /// The tensor map's, where a buffer is too short, or the device's.

@@ -1,6 +1,6 @@
 //! The warp that has tiles copied, as many ahead of those that multiply them as there are stages.
 
-use super::{KEYS, Keys, Queries, STAGES, Values};
+use super::{KEYS, Keys, LINE, Queries, STAGES, Values};
 use ptx_matrix::*;
 
 /// A block's tiles, each of `PARTS` times 64 features, and what is told when they have come, and when they have been multiplied.
@@ -51,7 +51,7 @@ pub fn bring<T: Element, const PARTS: usize>(
         asked.arrive_expecting(lane, (2 * PARTS) as u32 * Queries::<T>::BOX_BYTES);
         for half in 0..2 {
             for part in 0..PARTS {
-                let at = [(part * 64) as i32, (first + half as u32 * 64) as i32, head as i32];
+                let at = [(part * LINE) as i32, (first + half as u32 * 64) as i32, head as i32];
                 queries.part(half).part(part).load_box(lane, q, at, asked);
             }
         }
@@ -60,7 +60,7 @@ pub fn bring<T: Element, const PARTS: usize>(
     for step in 0..steps {
         let (keys, values) = (tiles.keys.stage(turn.index()), tiles.values.stage(turn.index()));
         let (keys_full, values_full) = (tiles.keys_full.stage(turn.index()), tiles.values_full.stage(turn.index()));
-        let at = |part: usize| [(part * 64) as i32, (step * KEYS as u32) as i32, head_of_keys as i32];
+        let at = |part: usize| [(part * LINE) as i32, (step * KEYS as u32) as i32, head_of_keys as i32];
         tiles.keys_empty.stage(turn.index()).wait(warp, turn.phase_before());
         warp.elect(|lane| {
             keys_full.arrive_expecting(lane, PARTS as u32 * Keys::<T>::BOX_BYTES);
