@@ -44,9 +44,9 @@ impl<'a> Optimiser<'a> {
 
     /// What opt is told of every kernel. Of the target it is told nothing: what it does would be the same.
     pub fn arguments(&self) -> [String; 4] {
-        // Inlining comes first, so that LLVM finds the reads of thread indices in the kernels, where it knows from the launch bounds
-        // how large they get.
-        let passes = if self.plain { "internalize,globaldce" } else { "internalize,inline,default<O3>" };
+        // What functions keep in memory goes to registers before they are inlined many times over. Then inlining comes first, so that LLVM
+        // finds the reads of thread indices in the kernels, where it knows from the launch bounds how large they get.
+        let passes = if self.plain { "internalize,globaldce" } else { "internalize,function(sroa),inline,default<O3>" };
         [
             format!("-passes={passes}"),
             UNROLL_THRESHOLD.into(),

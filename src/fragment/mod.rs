@@ -212,7 +212,7 @@ where
 impl<R: Role, S: FragmentShape<R, T::Width>, T: Element> Fragment<R, S, T> {
     pub(crate) fn matrix(&self) -> std::vec::Vec<T> {
         let mut matrix = std::vec![T::zeroed(); Self::ROWS * Self::COLS];
-        let (of_lanes, of_elements) = Self::places();
+        let (of_lanes, of_elements) = S::LAYOUT.places();
         for (registers, first) in self.registers.array().iter().zip(of_lanes) {
             for (index, further) in of_elements.iter().enumerate() {
                 matrix[first + further] = take::<T>(registers.as_ref(), index);
@@ -221,19 +221,9 @@ impl<R: Role, S: FragmentShape<R, T::Width>, T: Element> Fragment<R, S, T> {
         matrix
     }
 
-    /// Where each lane's first element stands in the matrix, and how far from it the others do: no bit of a place is both a lane's and an
-    /// element's.
-    fn places() -> ([usize; crate::lane::LANES], std::vec::Vec<usize>) {
-        let place = |lane: usize, index: usize| {
-            let (row, col) = S::LAYOUT.position(lane, index);
-            row * Self::COLS + col
-        };
-        (core::array::from_fn(|lane| place(lane, 0)), (0..S::LAYOUT.elements()).map(|index| place(0, index)).collect())
-    }
-
     pub(crate) fn from_matrix(matrix: &[T]) -> Self {
         let mut of_lanes: [S::Registers; crate::lane::LANES] = bytemuck::Zeroable::zeroed();
-        let (places, of_elements) = Self::places();
+        let (places, of_elements) = S::LAYOUT.places();
         for (registers, first) in of_lanes.iter_mut().zip(places) {
             for (index, further) in of_elements.iter().enumerate() {
                 put::<T>(registers.as_mut(), index, matrix[first + further]);

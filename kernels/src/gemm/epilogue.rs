@@ -292,14 +292,37 @@ impl<D: Output, L: Order> Epilogue<'_, D, L> {
         put: impl Fn((usize, usize), Option<(usize, usize)>, D) + LaneCapture,
     ) {
         sums.for_each_together::<TOGETHER>(threads, |places, sums| {
-            let to = places.map(|(row, col)| (at.0 + row, at.1 + col));
-            let is_inside = to.map(|(row, col)| row < rows && col < cols);
-            let finished = self.finish_scaled(to, is_inside, sums.map(|sum| sum.times(self.alpha)));
+            let (to, finished) = self.finish_at(places, sums, at, (rows, cols));
             for i in 0..TOGETHER {
-                let (to, element) = if is_inside[i] { (Some(to[i]), finished[i]) } else { (None, Zeroable::zeroed()) };
-                put(places[i], to, element);
+                put(places[i], to[i], finished[i]);
             }
         });
+    }
+
+    /// Where in D the sums at these places of a tile go, if it has them, and what becomes of them.
+    #[inline(always)]
+    fn finish_at<const N: usize>(
+        &self,
+        places: [(usize, usize); N],
+        mut sums: [D::Sum; N],
+        at: (usize, usize),
+        (rows, cols): (usize, usize),
+    ) -> ([Option<(usize, usize)>; N], [D; N]) {
+        let (mut all, mut inside, mut is_inside) = (places, [None; N], [false; N]);
+        for i in 0..N {
+            let (row, col) = (at.0 + places[i].0, at.1 + places[i].1);
+            all[i] = (row, col);
+            is_inside[i] = row < rows && col < cols;
+            inside[i] = is_inside[i].then_some((row, col));
+            sums[i] = sums[i].times(self.alpha);
+        }
+        let mut finished = self.finish_scaled(all, is_inside, sums);
+        for i in 0..N {
+            if !is_inside[i] {
+                finished[i] = Zeroable::zeroed();
+            }
+        }
+        (inside, finished)
     }
 
     /// Elements of D at these places, of the sums of their products, which alpha has been multiplied with; what is not inside has no C and no

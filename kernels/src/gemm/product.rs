@@ -78,7 +78,7 @@ where
         tile: &SharedTile<I, ROWS, COLS, W, O>,
         at: (usize, usize),
     ) -> [Self::A; N] {
-        FragmentA::<S, I>::load_run(warp, tile, at).map(|a| FragmentA::from_registers(a.registers()))
+        as_multiplied(FragmentA::<S, I>::load_run(warp, tile, at))
     }
 
     #[inline(always)]
@@ -87,14 +87,24 @@ where
         tile: &SharedTile<I, ROWS, COLS, W, O>,
         at: (usize, usize),
     ) -> [[Self::B; 2]; N] {
-        let pairs = FragmentB::<S, I>::load_pairs(warp, tile, at);
-        pairs.map(|pair| pair.map(|b| FragmentB::from_registers(b.registers())))
+        FragmentB::<S, I>::load_pairs(warp, tile, at).map(as_multiplied)
     }
 
     #[inline(always)]
     fn multiply(warp: Warp<'_>, sum: &mut Sums<Self>, a: &Self::A, b: &Self::B) {
         Mma::<S, E, E, D::Sum>::accumulate(warp, sum, a, b);
     }
+}
+
+/// Fragments as of the elements that they are multiplied as, whose bits are the same.
+#[inline(always)]
+fn as_multiplied<R: Role, S, I: Element, E: Element<Width = I::Width>, const N: usize>(
+    fragments: [Fragment<R, S, I>; N],
+) -> [Fragment<R, S, E>; N]
+where
+    S: FragmentShape<R, I::Width>,
+{
+    fragments.map(|fragment| Fragment::from_registers(fragment.registers()))
 }
 
 /// The swizzles that let a warp load fragments of elements of this width without bank conflicts: rows of 16 bytes for `ldmatrix`, or,

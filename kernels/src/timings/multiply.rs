@@ -1,7 +1,6 @@
 //! `mma.sync`: the forms that sm_90 has, made of the table in `src/forms/`.
 
 use super::time;
-use core::array::from_fn;
 use core::num::Wrapping;
 use core::ops::Add;
 use ptx_matrix::forms::{Nature, ptx};
@@ -64,8 +63,11 @@ fn multiply<S, A: Element, B: Element, C: Element, D: Element, Q, const CHAINS: 
     let has_own = changes || size_of::<C>() == size_of::<f64>() && S::K == 4;
     let of_a = |i: usize| if has_own { i } else { 0 };
     time(block, clocks, |warp, first| {
-        let mut a: [_; CHAINS] = from_fn(|i| changed(warp, FragmentA::<S, A>::zero(), (i as u32 * vary) << 8));
-        let mut b: [_; CHAINS] = from_fn(|i| changed(warp, FragmentB::<S, B>::zero(), (i as u32 * vary) << 8));
+        let (mut a, mut b) = ([FragmentA::<S, A>::zero(); CHAINS], [FragmentB::<S, B>::zero(); CHAINS]);
+        for i in 0..CHAINS {
+            let by = (i as u32 * vary) << 8;
+            (a[i], b[i]) = (changed(warp, a[i], by), changed(warp, b[i], by));
+        }
         let mut sums: [Accumulator<S, C>; CHAINS] = Zeroable::zeroed();
         for _ in 0..rounds {
             for _ in 0..PRODUCTS / CHAINS {
@@ -78,11 +80,10 @@ fn multiply<S, A: Element, B: Element, C: Element, D: Element, Q, const CHAINS: 
                 }
             }
         }
-        let registers = sums.map(|sum| sum.registers());
         warp.each(|lane| {
             let mut all = 0;
-            for registers in &registers {
-                for &register in lane.get(registers).as_ref() {
+            for sum in &sums {
+                for &register in lane.get(&sum.registers()).as_ref() {
                     let register: u64 = register.into();
                     all ^= register as u32;
                 }
