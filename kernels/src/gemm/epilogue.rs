@@ -299,7 +299,8 @@ impl<D: Output, L: Order> Epilogue<'_, D, L> {
         });
     }
 
-    /// Where in D the sums at these places of a tile go, if it has them, and what becomes of them.
+    /// Where in D the sums at these places of a tile go, if it has them, and what becomes of them. A function of no tile's shape, and so compiled
+    /// once for all of them.
     #[inline(always)]
     fn finish_at<const N: usize>(
         &self,
