@@ -44,8 +44,9 @@ impl<'a> Optimiser<'a> {
 
     /// What opt is told of every kernel. Of the target it is told nothing: what it does would be the same.
     pub fn arguments(&self) -> [String; 4] {
-        // What functions keep in memory goes to registers before they are inlined many times over. Then inlining comes first, so that LLVM
-        // finds the reads of thread indices in the kernels, where it knows from the launch bounds how large they get.
+        // What functions keep in memory goes to registers before they are inlined many times over; no more than that, for which docs/LADDER.md
+        // has a kernel that was slower. Then inlining comes first, so that LLVM finds the reads of thread indices in the kernels, where it knows
+        // from the launch bounds how large they get.
         let passes = if self.plain { "internalize,globaldce" } else { "internalize,function(sroa),inline,default<O3>" };
         [
             format!("-passes={passes}"),
