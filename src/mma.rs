@@ -150,7 +150,19 @@ macro_rules! implementations {
                     Accumulator::from_registers(crate::PerLane::from_own(d))
                 };
                 #[cfg(not(target_arch = "nvptx64"))]
-                return crate::sim::multiply::<_, _, _, _, _, crate::forms::mma_arithmetic!($shape $a $q)>(site, Self::PTX, a, b, c);
+                return simulated(site, Self::PTX, a, b, c);
+
+                // Of no parameters: it is compiled here, and not by each crate that has kernels.
+                #[cfg(not(target_arch = "nvptx64"))]
+                fn simulated(
+                    site: Site,
+                    form: &'static str,
+                    a: &FragmentA<$s, $of_a>,
+                    b: &FragmentB<$s, $of_b>,
+                    c: &Accumulator<$s, ptx::$c>,
+                ) -> Accumulator<$s, ptx::$d> {
+                    crate::sim::multiply::<_, _, _, _, _, crate::forms::mma_arithmetic!($shape $a $q)>(site, form, a, b, c)
+                }
             }
         }
     };

@@ -287,8 +287,19 @@ macro_rules! implementations {
                 {
                     let select_a = Selected { byte: BYTE_A.into(), thread: THREAD_A.into() };
                     let select_b = Selected { byte: BYTE_B.into(), thread: THREAD_B.into() };
-                    let form = <Self as MmaScaledForm>::PTX;
-                    *acc = crate::sim::multiply_scaled(site, form, (a, scales_a, select_a), (b, scales_b, select_b), acc);
+                    let at = (site, <Self as MmaScaledForm>::PTX);
+                    simulated(at, acc, (a, scales_a, select_a), (b, scales_b, select_b));
+                }
+
+                // Of no parameters: it is compiled here, and not by each crate that has kernels.
+                #[cfg(not(target_arch = "nvptx64"))]
+                fn simulated(
+                    (site, form): (Site, &'static str),
+                    acc: &mut Accumulator<$s, f32>,
+                    a: (&FragmentA<$s, $a>, &ScaleA<$kind>, Selected),
+                    b: (&FragmentB<$s, $b>, &ScaleB<$kind>, Selected),
+                ) {
+                    *acc = crate::sim::multiply_scaled(site, form, a, b, acc);
                 }
             }
         }

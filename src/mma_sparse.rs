@@ -186,9 +186,20 @@ macro_rules! implementations {
                     *acc = Accumulator::from_registers(PerLane::from_own(d));
                 }
                 #[cfg(not(target_arch = "nvptx64"))]
-                crate::sim::multiply_sparse::<_, _, _, _, ptx::$q, ptx::$order>(
-                    (site, Self::PTX), SELECTOR as usize, acc, a, b, &metadata,
-                );
+                simulated((site, Self::PTX), SELECTOR as usize, acc, a, b, &metadata);
+
+                // Of no parameters: it is compiled here, and not by each crate that has kernels.
+                #[cfg(not(target_arch = "nvptx64"))]
+                fn simulated(
+                    at: (Site, &'static str),
+                    selector: usize,
+                    acc: &mut Accumulator<ptx::$shape, ptx::$c>,
+                    a: &FragmentSparseA<ptx::$shape, $of_a>,
+                    b: &FragmentB<ptx::$shape, $of_b>,
+                    metadata: &PerLane<u32>,
+                ) {
+                    crate::sim::multiply_sparse::<_, _, _, _, ptx::$q, ptx::$order>(at, selector, acc, a, b, metadata);
+                }
             }
         }
     };

@@ -123,7 +123,18 @@ macro_rules! implementations {
                     let select_a = Selected { byte: BYTE_A.into(), thread: THREAD_A.into() };
                     let select_b = Selected { byte: BYTE_B.into(), thread: THREAD_B.into() };
                     let at = (site, <Self as MmaSparseScaledForm>::PTX);
-                    crate::sim::multiply_sparse_scaled(at, acc, (a, &metadata, scales_a, select_a), (b, scales_b, select_b));
+                    simulated(at, acc, (a, &metadata, scales_a, select_a), (b, scales_b, select_b));
+                }
+
+                // Of no parameters: it is compiled here, and not by each crate that has kernels.
+                #[cfg(not(target_arch = "nvptx64"))]
+                fn simulated(
+                    at: (Site, &'static str),
+                    acc: &mut Accumulator<$s, f32>,
+                    a: (&FragmentSparseA<$s, $a>, &PerLane<u32>, &ScaleA<$kind>, crate::mma_scaled::Selected),
+                    b: (&FragmentB<$s, $b>, &ScaleB<$kind>, crate::mma_scaled::Selected),
+                ) {
+                    crate::sim::multiply_sparse_scaled(at, acc, a, b);
                 }
             }
         }

@@ -63,8 +63,11 @@ where
     C: Element,
 {
     let columns = columns(b, n);
-    let rows = a.chunks(k / 2).zip(kept.chunks(k / A::Width::CHUNK)).zip(c.chunks(n));
-    rows.flat_map(|((a, kept), c)| A::multiply(a, &picked(&columns, kept), c, n, k / 2)).collect()
+    let mut d = Vec::with_capacity(c.len());
+    for ((a, kept), c) in a.chunks(k / 2).zip(kept.chunks(k / A::Width::CHUNK)).zip(c.chunks(n)) {
+        d.extend(A::multiply(a, &picked(&columns, kept), c, n, k / 2));
+    }
+    d
 }
 
 /// The same with scaled blocks, of which a register has the metadata of one matrix. What is published is of a dense A.
