@@ -223,7 +223,7 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order> Sha
     /// let a: Vec<u32> = (0..128).collect();
     /// let mut d = [0; 32];
     /// total::simulate(4, &a, &mut d).check();
-    /// assert_eq!(d, core::array::from_fn(|col| (0..4).map(|rank| (rank * 32 + col) as u32).sum()));
+    /// assert_eq!(d, core::array::from_fn(|col| (0..4).map(|rank| (rank * 32 + col) as u32).sum::<u32>()));
     /// ```
     #[inline(always)]
     #[track_caller]

@@ -310,7 +310,7 @@ impl Barrier {
     /// let a: Vec<u32> = (0..1280).collect();
     /// let mut d = [0; 10];
     /// sums::simulate(1, &a, &mut d).check();
-    /// assert_eq!(d[9], (1152..1280).sum());
+    /// assert_eq!(d[9], (1152..1280).sum::<u32>());
     /// ```
     #[inline(always)]
     #[track_caller]
