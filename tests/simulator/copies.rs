@@ -185,7 +185,7 @@ fn the_report_names_the_copy_and_what_mends_it() {
         format!("error: write of shared address {address:#x} while a copy to it, started by warp 0, is in flight");
     assert!(error.starts_with(&headline), "{error}");
     assert!(error.contains("\n   = the copy is started at tests/simulator/copies.rs:"), "{error}");
-    assert!(error.contains("\n   = help: the warp that started the copy must commit it and wait"), "{error}");
+    assert!(error.contains("\n   = help: wait for the barrier that is told of the copy; if none is, the warp that started it must commit it and wait"), "{error}");
 }
 
 type Row = SharedTile<u64, 1, 64>;

@@ -67,6 +67,37 @@ fn a_box_is_read_too_early() {
     }
 }
 
+/// Two boxes go to one tile.
+#[kernel(threads = 32, target = "sm_90")]
+fn load_twice(
+    block: &Block,
+    #[shared] tile: Tile,
+    #[shared] full: BarrierMemory,
+    a: TensorMap<Tile, 2>,
+    d: GlobalMut<u32>,
+) {
+    let (full, warp) = (full.init(block, 1), block.warp());
+    warp.elect(|lane| {
+        full.arrive_expecting(lane, 2 * Tile::BOX_BYTES);
+        tile.load_box(lane, a, [0, 0], full); // <- first box loaded
+        tile.load_box(lane, a, [0, 0], full); // <- second box loaded
+    });
+    full.wait(warp, Phase::FIRST);
+    tile.for_each(warp, |row, col, value| d.set(row * 32 + col, value));
+}
+
+/// And neither copy is an ordinary store, which a fence would help against.
+#[test]
+fn two_boxes_are_loaded_to_one_place() {
+    let (device, a, mut d) = (Simulator::default(), numbers(), [0; 256]);
+    let map = Tensor::<Tile, 2>::new([32, 8]).map(&device, &a[..]).unwrap();
+    let error = load_twice::launch(&device, 1, &map, &mut d).and_then(|report| report.check()).unwrap_err();
+    let Misuse::CopyInFlight { access: "copy", place, .. } = &error.misuse else { panic!("{error}") };
+    assert_place(place, "first box loaded");
+    assert_elected_at(&error, "second box loaded", (0, 0, 0), 0);
+    assert_eq!(error.findings().len(), 1, "{error}");
+}
+
 #[test]
 fn a_box_counts_with_what_of_it_is_beyond_the_tensor() {
     for seed in 0..8 {

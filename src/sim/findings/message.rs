@@ -221,7 +221,10 @@ impl Misuse {
                 "write it before, and put a `sync` between where another warp or lane writes it".into()
             }
             Misuse::GlobalUnwritten { .. } => "write it before: on the host, or in an earlier launch".into(),
-            Misuse::Race { other: Agent::WarpOfBlock(_), .. } => "put a `sync` of the block between the two".into(),
+            Misuse::Race { other: Agent::WarpOfBlock(_), .. } => {
+                "put a `sync` of the block between the two; or, where one tells the other by a barrier, a `sync` of the warp before its lane arrives"
+                    .into()
+            }
             Misuse::Race { other: Agent::WarpOfPeer { .. }, .. } => {
                 "put a `sync` of the cluster between the two; or let one tell the other by a barrier: by `arrive` of the peer's, and `wait_for_cluster`"
                     .into()
@@ -259,8 +262,8 @@ impl Misuse {
             }
             Misuse::RegistersUnsynced { .. } => "put a `sync` of the warpgroup between the two".into(),
             Misuse::CopyInFlight { .. } => {
-                "the warp that started the copy must commit it and wait for its group; others, behind a `sync` after that, or \
-                 behind a wait for the barrier that is told of the copy"
+                "wait for the barrier that is told of the copy; if none is, the warp that started it must commit it and wait for its \
+                 group, and others put a `sync` after that"
                     .into()
             }
             Misuse::CopyMisaligned { bytes, .. } => {
@@ -310,7 +313,8 @@ impl Misuse {
             Misuse::OutOfBoundingBox { first, last, .. } => std::format!("from {first} to {last}: offsets move pixels out of the box, coordinates do not"),
             Misuse::BoxBefore { .. } => "not below zero: an H200 takes others for illegal instructions, of copies from shared memory".into(),
             Misuse::BulkUnfinished => {
-                "wait for the barrier that a copy tells, and by `BulkGroup::wait_read` for a copy to global memory".into()
+                "wait for the barrier that a copy tells; one to global memory must be committed, and then be waited for by `BulkGroup::wait_read`"
+                    .into()
             }
             Misuse::Barrier { misuse, .. } => barrier_help(*misuse).into(),
             Misuse::Deadlock { waiting, .. }

@@ -267,10 +267,10 @@ impl SharedMemory {
         u32::from_le_bytes(self.bytes.borrow()[start..start + 4].try_into().expect("four bytes"))
     }
 
-    /// Tells of bytes that an ordinary store wrote, and no proxy fence is between.
+    /// Tells of bytes that an ordinary store wrote, and no proxy fence is between. Those that a copy in flight is to write are another finding.
     fn check_fenced(&self, by: Access, address: u32, range: Range<usize>) {
         let start = range.start;
-        for (byte, known) in self.known.borrow().of(range) {
+        for (byte, known) in self.known.borrow().of(range).filter(|(_, known)| known.copying.is_none()) {
             let unfenced = known.history.last_write().filter(|write| !self.order.is_fenced(Space::Shared, &by, write));
             // Where nothing orders the two, that is the finding.
             if let Some(write) = unfenced.filter(|write| write.is_seen_by(&by, &self.order)) {
