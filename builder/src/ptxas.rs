@@ -9,6 +9,7 @@ use anyhow::{Context, Result, bail};
 
 use crate::arch::{Arch, PtxVersion};
 use crate::process;
+use crate::stamp;
 use crate::toolchain::Tool;
 
 pub use report::{Report, Usage};
@@ -36,9 +37,7 @@ impl Job<'_> {
     pub fn assemble(&self, mut text: String) -> Result<Assembled> {
         let mut version = self.arch.ptx_version();
         // That of another PTX is not to stay beside this one, should ptxas refuse it.
-        if self.cubin.exists() {
-            std::fs::remove_file(&self.cubin).with_context(|| format!("cannot remove {}", self.cubin.display()))?;
-        }
+        stamp::remove(&self.cubin)?;
         loop {
             std::fs::write(&self.ptx, &text).with_context(|| format!("cannot write {}", self.ptx.display()))?;
             let said = match self.run()? {

@@ -1,5 +1,6 @@
 //! Fingerprints of inputs, by which finished work is known to be up to date.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
@@ -13,6 +14,16 @@ pub fn of<'a>(inputs: impl IntoIterator<Item = &'a [u8]>) -> String {
         hasher.update(input);
     }
     hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Removes a file, if it is there.
+pub fn remove(path: &Path) -> Result<()> {
+    match std::fs::remove_file(path) {
+        Err(error) if error.kind() != ErrorKind::NotFound => {
+            Err(error).with_context(|| format!("cannot remove {}", path.display()))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Kept beside finished files: the fingerprint of what they were made of.
@@ -30,10 +41,7 @@ impl Stamp {
 
     /// To be called before the files change.
     pub fn remove(&self) -> Result<()> {
-        if self.path.exists() {
-            std::fs::remove_file(&self.path).with_context(|| format!("cannot remove {}", self.path.display()))?;
-        }
-        Ok(())
+        remove(&self.path)
     }
 
     /// To be called once all files are complete.

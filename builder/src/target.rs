@@ -62,6 +62,8 @@ impl Target<'_> {
                 (self.progress)(&format!("compiling {package} for {arch}"));
                 linked.remove()?;
                 stamp.remove()?;
+                // What is refused has none: that of other code is not to stay beside it.
+                stamp::remove(&manifest_path)?;
                 let ptx = codegen.generate(&prepared)?;
                 refuse_mutable_statics(package, &prepared, &ptx)?;
                 let assembled = job.assemble(ptx)?;

@@ -111,11 +111,15 @@ fn spills_are_refused_by_name() {
 fn sums_that_are_read_in_flight_are_refused_with_the_place() {
     let folder = tempfile::tempdir().unwrap();
     let impatient = || common::fixture(folder.path()).archs([Arch::SM_90A]).features(["in_flight"]);
+    let of_other_code = folder.path().join("sm_90a/fixture-kernels.json");
+    std::fs::create_dir_all(of_other_code.parent().unwrap()).unwrap();
+    std::fs::write(&of_other_code, "{}").unwrap();
     let error = format!("{:#}", impatient().line_info(true).build().unwrap_err());
     assert!(error.contains("kernel `impatient`") && error.contains("register 1 of its sums, in flight"), "{error}");
     assert!(error.contains("src/in_flight.rs:24"), "{error}");
     let error = format!("{:#}", impatient().build().unwrap_err());
     assert!(error.contains("`--line-info` says where in the source"), "{error}");
+    assert!(!of_other_code.exists(), "who looks for code finds none");
 }
 
 #[test]

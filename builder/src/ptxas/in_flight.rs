@@ -62,6 +62,13 @@ pub fn first_touch(ptx: &str, kernel: &str) -> Option<Touch> {
     multiplications.filter_map(|at| body.touch(at)).min_by_key(|touch| touch.by.line)
 }
 
+/// Where in a kernel a line of the PTX is, from 1 on: with that of the source, if the PTX says.
+pub fn place(ptx: &str, kernel: &str, line: usize) -> Option<impl fmt::Display> {
+    let body = Body::of(ptx, kernel)?;
+    let at = line.checked_sub(body.first + 1).filter(|at| *at < body.lines.len())?;
+    Some(body.place(at))
+}
+
 /// The lines of a kernel, of which each has one instruction, or a few that were written together.
 struct Body<'p> {
     ptx: &'p str,
