@@ -270,7 +270,8 @@ impl BulkGroup {
 impl<'b> Warp<'b> {
     /// What each lane knows of shared memory until now, bulk copies that come behind it know too (`fence.proxy.async.shared::cta`, PTX
     /// ISA 9.7.13.4): behind stores to a tile that is then copied from, or to. It does not make the lanes, or warps, wait for each
-    /// other. Needs sm_90.
+    /// other. Each warp that stored says it, before the `sync` or the barrier by which the one that copies knows of that: of another's stores, the
+    /// simulator takes the copying warp's own fence for none. Needs sm_90.
     #[inline(always)]
     #[track_caller]
     pub fn fence_for_bulk(self)

@@ -144,6 +144,9 @@ macro_rules! handle {
             }
 
             /// Where the slice starts, as the threads of the kernel see it.
+            ///
+            /// What goes there by other means than this crate's, as by `core`'s atomics, the simulator does not see. It may be lost: what a block
+            /// wrote itself can reach memory later, over that.
             #[inline(always)]
             pub fn as_ptr(self) -> *mut T {
                 #[cfg(not(target_arch = "nvptx64"))]

@@ -64,6 +64,7 @@ impl Warp<'_> {
     #[inline(always)]
     #[track_caller]
     pub fn shuffle_xor<T: Pod>(self, values: &PerLane<T>, mask: u32) -> PerLane<T> {
+        const { assert_registers::<T>() }
         assert!(mask < 32, "a warp has 32 lanes");
         #[cfg(target_arch = "nvptx64")]
         // SAFETY: warp scope is converged.
@@ -103,6 +104,7 @@ impl Warp<'_> {
     #[inline(always)]
     #[track_caller]
     pub fn shuffle_up<T: Pod>(self, values: &PerLane<T>, by: u32) -> PerLane<T> {
+        const { assert_registers::<T>() }
         assert!(by < 32, "a warp has 32 lanes");
         #[cfg(target_arch = "nvptx64")]
         // SAFETY: warp scope is converged.
@@ -118,6 +120,7 @@ impl Warp<'_> {
     #[inline(always)]
     #[track_caller]
     pub fn shuffle_down<T: Pod>(self, values: &PerLane<T>, by: u32) -> PerLane<T> {
+        const { assert_registers::<T>() }
         assert!(by < 32, "a warp has 32 lanes");
         #[cfg(target_arch = "nvptx64")]
         // SAFETY: warp scope is converged.
@@ -147,6 +150,7 @@ impl Warp<'_> {
     #[inline(always)]
     #[track_caller]
     pub fn shuffle<T: Pod>(self, values: &PerLane<T>, from: &PerLane<u32>) -> PerLane<T> {
+        const { assert_registers::<T>() }
         #[cfg(target_arch = "nvptx64")]
         return {
             let from = from.own();
@@ -156,6 +160,14 @@ impl Warp<'_> {
         #[cfg(not(target_arch = "nvptx64"))]
         return passed(values, "shfl.sync.idx.b32", |lane| Mode::Index.source(lane, from.array()[lane], 31).0);
     }
+}
+
+/// In each function that users call: of an error there, the compiler says who called it.
+const fn assert_registers<T>() {
+    assert!(
+        size_of::<T>().is_multiple_of(4) && align_of::<T>().is_multiple_of(4),
+        "lanes pass on whole registers of 32 bits"
+    );
 }
 
 /// What each lane gets, register by register.
@@ -173,12 +185,6 @@ fn passed<T: Pod>(values: &PerLane<T>, of_register: impl Fn(u32) -> u32) -> PerL
 #[cfg(not(target_arch = "nvptx64"))]
 #[track_caller]
 fn passed<T: Pod>(values: &PerLane<T>, form: &'static str, source: impl Fn(usize) -> usize) -> PerLane<T> {
-    const {
-        assert!(
-            size_of::<T>().is_multiple_of(4) && align_of::<T>().is_multiple_of(4),
-            "lanes pass on whole registers of 32 bits"
-        );
-    }
     let site = Site::here();
     for _ in 0..size_of::<T>() / 4 {
         crate::sim::note_collective(site, form);

@@ -114,7 +114,7 @@ impl<P: SharedLayout, const N: usize> SharedRing<P, N> {
     }
 
     /// The same memory for something else, once nobody needs what is in it: a pipeline's, for the results. The simulator reports
-    /// who still reads or copies to it.
+    /// who still reads or copies to it; not, who then takes what was in it for the new parts' elements.
     #[inline(always)]
     pub fn reuse<Q: SharedLayout>(self) -> Q {
         const {

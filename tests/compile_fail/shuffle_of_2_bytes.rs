@@ -10,3 +10,4 @@ fn main() {
     pass_on::simulate(1).unwrap();
 }
 //~? ERROR lanes pass on whole registers of 32 bits
+//~| shuffle_of_2_bytes.rs:6
