@@ -435,6 +435,10 @@ where
         WgmmaForm<Registers = RegistersOf<N, D>, Shape: FragmentShape<RoleA, A::Width, Registers = [u32; 4]>>,
 {
     /// D = A x B + D, each warp having its 16 rows of A in registers.
+    ///
+    /// These stay taken until the wait. A loop that loads the next step's A before it must not load it into the same: it takes two steps in a round,
+    /// each with fragments of its own. And what may panic in some lanes only, as a bounds check, does not come between the two: ptxas would wait
+    /// there. (The builder refuses a kernel in which ptxas does, and says where.)
     #[inline(always)]
     #[track_caller]
     pub fn accumulate_registers<Y: Transposition>(&mut self, a: &Left<N, A, B, D, O, Target>, b: MatrixB<N, B, Y>) {

@@ -1,7 +1,11 @@
-//! Which registers of a `wgmma` are touched before its wait: what ptxas says only of the kernel.
+//! What a kernel does between a `wgmma` and its wait, and should not: touch its registers, or check what may end in a panic. ptxas says it of the
+//! kernel only.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::fmt;
+
+/// Branches that a check may be away from its panic: LLVM writes one, the builder another to the kernel's one trap.
+const MOST_BRANCHES: usize = 3;
 
 /// Groups that are told apart, of those committed behind a `wgmma`: no kernel waits for all but more.
 const MOST_GROUPS: usize = 8;
@@ -17,13 +21,21 @@ pub struct Touch {
     by: Place,
 }
 
+/// A check that comes, on some way through the kernel, where a `wgmma` has not been waited for, and one way out of which is a panic. Where its outcome
+/// may differ by lane, ptxas waits for the `wgmma` first.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Check {
+    wgmma: Place,
+    by: Place,
+}
+
 /// An instruction, and where it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Place {
     /// Its line in the PTX, from 1 on.
     line: usize,
     text: String,
-    /// File and line of the source, if the PTX says.
+    /// File and line of the source, if the PTX says, and those that it was inlined to.
     source: Option<String>,
 }
 
@@ -40,9 +52,34 @@ impl fmt::Display for Touch {
             Role::Sums => "its sums",
             Role::A => "its A",
         };
-        let name = wgmma.text.split_whitespace().find(|word| word.starts_with("wgmma.mma_async")).unwrap_or("wgmma");
-        writeln!(f, "  `{name}` ({wgmma}) has {register}, register {index} of {role}, in flight")?;
-        write!(f, "  when `{}` ({by}) comes to it, with no wait for that group between", by.text)
+        writeln!(f, "  `{}` ({wgmma}) has {register}, register {index} of {role}, in flight", wgmma.name())?;
+        write!(f, "  when `{}` ({by}) comes to it, with no wait for that group between", by.text)?;
+        if matches!(self.role, Role::A) {
+            write!(
+                f,
+                ":\n  load it behind the wait, or, in a loop, take two steps in a round, each with an A of its own"
+            )?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Check {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { wgmma, by } = self;
+        writeln!(f, "  `{}` ({wgmma}) is in flight", wgmma.name())?;
+        writeln!(f, "  when `{}` ({by}) may go to a panic, with no wait for that group between:", by.text)?;
+        write!(
+            f,
+            "  if its outcome may differ by lane, as that of a bounds check, let it come before the `wgmma`, or behind the wait"
+        )
+    }
+}
+
+impl Place {
+    /// The instruction's name, of a `wgmma` with others in its line.
+    fn name(&self) -> &str {
+        self.text.split_whitespace().find(|word| word.starts_with("wgmma.mma_async")).unwrap_or("wgmma")
     }
 }
 
@@ -62,11 +99,11 @@ pub fn first_touch(ptx: &str, kernel: &str) -> Option<Touch> {
     multiplications.filter_map(|at| body.touch(at)).min_by_key(|touch| touch.by.line)
 }
 
-/// Where in a kernel a line of the PTX is, from 1 on: with that of the source, if the PTX says.
-pub fn place(ptx: &str, kernel: &str, line: usize) -> Option<impl fmt::Display> {
+/// The first such check of a kernel, if this finds one.
+pub fn first_check(ptx: &str, kernel: &str) -> Option<Check> {
     let body = Body::of(ptx, kernel)?;
-    let at = line.checked_sub(body.first + 1).filter(|at| *at < body.lines.len())?;
-    Some(body.place(at))
+    let multiplications = (0..body.lines.len()).filter(|&at| body.lines[at].contains("wgmma.mma_async"));
+    multiplications.filter_map(|at| body.check(at)).min_by_key(|check| check.by.line)
 }
 
 /// The lines of a kernel, of which each has one instruction, or a few that were written together.
@@ -83,7 +120,7 @@ impl<'p> Body<'p> {
         let entry = format!(".entry {kernel}(");
         let first = ptx.lines().position(|line| line.contains(&entry))?;
         let lines: Vec<&str> = ptx.lines().skip(first).take_while(|line| *line != "}").map(str::trim).collect();
-        let label = |(at, line): (usize, &&'p str)| Some((line.strip_suffix(':')?, at));
+        let label = |(at, line): (usize, &&'p str)| Some((without_comment(line).strip_suffix(':')?, at));
         let labels = lines.iter().enumerate().filter_map(label).collect();
         Some(Self { ptx, first, lines, labels })
     }
@@ -91,27 +128,56 @@ impl<'p> Body<'p> {
     /// What first touches registers of the `wgmma` in this line, on the shortest way from it.
     fn touch(&self, wgmma: usize) -> Option<Touch> {
         let (sums, a) = registers_of(self.lines[wgmma]);
+        self.find_in_flight(wgmma, |at| {
+            let (register, role, index) = touched(self.lines[at], &sums, &a)?;
+            let [wgmma, by] = [wgmma, at].map(|at| self.place(at));
+            Some(Touch { wgmma, register: register.to_owned(), role, index, by })
+        })
+    }
+
+    /// What first may go to a panic, likewise.
+    fn check(&self, wgmma: usize) -> Option<Check> {
+        self.find_in_flight(wgmma, |at| {
+            let is_check =
+                self.lines[at].starts_with('@') && self.behind(at).any(|at| self.is_panic(at, MOST_BRANCHES));
+            let [wgmma, by] = [wgmma, at].map(|at| self.place(at));
+            is_check.then_some(Check { wgmma, by })
+        })
+    }
+
+    /// What comes first, on the shortest way from a `wgmma`, of what is found in lines where it is in flight.
+    fn find_in_flight<F>(&self, wgmma: usize, find: impl Fn(usize) -> Option<F>) -> Option<F> {
         let mut seen = HashSet::new();
         let mut next: VecDeque<(usize, usize)> = self.behind(wgmma).map(|at| (at, 0)).collect();
-        while let Some((at, groups)) = next.pop_front() {
+        while let Some((at, mut groups)) = next.pop_front() {
             if at >= self.lines.len() || !seen.insert((at, groups)) {
                 continue;
             }
             let line = self.lines[at];
-            let mut groups = groups;
             if line.contains("wgmma.commit_group") {
                 groups = (groups + 1).min(MOST_GROUPS);
             } else if let Some(newest) = newest_of_wait(line) {
                 if groups > newest {
                     continue;
                 }
-            } else if let Some((register, role, index)) = touched(line, &sums, &a) {
-                let [wgmma, by] = [wgmma, at].map(|at| self.place(at));
-                return Some(Touch { wgmma, register: register.to_owned(), role, index, by });
+            } else if let Some(found) = find(at) {
+                return Some(found);
             }
             next.extend(self.behind(at).map(|at| (at, groups)));
         }
         None
+    }
+
+    /// Whether nothing comes in this line, and behind it, but a trap: so many branches away at most.
+    fn is_panic(&self, at: usize, branches: usize) -> bool {
+        let is_instruction = |line: &str| {
+            let line = without_comment(line);
+            !(line.is_empty() || line.ends_with(':') || line.starts_with('.'))
+        };
+        let Some(at) = (at..self.lines.len()).find(|&at| is_instruction(self.lines[at])) else { return false };
+        let line = self.lines[at];
+        line.starts_with("trap")
+            || branches > 0 && line.starts_with("bra") && self.behind(at).all(|at| self.is_panic(at, branches - 1))
     }
 
     /// The lines that may come behind this one.
@@ -131,10 +197,20 @@ impl<'p> Body<'p> {
             let (file, line) = (numbers.next()?, numbers.next()?);
             let is_it = |of: &&str| of.split_whitespace().nth(1) == Some(file);
             let named = self.ptx.lines().filter(|line| line.trim_start().starts_with(".file")).find(is_it)?;
-            Some(format!("{}:{line}", named.split('"').nth(1)?))
+            // Behind it, in a comment, what it was inlined to: `// file:line:column @[ file:line:column @[ .. ] ]`.
+            let inlined =
+                place.split("@[").skip(1).filter_map(|at| Some(at.trim_matches([' ', ']']).rsplit_once(':')?.0));
+            let inlined = inlined.filter(|at| !at.contains("/rustlib/src/"));
+            let inlined: String = inlined.map(|at| format!(", inlined at {at}")).collect();
+            Some(format!("{}:{line}{inlined}", named.split('"').nth(1)?))
         });
         Place { line: self.first + at + 1, text: self.lines[at].trim_end_matches(';').to_owned(), source }
     }
+}
+
+/// What LLVM writes behind a label, as `//   in Loop: Header=..`, left out.
+fn without_comment(line: &str) -> &str {
+    line.split_once("//").map_or(line, |(line, _)| line.trim_end())
 }
 
 /// The registers of a `wgmma`'s sums, and of A, if it is in registers.
@@ -206,7 +282,7 @@ mod tests {
 	.reg .b32 \t%r<20>;
 	.loc\t1 31 5
 	mov.b32 \t%r1, 0;
-$L__BB0_1:
+$L__BB0_1:                              // =>This Inner Loop Header: Depth=1
 	wgmma.fence.sync.aligned;
 	.loc\t1 40 9
 	{{.reg .pred p; setp.ne.b32 p, %r9, 0; wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {{%r1, %r2, %r3, %r4}}, {{%r5, %r6, %r7, %r8}}, %rd3, p, 1, 1, 0;}}
@@ -252,6 +328,22 @@ $L__BB0_1:
     fn registers_of_a_are_not_written_in_flight() {
         let touch = first_touch(&kernel("ld.global.v2.b32 \t{%r8, %r12}, [%rd2];", 0), "product").unwrap();
         assert_eq!((touch.role, touch.index), (Role::A, 3), "{touch}");
+    }
+
+    #[test]
+    fn what_may_panic_is_not_checked_in_flight() {
+        let panics = "$L__BB0_8:\n\t.loc\t1 50 1\n\tbra \t$L__trap;\n$L__trap:\n\ttrap; exit;\n}";
+        let with = |between: &str, end: &str| kernel(between, 0).replace("ret;\n}", &format!("ret;\n{end}"));
+        let at = ".loc\t1 43 7 // kernels/src/product.rs:43:7 @[ src/lib.rs:9:1 @[ src/lib.rs:7:5 ] ]\n\t";
+        for check in ["@%p2 bra \t$L__BB0_8;", "@%p2 bra \t$L__BB0_1;\n\tbra.uni \t$L__BB0_8;"] {
+            let check = first_check(&with(&format!("{at}{check}"), panics), "product").unwrap().to_string();
+            let place = "product.rs:43, inlined at src/lib.rs:9, inlined at src/lib.rs:7, line 28 of the PTX) may go to a panic";
+            assert!(check.contains(place), "{check}");
+        }
+        assert_eq!(first_check(&with("@%p2 bra \t$L__BB0_8;", &panics.replace("trap; exit", "ret")), "product"), None);
+        assert_eq!(first_check(&with("mov.b32 \t%r10, %r9;", panics), "product"), None, "nothing is checked");
+        let behind = with("mov.b32 \t%r10, %r9;", panics).replace("st.global", "@%p2 bra \t$L__BB0_8;\n\tst.global");
+        assert_eq!(first_check(&behind, "product"), None, "it is checked behind the wait");
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use anyhow::{Result, bail};
 
-use super::in_flight::{first_touch, place};
+use super::in_flight::{first_check, first_touch};
 use crate::arch::PtxVersion;
 
 /// What ptxas says about a module.
@@ -62,20 +62,16 @@ pub fn read(output: &str, ptx: &str) -> Result<Report> {
     Ok(report)
 }
 
-/// Such a remark, with its kernel, and where in it registers in flight are touched: else, where ptxas found what it could not do.
+/// Such a remark, with its kernel, and where in it registers in flight are touched, or what may panic is checked.
 fn with_place(line: &str, ptx: &str) -> String {
     let named = |(_, rest): (_, &str)| rest.split_once('\'').map(|(kernel, _)| kernel.to_owned());
     let Some(kernel) = line.split_once("function '").and_then(named) else { return line.to_owned() };
     let remark = format!("kernel `{kernel}`: {line}");
-    if let Some(touch) = first_touch(ptx, &kernel) {
-        return format!("{remark}\n{touch}");
+    let touch = first_touch(ptx, &kernel).map(|touch| touch.to_string());
+    match touch.or_else(|| first_check(ptx, &kernel).map(|check| check.to_string())) {
+        Some(why) => format!("{remark}\n{why}"),
+        None => remark,
     }
-    let number = line.rsplit_once("in line ").and_then(|(_, number)| number.trim().parse().ok());
-    let found = number.and_then(|number| place(ptx, &kernel, number)).map_or(String::new(), |at| format!(" ({at})"));
-    format!(
-        "{remark}\n  no register of a `wgmma` in flight is touched in the PTX: it is what ptxas made of it that it could not keep in flight{found}\n  \
-         it may help to load registers of A behind the wait, and not to branch between a `wgmma` and its wait"
-    )
 }
 
 /// `wgmma` serialised, a wait injected: what was written to overlap does not.
@@ -161,15 +157,6 @@ ptxas info    : Used 14 registers, used 0 barriers
         assert!(read(read_in_flight, "").unwrap_err().to_string().contains("kernel `reader`: ptxas info    : (C7514)"));
         assert!(with("C7508").unwrap().remarks[0].contains("(C7508)"));
         assert_eq!(with("C7520").unwrap().usage.len(), 2);
-    }
-
-    #[test]
-    fn where_nothing_is_touched_it_is_said_where_ptxas_stood() {
-        let remark = "ptxas info    : (C7518) Potential Performance Loss: wgmma.mma_async instructions are serialized due to program \
-            dependence on compiler-inserted WG.DP in divergent path in the function 'kernel' in line 5\n";
-        let ptx = ".file 1 \"lib.rs\"\n.visible .entry kernel(\n{\n.loc 1 27 3\ntrap;\n}\n";
-        let error = read(remark, ptx).unwrap_err().to_string();
-        assert!(error.contains("could not keep in flight (lib.rs:27, line 5 of the PTX)"), "{error}");
     }
 
     #[test]
