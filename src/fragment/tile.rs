@@ -123,7 +123,7 @@ where
     #[track_caller]
     pub fn load_rows<O: Order>(warp: Warp<'_>, from: FragmentRows<Self, O>) -> Self {
         let site = Site::here();
-        Self::from_registers(if O::ROW_MAJOR == R::PACKS_ROWS {
+        Self::from_registers(if const { O::ROW_MAJOR == R::PACKS_ROWS } {
             LdMatrix::<<F::Registers as CountOf>::Count, NoTrans, B16>::load_at(warp, from.rows, site)
         } else {
             LdMatrix::<<F::Registers as CountOf>::Count, Trans, B16>::load_at(warp, from.rows, site)
@@ -138,7 +138,7 @@ where
         Self: BuiltFor<AtLeast<90>>,
     {
         let site = Site::here();
-        if O::ROW_MAJOR == R::PACKS_ROWS {
+        if const { O::ROW_MAJOR == R::PACKS_ROWS } {
             StMatrix::<<F::Registers as CountOf>::Count, NoTrans, B16>::store_at(warp, to.rows, self.registers(), site);
         } else {
             StMatrix::<<F::Registers as CountOf>::Count, Trans, B16>::store_at(warp, to.rows, self.registers(), site);

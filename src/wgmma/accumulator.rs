@@ -261,7 +261,7 @@ where
         // In a loop, addresses of stores are not to take registers while the next sums are computed.
         // SAFETY: the tile's own address.
         let tile = &unsafe { SharedTile::<T, 64, COLS, S, O>::from_address(fixed(tile.address())) };
-        if size_of::<T>() != 2 {
+        if const { size_of::<T>() != 2 } {
             let registers = &self.registers;
             warp.each(|lane| {
                 let registers = lane.get(registers);

@@ -127,7 +127,7 @@ impl<T: Multiplicand, const ROWS: usize, const K: usize, const TILES: usize> Row
     fn matrix(self, (tile, row): (usize, usize), block: usize, slice: usize) -> MatrixA<T::As, NoTrans> {
         let (further, k) = (block * BLOCK, slice * (SLICE / size_of::<T>()));
         // Of one tile, with which the descriptor's constants begin, even where it is not known which.
-        if ROWS.is_multiple_of(BLOCK) {
+        if const { ROWS.is_multiple_of(BLOCK) } {
             self.part(tile + further / ROWS).matrix_a((row + further % ROWS, k))
         } else {
             self.matrix_a((tile * ROWS + row + further, k))
@@ -156,7 +156,7 @@ impl<T: Element, const LINE: usize, const K: usize, const TILES: usize> Left
     #[inline(always)]
     fn fragments<P: Product<Input = T>, const I: usize>(self, warp: Warp<'_>, row: usize, k: usize) -> [P::A; I] {
         const { assert!(LINE * size_of::<T>() == LINE_BYTES, "lines of a tile are those of its pattern") }
-        if LINE.is_multiple_of(I * P::Shape::M) {
+        if const { LINE.is_multiple_of(I * P::Shape::M) } {
             return P::load_a(warp, &self.part(row / LINE), (row % LINE, k));
         }
         core::array::from_fn(
@@ -255,7 +255,7 @@ impl<T: Multiplicand, const N: usize, const K: usize, const COLS: usize, const T
     fn matrix(self, tile: usize, col: usize, slice: usize) -> MatrixB<N, T::As, NoTrans> {
         let k = slice * (SLICE / size_of::<T>());
         // As for A.
-        if N <= COLS {
+        if const { N <= COLS } {
             self.part(tile + col / COLS).matrix_b((k, col % COLS))
         } else {
             self.matrix_b((k, tile * COLS + col))
@@ -284,7 +284,7 @@ impl<T: Element, const K: usize, const LINE: usize, const TILES: usize> Right
     #[inline(always)]
     fn fragments<P: Product<Input = T>, const J: usize>(self, warp: Warp<'_>, k: usize, col: usize) -> [[P::B; 2]; J] {
         const { assert!(LINE * size_of::<T>() == LINE_BYTES, "lines of a tile are those of its pattern") }
-        if LINE.is_multiple_of(J * 2 * P::Shape::N) {
+        if const { LINE.is_multiple_of(J * 2 * P::Shape::N) } {
             return P::load_b(warp, &self.part(col / LINE), (k, col % LINE));
         }
         core::array::from_fn(

@@ -54,7 +54,7 @@ where
         let (all, cols) = self.size;
         let matrix = || GlobalMatrixMut::<_, RowMajor>::new(self.d, (rows as usize).min(all), cols, self.stride);
         if self.epilogue.is_a_factor() {
-            if N > 2 * STRIPS * COLS {
+            if const { N > 2 * STRIPS * COLS } {
                 let to = || (matrix(), (late(at.0) as usize, late(at.1) as usize));
                 return put_by_threads::<_, _, _, COLS, N, HIGH, STRIPS>(group, strips, sums, self.epilogue.alpha, to);
             }

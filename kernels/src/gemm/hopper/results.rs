@@ -98,10 +98,12 @@ impl<O: Output<Sum: Element<Width = Bits32>>, S: TensorSwizzle, L: Order, const 
             };
             // The more sums there are, the fewer registers are left beside them.
             let block = group.block();
-            let to_d = match HIGH * N {
-                ..=264 => self.pass::<4, _, _>(block, group, part, unit, to, set),
-                265..=288 => self.pass::<2, _, _>(block, group, part, unit, to, set),
-                _ => self.pass::<1, _, _>(block, group, part, unit, to, set),
+            let to_d = if const { HIGH * N <= 264 } {
+                self.pass::<4, _, _>(block, group, part, unit, to, set)
+            } else if const { HIGH * N <= 288 } {
+                self.pass::<2, _, _>(block, group, part, unit, to, set)
+            } else {
+                self.pass::<1, _, _>(block, group, part, unit, to, set)
             };
             let filled = before + SUMS;
             if to_d && (filled == line || first as usize + SUMS == N) {

@@ -45,7 +45,8 @@ impl<A: Left, B: Right, const STAGES: usize> Consumer<'_, A, B, STAGES> {
         A: Left<Element = P::Input>,
         B: Right<Element = P::Input>,
     {
-        if (I * P::Shape::M + J * PAIR * P::Shape::N) * P::Shape::K * size_of::<P::Input>() / LANES > OF_ONE_SET {
+        if const { (I * P::Shape::M + J * PAIR * P::Shape::N) * P::Shape::K * size_of::<P::Input>() / LANES > OF_ONE_SET }
+        {
             return self.sum_by_rows::<P, I, J>(steps, produce);
         }
         let (warp, (down, right)) = (self.warp, self.at);

@@ -75,7 +75,7 @@ pub fn put<P: Product, L: Order, const COLS: usize, const SUMS: usize, const I: 
         let to = (at.0 + down as u32, at.1 + first as u32);
         let set = |row, col, element| strips.part(1).set((row, before + col), element);
         // Of larger sums, a thread has registers for fewer.
-        let to_d = if size_of::<Sum<P>>() > size_of::<u32>() {
+        let to_d = if const { size_of::<Sum<P>>() > size_of::<u32>() } {
             results.pass::<1, _, _>(warp.block(), warp, part, unit, to, set)
         } else {
             results.pass::<4, _, _>(warp.block(), warp, part, unit, to, set)
