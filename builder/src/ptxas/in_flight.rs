@@ -95,15 +95,13 @@ impl fmt::Display for Place {
 /// The first such instruction of a kernel, if this finds one.
 pub fn first_touch(ptx: &str, kernel: &str) -> Option<Touch> {
     let body = Body::of(ptx, kernel)?;
-    let multiplications = (0..body.lines.len()).filter(|&at| body.lines[at].contains("wgmma.mma_async"));
-    multiplications.filter_map(|at| body.touch(at)).min_by_key(|touch| touch.by.line)
+    body.multiplications().filter_map(|at| body.touch(at)).min_by_key(|touch| touch.by.line)
 }
 
 /// The first such check of a kernel, if this finds one.
 pub fn first_check(ptx: &str, kernel: &str) -> Option<Check> {
     let body = Body::of(ptx, kernel)?;
-    let multiplications = (0..body.lines.len()).filter(|&at| body.lines[at].contains("wgmma.mma_async"));
-    multiplications.filter_map(|at| body.check(at)).min_by_key(|check| check.by.line)
+    body.multiplications().filter_map(|at| body.check(at)).min_by_key(|check| check.by.line)
 }
 
 /// The lines of a kernel, of which each has one instruction, or a few that were written together.
@@ -125,6 +123,11 @@ impl<'p> Body<'p> {
         Some(Self { ptx, first, lines, labels })
     }
 
+    /// The lines with a `wgmma`.
+    fn multiplications(&self) -> impl Iterator<Item = usize> {
+        (0..self.lines.len()).filter(|&at| self.lines[at].contains("wgmma.mma_async"))
+    }
+
     /// What first touches registers of the `wgmma` in this line, on the shortest way from it.
     fn touch(&self, wgmma: usize) -> Option<Touch> {
         let (sums, a) = registers_of(self.lines[wgmma]);
@@ -140,8 +143,7 @@ impl<'p> Body<'p> {
         self.find_in_flight(wgmma, |at| {
             let is_check =
                 self.lines[at].starts_with('@') && self.behind(at).any(|at| self.is_panic(at, MOST_BRANCHES));
-            let [wgmma, by] = [wgmma, at].map(|at| self.place(at));
-            is_check.then_some(Check { wgmma, by })
+            is_check.then(|| Check { wgmma: self.place(wgmma), by: self.place(at) })
         })
     }
 
