@@ -96,7 +96,7 @@ impl<O: Output<Sum: Element<Width = Bits32>>, S: TensorSwizzle, L: Order, const 
                 let tile = strips.part(half + (before + col) / COLS);
                 tile.set((row, (before + col) % COLS), element);
             };
-            // The more sums there are, the fewer registers are left beside them.
+            // The more sums there are, the fewer registers are left beside them. (Of an `if const`, rustc compiles one way: here it would be all three.)
             let block = group.block();
             let to_d = if const { HIGH * N <= 264 } {
                 self.pass::<4, _, _>(block, group, part, unit, to, set)
