@@ -166,7 +166,8 @@ impl Lane<'_> {
     #[inline(always)]
     pub fn id(self) -> usize {
         #[cfg(target_arch = "nvptx64")]
-        return crate::raw::index::thread() as usize % LANES;
+        // SAFETY: a lane, so this is a lane closure.
+        return unsafe { crate::raw::index::thread() } as usize % LANES;
         #[cfg(not(target_arch = "nvptx64"))]
         return self.id;
     }
@@ -198,7 +199,8 @@ impl Lane<'_> {
     #[inline(always)]
     #[track_caller]
     pub fn clock(self) -> u64 {
-        crate::raw::index::clock()
+        // SAFETY: a lane, so this is a lane closure.
+        unsafe { crate::raw::index::clock() }
     }
 
     /// This lane's value.

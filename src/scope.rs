@@ -43,7 +43,7 @@ impl<'k> Block<'k> {
     #[inline(always)]
     #[doc(hidden)]
     pub unsafe fn enter(threads: usize) -> Self {
-        // SAFETY: the caller's. LLVM learns the bounds of the warp's index from it.
+        // SAFETY: the caller's; nothing but the bound depends on the number. LLVM learns the bounds of the warp's index from it.
         unsafe { core::hint::assert_unchecked((crate::raw::index::thread() as usize) < threads) };
         Block { threads, _kernel: PhantomData }
     }
@@ -122,7 +122,8 @@ impl<'b> Warp<'b> {
     #[inline(always)]
     pub fn index(self) -> usize {
         #[cfg(target_arch = "nvptx64")]
-        return crate::raw::index::thread() as usize / LANES;
+        // SAFETY: the quotient is the same in all lanes of a warp.
+        return unsafe { crate::raw::index::thread() } as usize / LANES;
         #[cfg(not(target_arch = "nvptx64"))]
         return self.block.simulated.warp();
     }

@@ -1,20 +1,33 @@
 //! Asking whether a phase is over, and waiting for it later.
 
 use super::{Barrier, Phase};
+#[cfg(target_arch = "nvptx64")]
+use crate::PerLane;
 use crate::Warp;
 use crate::target::{AtLeast, BuiltFor};
 #[cfg(not(target_arch = "nvptx64"))]
 use crate::{sim::mbarrier as sim, site::Site};
+use core::fmt;
 
 /// What a warp has asked of a barrier ([`Barrier::look`]).
-#[derive(Debug, Clone, Copy)]
+///
+/// The answer is each lane's own, and lanes may have come to different ones: only [`wait`](Self::wait)
+/// takes it, and nothing prints or compares it.
+#[derive(Clone, Copy)]
 #[must_use = "nothing has been waited for until `wait`"]
 pub struct Look {
     barrier: Barrier,
     phase: Phase,
-    /// In the executing lane: others may have come to another answer.
     #[cfg(target_arch = "nvptx64")]
-    is_over: bool,
+    is_over: PerLane<bool>,
+}
+
+/// The question, without the answer.
+impl fmt::Debug for Look {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Look { barrier, phase, .. } = self;
+        f.debug_struct("Look").field("barrier", barrier).field("phase", phase).finish_non_exhaustive()
+    }
 }
 
 impl Barrier {
@@ -79,7 +92,9 @@ impl Barrier {
             // Not `try_wait`, which of a phase that takes longer answers late, and whoever has asked ends no sooner.
             #[cfg(target_arch = "nvptx64")]
             // SAFETY: a barrier, which `init` has made.
-            is_over: unsafe { crate::raw::mbarrier_test_wait_parity_shared_cta_b64(self.address, phase.parity()) },
+            is_over: PerLane::from_own(unsafe {
+                crate::raw::mbarrier_test_wait_parity_shared_cta_b64(self.address, phase.parity())
+            }),
         }
     }
 }
@@ -94,7 +109,7 @@ impl Look {
     {
         #[cfg(target_arch = "nvptx64")]
         // SAFETY: warp scope is not under lane-dependent control flow.
-        if unsafe { crate::lane::all(self.is_over) } {
+        if unsafe { crate::lane::all(self.is_over.own()) } {
             return self.phase.next();
         }
         self.barrier.wait(warp, self.phase)

@@ -1,14 +1,20 @@
 //! Special registers (PTX ISA, section 10): where a thread stands in its block and its grid, and the clock.
+//!
+//! Functions of registers that are the same in all lanes of a warp are safe; the others are not.
 
 #[cfg(not(target_arch = "nvptx64"))]
 use crate::sim::raw as sim;
 #[cfg(target_arch = "nvptx64")]
 use core::arch::nvptx;
 
-/// `%tid.x`.
+/// `%tid.x`, which differs from lane to lane. [`Lane::id`](crate::Lane::id) is its safe form.
+///
+/// # Safety
+/// It is called in a lane closure. Elsewhere, the caller answers for what depends on the number:
+/// no lane comes to a collective without the others of its warp.
 #[inline(always)]
 #[track_caller]
-pub fn thread() -> u32 {
+pub unsafe fn thread() -> u32 {
     #[cfg(target_arch = "nvptx64")]
     // SAFETY: reading a special register.
     return unsafe { nvptx::_thread_idx_x() as u32 };
@@ -111,9 +117,13 @@ pub fn is_explicit_cluster() -> bool {
 }
 
 /// `%clock64`. What was written before it is executed before it, and the rest after it.
+/// [`Lane::clock`](crate::Lane::clock) is its safe form: lanes may read it at different times.
+///
+/// # Safety
+/// As for [`thread`].
 #[inline(always)]
 #[track_caller]
-pub fn clock() -> u64 {
+pub unsafe fn clock() -> u64 {
     #[cfg(target_arch = "nvptx64")]
     return {
         let cycles;

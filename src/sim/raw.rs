@@ -249,6 +249,9 @@ pub(crate) fn thread() -> u32 {
 /// `%clock64`: how often the block has read it.
 #[track_caller]
 pub(crate) fn clock() -> u64 {
+    if current_lane().is_none() && !std::thread::panicking() {
+        fail(Site::here(), Misuse::RawAtWarpScope { form: "%clock64" });
+    }
     spend(Site::here());
     with_block(BlockState::read_clock)
 }

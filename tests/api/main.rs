@@ -5,6 +5,7 @@ mod fill;
 mod fragments;
 mod held;
 mod kernels;
+mod lane_values;
 mod parameters;
 mod runs;
 mod shared_layout;

@@ -258,14 +258,16 @@ fn at_warp_scope(_block: &Block, which: u32) {
             0 => drop(raw::movmatrix_sync_aligned_m8n8_trans_b16(1)), // <- 0
             1 => raw::bar_sync(),                                     // <- 1
             2 => drop(raw::index::thread()),                          // <- 2
-            _ => raw::cp_async_ca_shared_global_4(1024, core::ptr::null()), // <- 3
+            3 => drop(raw::index::clock()),                           // <- 3
+            _ => raw::cp_async_ca_shared_global_4(1024, core::ptr::null()), // <- 4
         }
     }
 }
 
 #[test]
 fn outside_of_a_lane_closure() {
-    for (which, form) in [MOVMATRIX, "bar.sync", "%tid.x", "cp.async.ca.shared.global 4"].into_iter().enumerate() {
+    let forms = [MOVMATRIX, "bar.sync", "%tid.x", "%clock64", "cp.async.ca.shared.global 4"];
+    for (which, form) in forms.into_iter().enumerate() {
         let error = at_warp_scope::simulate(1, which as u32).unwrap_err();
         assert_eq!(error.misuse, Misuse::RawAtWarpScope { form });
         assert_at(&error, &which.to_string(), (0, 0, 0), 0, None);
@@ -351,7 +353,8 @@ fn many_rounds(block: &Block, d: GlobalMut<u32>, rounds: usize) {
             unsafe { raw::bar_sync() };
         }
         if lane.id() == 0 {
-            d.set(raw::index::thread() as usize / 32, rounds as u32);
+            // SAFETY: in a lane closure.
+            d.set(unsafe { raw::index::thread() } as usize / 32, rounds as u32);
         }
     });
 }

@@ -7,7 +7,8 @@ use ptx_matrix::*;
 fn inner(block: &Block, d: GlobalMut<u32>) {
     let first = block.warp().index() * 32;
     block.sync();
-    block.warp().each(|lane| d.set(first + lane.id(), raw::index::thread()));
+    // SAFETY: in a lane closure.
+    block.warp().each(|lane| d.set(first + lane.id(), unsafe { raw::index::thread() }));
 }
 
 /// Each lane runs another kernel, then writes: its own element, or all the same.
@@ -16,7 +17,8 @@ fn outer(block: &Block, d: GlobalMut<u32>, same: u32) {
     block.warp().each(|lane| {
         let mut result = [0; 64];
         inner::simulate(1, &mut result).unwrap();
-        assert_eq!(raw::index::thread(), lane.id() as u32);
+        // SAFETY: in a lane closure.
+        assert_eq!(unsafe { raw::index::thread() }, lane.id() as u32);
         // SAFETY: all lanes come here.
         unsafe { raw::bar_warp_sync() };
         d.set(if same == 1 { 0 } else { lane.id() }, result[lane.id() + 1]);

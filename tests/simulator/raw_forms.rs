@@ -218,7 +218,11 @@ fn indices(block: &Block, d: GlobalMut<u32>) {
     let [x, y, z] = raw::index::block();
     let [width, height, _] = raw::index::grid();
     let first = ((z * height + y) * width + x) * 64;
-    block.warp().each(|_| d.set((first + raw::index::thread()) as usize, first + raw::index::thread()));
+    block.warp().each(|_| {
+        // SAFETY: in a lane closure.
+        let index = first + unsafe { raw::index::thread() };
+        d.set(index as usize, index);
+    });
 }
 
 #[test]
@@ -231,7 +235,8 @@ fn index_functions() {
 #[kernel(threads = 64)]
 fn rotate(block: &Block, #[shared] tile: SharedTile<u32, 1, 64>, d: GlobalMut<u32>) {
     block.warp().each(|lane| {
-        let thread = raw::index::thread();
+        // SAFETY: in a lane closure.
+        let thread = unsafe { raw::index::thread() };
         // SAFETY: elements of the tile; all lanes come to the barriers together.
         unsafe {
             raw::st_shared_b32(tile.address() + thread * 4, thread);

@@ -58,7 +58,8 @@ fn an_address_outside_of_shared_memory() {
 fn exchange(block: &Block, #[shared] tile: SharedTile<u32, 1, 64>, d: GlobalMut<u32>, synced: u32) {
     let warp = block.warp();
     warp.each(|_| {
-        let thread = raw::index::thread();
+        // SAFETY: in a lane closure.
+        let thread = unsafe { raw::index::thread() };
         // SAFETY: elements of the tile; all lanes come to the barrier together.
         unsafe {
             raw::st_shared_b32(tile.address() + thread * 4, thread); // <- written

@@ -1,0 +1,12 @@
+//! Lanes may read the clock at different times: where they are together, nothing safe returns it.
+use ptx_matrix::*;
+
+#[kernel(threads = 32)]
+fn by_clock(block: &Block) {
+    if raw::index::clock() % 2 == 0 {
+        //~^ ERROR call to unsafe function `ptx_matrix::raw::index::clock` is unsafe
+        block.sync();
+    }
+}
+
+fn main() {}

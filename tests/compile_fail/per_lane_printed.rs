@@ -1,0 +1,16 @@
+//! What a `PerLane` prints, a branch could depend on.
+use ptx_matrix::*;
+use std::fmt::Write;
+
+#[kernel(threads = 32)]
+fn printed(block: &Block) {
+    let id = block.warp().each(|lane| lane.id() as u32);
+    let mut text = String::new();
+    write!(text, "{id:?}").unwrap();
+    //~^ ERROR `PerLane<u32>` doesn't implement `Debug`
+    if text.len() == 1 {
+        block.sync();
+    }
+}
+
+fn main() {}

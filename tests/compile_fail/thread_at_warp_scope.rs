@@ -1,0 +1,12 @@
+//! The thread's index differs from lane to lane: where lanes are together, nothing safe returns it.
+use ptx_matrix::*;
+
+#[kernel(threads = 32)]
+fn half(block: &Block) {
+    if raw::index::thread() % 32 < 16 {
+        //~^ ERROR call to unsafe function `ptx_matrix::raw::index::thread` is unsafe
+        block.sync();
+    }
+}
+
+fn main() {}
