@@ -178,7 +178,7 @@ impl<'k, Tile: ReadTile, P: Piece, const COPIES: usize, O: Order> PieceReader<'k
             site,
             CopyMisaligned {
                 name: matrix.elements().name(),
-                index: at.0 * matrix.stride() + at.1,
+                index: at.0.saturating_mul(matrix.stride()).saturating_add(at.1),
                 bytes: size_of::<P>()
             }
         );

@@ -248,7 +248,7 @@ impl<'k, Tile: ReadTile, const COPIES: usize> TileReader<'k, Tile, COPIES> {
             site,
             CopyMisaligned {
                 name: matrix.elements().name(),
-                index: first_line * matrix.stride() + first,
+                index: first_line.saturating_mul(matrix.stride()).saturating_add(first),
                 bytes: CHUNK
             }
         );

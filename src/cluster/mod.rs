@@ -59,9 +59,15 @@ impl<'k, const N: usize> ClusterBlock<'k, N> {
     }
 
     /// The same block.
+    ///
+    /// # Panics
+    /// The launch's clusters have another number of blocks.
     #[cfg(not(target_arch = "nvptx64"))]
     #[doc(hidden)]
+    #[track_caller]
     pub fn simulated(block: &Block<'k>) -> Self {
+        let blocks = block.simulated.blocks_of_cluster();
+        assert!(N == blocks, "a block of a cluster of {blocks} is taken for one of a cluster of {N}");
         ClusterBlock { block: Block::simulated(block.simulated) }
     }
 

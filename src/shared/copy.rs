@@ -28,7 +28,10 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order> Sha
         let (top, left) = at;
         if !matrix.has(at, (ROWS, COLS)) || !each_has_pieces(1) && !matrix.has_pieces(at, chunk) {
             Self::share_out(threads, |lane, row, col| {
-                if top + row < matrix.rows() && left + col < matrix.cols() {
+                // Where it can be beyond all numbers, it is beyond the matrix.
+                let inside =
+                    |first: usize, further: usize, side| first.checked_add(further).is_some_and(|at| at < side);
+                if inside(top, row, matrix.rows()) && inside(left, col, matrix.cols()) {
                     // SAFETY: an element of the tile.
                     matrix.set_at(top + row, left + col, unsafe { self.load(lane, row, col, site) }, site);
                 }

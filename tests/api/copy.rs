@@ -49,6 +49,10 @@ macro_rules! copies {
                 (3, 2, (9, 9)),
                 (0, 7, (10, 10)),
                 (0, 0, (17, 20)),
+                // Where a sum of coordinates has no number.
+                (0, 0, (usize::MAX - 2, 0)),
+                (0, 0, (0, usize::MAX - 2)),
+                (0, 7, (usize::MAX, usize::MAX)),
             ];
             for (skip, padding, (row, col)) in places {
                 for by_warp in [0, 1] {
@@ -58,7 +62,9 @@ macro_rules! copies {
                     copy::simulate(1, &mut d, skip, rows, cols, stride, row, col, by_warp).unwrap();
                     let mut expected = vec![0 as $element; d.len()];
                     for (i, j) in (0..$rows).flat_map(|i| (0..$cols).map(move |j| (i, j))) {
-                        if row + i < rows && col + j < cols {
+                        if row.checked_add(i).is_some_and(|row| row < rows)
+                            && col.checked_add(j).is_some_and(|col| col < cols)
+                        {
                             let (line, along) = if is_by_row { (row + i, col + j) } else { (col + j, row + i) };
                             expected[skip + line * stride + along] = (i * $cols + j + 1) as $element;
                         }

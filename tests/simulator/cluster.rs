@@ -281,3 +281,24 @@ fn a_block_alone_is_a_cluster() {
     alone::launch(&Simulator::new(0).schedules(8), 1, &mut d[..1]).check();
     assert_eq!(d, [3, 0]);
 }
+
+/// Takes its block for one of a cluster that it is not of.
+#[kernel(threads = 32, target = "sm_90")]
+fn of_no_cluster(block: &Block, blocks: u32, d: GlobalMut<u32>) {
+    let rank = match blocks {
+        0 => ClusterBlock::<0>::simulated(block).cluster().rank(),
+        1 => ClusterBlock::<1>::simulated(block).cluster().rank(),
+        _ => ClusterBlock::<2>::simulated(block).cluster().rank(),
+    };
+    block.warp().each(|lane| d.set(lane.id(), rank as u32));
+}
+
+#[test]
+fn a_block_is_one_of_its_own_cluster() {
+    of_no_cluster::simulate(1, 1, &mut [1; 32]).check();
+    for blocks in [0, 2] {
+        let error = of_no_cluster::simulate(1, blocks, &mut [1; 32]).unwrap_err();
+        let message = format!("a block of a cluster of 1 is taken for one of a cluster of {blocks}");
+        assert_eq!(error.misuse, Misuse::Panic { message });
+    }
+}

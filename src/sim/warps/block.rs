@@ -279,6 +279,11 @@ impl WarpOfBlock<'_> {
         }
         note_sync(site);
         self.yielder.suspend(Waiting::Sync(site.location));
+    /// How many blocks its cluster has.
+    pub(crate) fn blocks_of_cluster(self) -> usize {
+        self.state.blocks
+    }
+
     }
 
     /// Waits until so many threads of the block do, at the barrier of this number.
