@@ -147,7 +147,7 @@ pub(crate) fn load_matrices<R: Registers<Register = u32>>(
     address: u32,
 ) -> R {
     collective(Site::here(), form, address, move |_, site, addresses| {
-        matrix::load_matrices(site, form, &rows(&addresses, |address| address), arrangement)
+        matrix::load_read_matrices(site, form, &rows(&addresses, |address| address), arrangement)
     })
 }
 

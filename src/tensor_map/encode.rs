@@ -90,7 +90,8 @@ impl<Tile: BoxTile, const RANK: usize> Tensor<Tile, RANK> {
         Ok(EncodedMap::new(self.encode(device, start, len)?, buffer))
     }
 
-    /// The map, for a kernel to write through. Lines along dimension 0 have multiples of 16 bytes: of others, an H200 writes what lies behind
+    /// The map, for a kernel to write through. No two places of the tensor are one element: a stride is not less than what the dimensions
+    /// with smaller ones span. Lines along dimension 0 have multiples of 16 bytes: of others, an H200 writes what lies behind
     /// them in the last 16 bytes, too.
     ///
     /// # Errors

@@ -92,6 +92,15 @@ pub enum TensorMapError {
         /// The bytes.
         bytes: u64,
     },
+    /// Elements of a tensor that is written lie on each other: which of two values stays there, nobody says.
+    Overlap {
+        /// The dimension.
+        dimension: usize,
+        /// Its stride, in elements.
+        stride: u64,
+        /// Elements that other dimensions span: the stride must not be less.
+        needed: u64,
+    },
     /// The tensor starts so many bytes behind the buffer's start, or at this address.
     Start {
         /// The bytes.
@@ -160,6 +169,10 @@ impl fmt::Display for TensorMapError {
             TensorMapError::WrittenLine { bytes } => write!(
                 f,
                 "a line of a tensor that is written has {bytes} bytes: it must be a multiple of 16, as what is behind it in the last 16 would be written too"
+            ),
+            TensorMapError::Overlap { dimension, stride, needed } => write!(
+                f,
+                "elements along dimension {dimension} of a tensor that is written are {stride} apart, and lie on each other: they must be at least {needed} apart"
             ),
             TensorMapError::Start { bytes } => {
                 write!(f, "a tensor starts at byte {bytes}: it must be a multiple of 16")

@@ -2,6 +2,8 @@
 
 use super::{TensorAccess, TensorEncoding, TensorMapError};
 use crate::Element;
+use std::vec;
+use std::vec::Vec;
 
 /// Where a tensor lies in a buffer, whatever is copied of it.
 #[derive(Debug, Clone, Copy)]
@@ -77,10 +79,56 @@ impl<const RANK: usize> TensorPlace<RANK> {
         Ok(())
     }
 
-    /// Whether its lines can be written: of others, an H200 writes what lies behind them in the last 16 bytes, too.
+    /// Whether its lines can be written, and none over another: of others, an H200 writes what lies behind them in the last 16 bytes, too.
     pub fn check_written<T: Element>(&self) -> Result<(), TensorMapError> {
         let bytes = (self.sizes[0] as u64).saturating_mul(size_of::<T>() as u64);
-        if bytes.is_multiple_of(16) { Ok(()) } else { Err(TensorMapError::WrittenLine { bytes }) }
+        if !bytes.is_multiple_of(16) {
+            return Err(TensorMapError::WrittenLine { bytes });
+        }
+        self.check_apart()
+    }
+
+    /// Whether no two places of the tensor are one element: which of two that are stored there stays, nobody says.
+    fn check_apart(&self) -> Result<(), TensorMapError> {
+        // Dimensions of one element do not count. The others, from the closest elements on: each stride goes beyond all before it.
+        let mut dimensions: Vec<usize> = (0..RANK).filter(|&dimension| self.sizes[dimension] > 1).collect();
+        dimensions.sort_by_key(|&dimension| self.strides[dimension]);
+        let mut extent = 1_u128;
+        let mut overlapping = None;
+        for dimension in dimensions {
+            let (size, stride) = (self.sizes[dimension] as u128, self.strides[dimension] as u128);
+            if stride < extent {
+                let before =
+                    |dimension: usize| (self.sizes[dimension].max(1) as u128 - 1) * self.strides[dimension] as u128;
+                let needed = extent.max((0..dimension).map(before).sum::<u128>() + 1) as u64;
+                overlapping = Some(TensorMapError::Overlap { dimension, stride: stride as u64, needed });
+            }
+            extent += (size - 1) * stride;
+        }
+        match overlapping {
+            // Dimensions may lie within each other and not overlap: one in the gaps of another.
+            Some(error) if !self.lines_are_apart() => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether no two lines along dimension 0 overlap, by where each of them starts; of very many, that is not asked.
+    fn lines_are_apart(&self) -> bool {
+        const MOST: usize = 1 << 20;
+        if self.sizes[1..]
+            .iter()
+            .try_fold(1, |lines: usize, &size| lines.checked_mul(size))
+            .is_none_or(|all| all > MOST)
+        {
+            return false;
+        }
+        let mut starts = vec![0_u128];
+        for (&size, &stride) in self.sizes.iter().zip(&self.strides).skip(1) {
+            let of_each = |start: u128| (0..size as u128).map(move |index| start + index * stride as u128);
+            starts = starts.into_iter().flat_map(of_each).collect();
+        }
+        starts.sort_unstable();
+        starts.windows(2).all(|pair| pair[1] - pair[0] >= self.sizes[0] as u128)
     }
 
     fn start_bytes<T>(&self) -> u64 {

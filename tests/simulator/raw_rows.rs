@@ -76,3 +76,36 @@ fn a_row_that_is_not_loaded_is_valid_all_the_same() {
     let error = load_what_lane_8_names::simulate(1, SHARED_BASE + 8).unwrap_err();
     assert_at(&error, "x1", (0, 0, 0), 0, Some(8));
 }
+
+/// Of addresses that no tile made, those that the form does not read may be anything, as from sm_80 on.
+#[kernel(threads = 32, target = "sm_80")]
+fn raw_loads(block: &Block, #[shared] tile: SharedTile<u16, 16, 8>, d: GlobalMut<u32>, spare: u32, bad: usize) {
+    let warp = block.warp();
+    tile.fill(warp, |row, col| (row * 8 + col) as u16);
+    warp.sync();
+    warp.each(|lane| {
+        let row = |count: usize| {
+            let is_read = lane.id() < count && lane.id() != bad;
+            if is_read { tile.address() + (lane.id() % 16 * 16) as u32 } else { spare }
+        };
+        // SAFETY: rows of the tile, in the lanes whose addresses are read.
+        unsafe {
+            let [one] = raw::ldmatrix_sync_aligned_m8n8_x1_shared_b16(row(8)); // <- one matrix
+            let [two, other] = raw::ldmatrix_sync_aligned_m8n8_x2_shared_b16(row(16));
+            assert_eq!(one, two);
+            d.set(lane.id(), other);
+        }
+    });
+}
+
+#[test]
+fn raw_addresses_that_are_not_read() {
+    for spare in [0, 8, SHARED_BASE + 8, SHARED_BASE + 256, u32::MAX] {
+        let mut d = [0; 32];
+        raw_loads::simulate(1, &mut d, spare, 32).check();
+        assert_eq!((d[0], d[31]), (65 << 16 | 64, 127 << 16 | 126));
+        let error = raw_loads::simulate(1, &mut d, spare, 5).unwrap_err();
+        assert!(matches!(error.misuse, Misuse::RowMisaligned { .. } | Misuse::SharedOutOfBounds { .. }), "{error}");
+        assert_at(&error, "one matrix", (0, 0, 0), 0, Some(5));
+    }
+}

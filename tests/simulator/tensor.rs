@@ -341,3 +341,41 @@ fn what_no_map_can_be() {
     let error = Tensor::<Swizzled, 2>::new([64, 8]).boxes([32, 16]).map(&device, &buffer[..]).err().unwrap();
     assert_eq!(error.to_string(), "a line of a box has 64 bytes: swizzled, it must have 128");
 }
+
+#[test]
+fn a_tensor_that_is_written_does_not_overlap() {
+    type Rows = SharedTile<f32, 8, 32, Swizzle128>;
+    let error = |sizes: [usize; 2], strides: [usize; 2]| {
+        let (device, mut d) = (Simulator::default(), vec![0.0; 4096]);
+        let tensor = Tensor::<Rows, 2>::new(sizes).strides(strides);
+        tensor.map(&device, &d[..]).map(drop).unwrap();
+        tensor.map_mut(&device, &mut d[..]).err().map(|error| error.to_string())
+    };
+    for (stride, needed) in [(0, 32), (16, 32), (28, 32)] {
+        let text = error([32, 8], [1, stride]).unwrap();
+        let expected = format!(
+            "elements along dimension 1 of a tensor that is written are {stride} apart, and lie on each other: they must be at least {needed} apart"
+        );
+        assert_eq!(text, expected);
+    }
+    for (sizes, stride) in [([32, 8], 32), ([32, 8], 36), ([32, 1], 0)] {
+        assert_eq!(error(sizes, [1, stride]), None);
+    }
+    let error = |sizes: [usize; 3], strides: [usize; 3]| {
+        let (device, mut d) = (Simulator::default(), vec![0.0; 4096]);
+        let tensor = Tensor::<Rows, 3>::new(sizes).strides(strides).boxes([32, 4, 2]);
+        tensor.map_mut(&device, &mut d[..]).err().map(|error| error.to_string())
+    };
+    // A batch whose matrices are one; rows in the gaps of others, once beside them, and once on them.
+    let text = error([32, 4, 3], [1, 32, 0]).unwrap();
+    assert!(text.contains("along dimension 2") && text.ends_with("they must be at least 128 apart"), "{text}");
+    assert_eq!(error([32, 2, 3], [1, 96, 32]), None);
+    assert_eq!(error([16, 2, 3], [1, 48, 32]), None);
+    assert!(error([16, 2, 3], [1, 40, 32]).unwrap().ends_with("they must be at least 80 apart"));
+    assert_eq!(error([16, 4, 2], [1, 32, 16]), None);
+    // Images likewise.
+    let (device, mut d) = (Simulator::default(), vec![0; 4096]);
+    let images = Im2colTensor::<SharedTile<u32, 16, 8, Unswizzled128>, 4>::new([8, 2, 3, 3]).strides([1, 8, 16, 32]);
+    let text = images.map_mut(&device, &mut d[..]).err().unwrap().to_string();
+    assert!(text.contains("dimension 3 of a tensor that is written are 32 apart"), "{text}");
+}

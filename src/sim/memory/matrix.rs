@@ -21,7 +21,7 @@ fn aligned(row: RowAddr) -> Result<u32, Misuse> {
     if address.is_multiple_of(RowAddr::BYTES) { Ok(address) } else { Err(Misuse::RowMisaligned { address }) }
 }
 
-/// The rows of lanes that an instruction with fewer than four matrices does not use: sm_75 wants them valid too.
+/// The rows of lanes that an instruction with fewer than four matrices does not use: a `RowAddr` is right anywhere, and sm_75 needs it so.
 fn check_spare_rows(site: Site, rows: &PerLane<RowAddr>, used: usize) {
     for (lane, &row) in rows.array().iter().enumerate().skip(used) {
         let checked = aligned(row)
@@ -65,7 +65,27 @@ fn from_registers<R: Registers<Register = u32>>(
     matrix
 }
 
+/// Of a tile: rows whose addresses are right in all lanes, also in those that the form does not read.
 pub(crate) fn load_matrices<R: Registers<Register = u32>>(
+    site: Site,
+    form: &'static str,
+    rows: &PerLane<RowAddr>,
+    arrangement: Arrangement,
+) -> PerLane<R> {
+    let registers = load_read_matrices::<R>(site, form, rows, arrangement);
+    if !std::thread::panicking() {
+        check_spare_rows(site, rows, rows_read::<R>(arrangement));
+    }
+    registers
+}
+
+/// The rows that a form reads for these registers.
+fn rows_read<R: Registers>(arrangement: Arrangement) -> usize {
+    R::COUNT / arrangement.registers() * arrangement.rows()
+}
+
+/// By raw addresses, of which those that the form does not read may be anything, as from sm_80 on.
+pub(in crate::sim) fn load_read_matrices<R: Registers<Register = u32>>(
     site: Site,
     form: &'static str,
     rows: &PerLane<RowAddr>,
@@ -74,7 +94,7 @@ pub(crate) fn load_matrices<R: Registers<Register = u32>>(
     if std::thread::panicking() {
         return PerLane::splat(R::zeroed());
     }
-    let used = R::COUNT / arrangement.registers() * arrangement.rows();
+    let used = rows_read::<R>(arrangement);
     note_rows(site, form, Traffic::SharedRead, &rows.array()[..used]);
     let mut registers = [R::zeroed(); LANES];
     for (index, first) in (0..R::COUNT).step_by(arrangement.registers()).enumerate() {
@@ -89,7 +109,6 @@ pub(crate) fn load_matrices<R: Registers<Register = u32>>(
         }
         to_registers(&matrix, arrangement, first, &mut registers);
     }
-    check_spare_rows(site, rows, used);
     PerLane::from_array(registers)
 }
 
