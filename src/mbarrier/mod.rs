@@ -482,9 +482,18 @@ impl Barrier {
     where
         Self: BuiltFor<AtLeast<90>>,
     {
+        #[cfg(not(target_arch = "nvptx64"))]
+        let site = Site::here();
         warp.each(|lane| {
+            let state = lane.get(arrivals).state;
+            #[cfg(target_arch = "nvptx64")]
             // SAFETY: a barrier, which `init` has made.
-            while !unsafe { raw::mbarrier_try_wait_shared_cta_b64(self.address, lane.get(arrivals).state) } {}
+            while !unsafe { raw::mbarrier_try_wait_shared_cta_b64(self.address, state) } {}
+            #[cfg(not(target_arch = "nvptx64"))]
+            {
+                let (form, phase) = ("mbarrier.try_wait.shared::cta.b64", sim::Phase::Of(state));
+                while !sim::wait_in_lane(site, form, self.address, phase, sim::Scope::Block) {}
+            }
         });
     }
 
@@ -496,10 +505,18 @@ impl Barrier {
     where
         Self: BuiltFor<AtLeast<90>>,
     {
+        #[cfg(not(target_arch = "nvptx64"))]
+        let site = Site::here();
         warp.each(|lane| {
             let state = lane.get(arrivals).state;
+            #[cfg(target_arch = "nvptx64")]
             // SAFETY: a barrier, which `init` has made.
             while !unsafe { raw::mbarrier_try_wait_acquire_cluster_shared_cta_b64(self.address, state) } {}
+            #[cfg(not(target_arch = "nvptx64"))]
+            {
+                let (form, phase) = ("mbarrier.try_wait.acquire.cluster.shared::cta.b64", sim::Phase::Of(state));
+                while !sim::wait_in_lane(site, form, self.address, phase, sim::Scope::Cluster) {}
+            }
         });
     }
 
@@ -590,11 +607,18 @@ fn invalidate(block: &Block<'_>, address: impl Fn(usize) -> u32 + crate::LaneCap
     block.sync();
     let warp = block.warp();
     if warp.index() == 0 {
+        #[cfg(not(target_arch = "nvptx64"))]
+        let site = Site::here();
         warp.each(|lane| {
             if lane.id() == 0 {
                 for index in 0..barriers {
+                    #[cfg(target_arch = "nvptx64")]
                     // SAFETY: a barrier, which `init` has made, and which nobody needs any more.
-                    unsafe { raw::mbarrier_inval_shared_cta_b64(address(index)) }
+                    unsafe {
+                        raw::mbarrier_inval_shared_cta_b64(address(index));
+                    }
+                    #[cfg(not(target_arch = "nvptx64"))]
+                    sim::invalidate(site, "mbarrier.inval.shared::cta.b64", address(index));
                 }
             }
         });

@@ -123,30 +123,29 @@ macro_rules! waits {
     )*};
 }
 
-// A state's lower half is, in the simulator, the phase's number.
 waits! {
     mbarrier_test_wait_shared_cta_b64(state: u64 reg64) "mbarrier.test_wait.shared::cta.b64"
-        Block test_in_lane(sim::Phase::Number(state as u32));
+        Block test_in_lane(sim::Phase::Of(state));
     mbarrier_test_wait_parity_shared_cta_b64(parity: u32 reg32) "mbarrier.test_wait.parity.shared::cta.b64"
         Block test_in_lane(sim::Phase::Parity(parity));
     mbarrier_try_wait_shared_cta_b64(state: u64 reg64) "mbarrier.try_wait.shared::cta.b64"
-        Block wait_in_lane(sim::Phase::Number(state as u32));
+        Block wait_in_lane(sim::Phase::Of(state));
     mbarrier_try_wait_parity_shared_cta_b64(parity: u32 reg32) "mbarrier.try_wait.parity.shared::cta.b64"
         Block wait_in_lane(sim::Phase::Parity(parity));
     mbarrier_try_wait_shared_cta_b64_hint(state: u64 reg64, nanoseconds) "mbarrier.try_wait.shared::cta.b64"
-        Block wait_in_lane(sim::Phase::Number(state as u32));
+        Block wait_in_lane(sim::Phase::Of(state));
     mbarrier_try_wait_parity_shared_cta_b64_hint(parity: u32 reg32, nanoseconds)
         "mbarrier.try_wait.parity.shared::cta.b64" Block wait_in_lane(sim::Phase::Parity(parity));
     mbarrier_test_wait_acquire_cluster_shared_cta_b64(state: u64 reg64)
-        "mbarrier.test_wait.acquire.cluster.shared::cta.b64" Cluster test_in_lane(sim::Phase::Number(state as u32));
+        "mbarrier.test_wait.acquire.cluster.shared::cta.b64" Cluster test_in_lane(sim::Phase::Of(state));
     mbarrier_test_wait_parity_acquire_cluster_shared_cta_b64(parity: u32 reg32)
         "mbarrier.test_wait.parity.acquire.cluster.shared::cta.b64" Cluster test_in_lane(sim::Phase::Parity(parity));
     mbarrier_try_wait_acquire_cluster_shared_cta_b64(state: u64 reg64)
-        "mbarrier.try_wait.acquire.cluster.shared::cta.b64" Cluster wait_in_lane(sim::Phase::Number(state as u32));
+        "mbarrier.try_wait.acquire.cluster.shared::cta.b64" Cluster wait_in_lane(sim::Phase::Of(state));
     mbarrier_try_wait_parity_acquire_cluster_shared_cta_b64(parity: u32 reg32)
         "mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64" Cluster wait_in_lane(sim::Phase::Parity(parity));
     mbarrier_try_wait_acquire_cluster_shared_cta_b64_hint(state: u64 reg64, nanoseconds)
-        "mbarrier.try_wait.acquire.cluster.shared::cta.b64" Cluster wait_in_lane(sim::Phase::Number(state as u32));
+        "mbarrier.try_wait.acquire.cluster.shared::cta.b64" Cluster wait_in_lane(sim::Phase::Of(state));
     mbarrier_try_wait_parity_acquire_cluster_shared_cta_b64_hint(parity: u32 reg32, nanoseconds)
         "mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64" Cluster wait_in_lane(sim::Phase::Parity(parity));
 }
@@ -165,7 +164,7 @@ pub fn mbarrier_pending_count_b64(state: u64) -> u32 {
         count
     };
     #[cfg(not(target_arch = "nvptx64"))]
-    return (state >> 32) as u32;
+    return sim::pending(state);
 }
 
 /// Fences: the function, PTX, what it is for the simulator, what is before it.

@@ -43,7 +43,7 @@ fn ldmatrix(block: &Block, #[shared] tiles: [Tile; 2], hole_in: usize) {
 #[test]
 fn by_ldmatrix() {
     let error = ldmatrix::simulate(1, 0).unwrap_err();
-    assert_eq!(error.misuse, Misuse::SharedUnwritten { address: SHARED_BASE + 6 * 16, bytes: 16 });
+    assert_eq!(error.misuse, Misuse::SharedUnwritten { address: SHARED_BASE + 6 * 16 + 2 * 2, bytes: 2 });
     assert_at(&error, "ldmatrix", (0, 0, 0), 0, Some(6));
     ldmatrix::simulate(1, 1).unwrap();
 }

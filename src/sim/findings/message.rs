@@ -47,6 +47,14 @@ impl fmt::Display for Misuse {
             Misuse::GlobalUnwritten { name, index } => {
                 write!(f, "read of global memory that nothing wrote: element {index} of `{name}`")
             }
+            Misuse::Race { access, memory, other, same_closure: true, .. } => {
+                write!(f, "race: {access} of {memory}, which {other} wrote in the same lane closure")
+            }
+            Misuse::BarrierMemory { access, address, .. } => write!(
+                f,
+                "{access} of shared address {address:#x}, which is part of the mbarrier at {:#x}",
+                address / 8 * 8
+            ),
             Misuse::Race { access, memory, other_access, other, .. } => {
                 write!(f, "race: {access} of {memory}, with a {other_access} by {other} and nothing to order them")
             }
@@ -229,6 +237,13 @@ impl Misuse {
                 "put a `sync` of the cluster between the two; or let one tell the other by a barrier: by `arrive` of the peer's, and `wait_for_cluster`"
                     .into()
             }
+            Misuse::Race { same_closure: true, .. } => {
+                "the lanes of a warp run in step, or in any order: write in one closure, put a `sync` of the warp behind it, and read in the next; or hand the value on by a shuffle"
+                    .into()
+            }
+            Misuse::BarrierMemory { .. } => {
+                "only the barrier's own functions touch its eight bytes, until `invalidate` ends it".into()
+            }
             Misuse::Race { other: Agent::LaneOfWarp(_) | Agent::SameWarp, .. } => {
                 "put a `sync` of the warp between the two".into()
             }
@@ -344,6 +359,9 @@ fn barrier(misuse: BarrierMisuse) -> String {
         BarrierMisuse::Uninitialised => "is used, and nothing has initialised it".into(),
         BarrierMisuse::Unfenced => "is to be told by a copy, and no fence lies behind its initialisation".into(),
         BarrierMisuse::InitialisedAgain => "is initialised, and is one already".into(),
+        BarrierMisuse::ArrivalOfAnother { address } => {
+            std::format!("is waited for with the state of an arrival at another, the one at {address:#x}")
+        }
         BarrierMisuse::Count { count } => std::format!("cannot count {count} arrivals"),
         BarrierMisuse::TooManyArrivals { of } => {
             std::format!("is come to more often in a phase than the {of} times it is for")
@@ -371,6 +389,7 @@ fn barrier_help(misuse: BarrierMisuse) -> &'static str {
         }
         BarrierMisuse::Unfenced => "`fence.mbarrier_init` by the thread that initialises it, before the `sync`",
         BarrierMisuse::InitialisedAgain => "initialise it once, or end it by `mbarrier.inval` before",
+        BarrierMisuse::ArrivalOfAnother { .. } => "wait at the barrier that was arrived at",
         BarrierMisuse::Count { .. } => "from 1 to 1048575",
         BarrierMisuse::TooManyArrivals { .. } => "whoever has arrived waits for the phase before arriving again",
         BarrierMisuse::TooManyBytes { .. } => "at most 1048575 in a phase",
@@ -421,6 +440,9 @@ impl fmt::Display for Finding {
         }
         if let Misuse::Race { other_access, other_place, other, .. } = &self.misuse {
             write!(f, "\n   = the {other_access} by {other} is at {other_place}")?;
+        }
+        if let Misuse::BarrierMemory { place, .. } = &self.misuse {
+            write!(f, "\n   = the mbarrier is initialised at {place}")?;
         }
         if let Misuse::ProxyFence { place, .. } = &self.misuse {
             write!(f, "\n   = the store is at {place}")?;

@@ -167,6 +167,11 @@ pub enum BarrierMisuse {
     Unfenced,
     /// It is initialised while it is one already.
     InitialisedAgain,
+    /// It is waited for with the state of an arrival at another.
+    ArrivalOfAnother {
+        /// The address of the other, or, of one that was ended since, its own.
+        address: u32,
+    },
     /// So many arrivals: no barrier counts them.
     Count {
         /// The number.
@@ -284,9 +289,9 @@ pub enum Misuse {
     },
     /// Bytes of shared memory that nothing wrote were read.
     SharedUnwritten {
-        /// Where the read starts.
+        /// The first byte that nothing wrote.
         address: u32,
-        /// Bytes that were read.
+        /// Bytes of the read that nothing wrote.
         bytes: usize,
     },
     /// An element of global memory that nothing wrote was read: see [`mark_unwritten`](crate::sim::mark_unwritten).
@@ -308,6 +313,18 @@ pub enum Misuse {
         other_place: Place,
         /// Who made the other access.
         other: Agent,
+        /// Whether a lane reads a value that another lane of its warp wrote in the same lane closure. On a GPU the lanes go in step, or in
+        /// any order; here they run one after the other, and the value is one that no GPU need give.
+        same_closure: bool,
+    },
+    /// Bytes of a live mbarrier are touched by something other than its own instructions.
+    BarrierMemory {
+        /// `read`, `write`, `copy`, `reduction`, or the instruction.
+        access: &'static str,
+        /// The first such byte.
+        address: u32,
+        /// The line that initialised the mbarrier.
+        place: Place,
     },
     /// Shared memory is touched while an asynchronous copy to it is in flight.
     CopyInFlight {

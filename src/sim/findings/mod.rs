@@ -101,11 +101,12 @@ impl Findings {
 }
 
 impl Misuse {
-    /// Whether it is only warned of: a race within a warp, unless it leaves open which of two values is written. On today's
-    /// GPUs a warp mostly goes in step, and nothing is left to chance; compute-sanitizer warns of it too.
+    /// Whether it is only warned of: a race within a warp, unless it leaves open which of two values is written, or the value that is read
+    /// comes of the order in which the simulator runs the lanes of one closure. On today's GPUs a warp mostly goes in step, and nothing is
+    /// left to chance; compute-sanitizer warns of it too.
     fn is_tolerated(&self) -> bool {
-        let Misuse::Race { access, other_access, other, .. } = self else { return false };
+        let Misuse::Race { access, other_access, other, same_closure, .. } = self else { return false };
         let within_a_warp = matches!(other, Agent::LaneOfWarp(_) | Agent::SameWarp);
-        within_a_warp && (*access, *other_access) != ("write", "write")
+        within_a_warp && !same_closure && (*access, *other_access) != ("write", "write")
     }
 }

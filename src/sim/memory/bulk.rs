@@ -63,7 +63,8 @@ pub(crate) enum Blocks {
 
 /// A copy from shared memory that has not reached global memory.
 struct Store {
-    from: Range<u32>,
+    /// The parts of shared memory that it needs.
+    from: Vec<Range<u32>>,
     /// Whether shared memory has been read.
     read: bool,
     /// If it does not write the elements, but reduces them.
@@ -254,7 +255,7 @@ pub(crate) fn send(
     if starting(site, form, to, bytes).is_none() {
         return;
     }
-    let data = read_shared(site, form, from, bytes as usize);
+    let data = read_shared(site, form, from, bytes as usize, &whole(bytes as usize));
     let sent = with_cluster(|cluster, block| {
         let (target, to, barrier) = resolve_both(cluster, block, to, barrier)?;
         let (from, started) = (Some((block.rank, from..from + bytes)), block.access(site));
@@ -375,33 +376,46 @@ pub(crate) unsafe fn store(
         return;
     }
     let (slice, _) = slices::find_for_copy(site, to, UNIT, bytes as usize, true);
-    let data = read_shared(site, form, from, bytes as usize);
+    let parts = whole(bytes as usize);
+    let data = read_shared(site, form, from, bytes as usize, &parts);
     let places = (0..data.len()).step_by(slice.element).map(|byte| to.wrapping_add(byte).cast_const());
     // SAFETY: the caller's: elements of the slice.
-    unsafe { start_store(site, from, data.len(), Some(slice), places.zip(data.chunks(slice.element)), reduction) };
+    unsafe { start_store(site, from, &parts, Some(slice), places.zip(data.chunks(slice.element)), reduction) };
 }
 
-/// What is in shared memory when a copy from it starts.
-pub(in crate::sim) fn read_shared(site: Site, form: &'static str, from: u32, bytes: usize) -> Vec<u8> {
+/// All of a copy's bytes, as the one part that it needs.
+fn whole(bytes: usize) -> Vec<Range<usize>> {
+    Vec::from_iter([0..bytes])
+}
+
+/// What is in shared memory when a copy from it starts, which needs the `parts` of its bytes. The others go nowhere: nobody need have
+/// written them.
+pub(in crate::sim) fn read_shared(
+    site: Site,
+    form: &'static str,
+    from: u32,
+    bytes: usize,
+    parts: &[Range<usize>],
+) -> Vec<u8> {
     starting(site, form, from, bytes as u32);
     note_copy(site, form, from, bytes);
     let mut data = vec![0; bytes];
     let taken = with_block(|block| {
         block.order.make_partial();
-        block.shared.start_bulk_read(block.access(site), from, &mut data)
+        block.shared.start_bulk_read(block.access(site), from, parts, &mut data)
     });
     taken.unwrap_or_else(|misuse| fail(site, misuse));
     data
 }
 
-/// A copy of so many bytes from shared memory to these elements of a slice starts; to none, without one.
+/// A copy of the parts of some bytes of shared memory to these elements of a slice starts; to none, without one.
 ///
 /// # Safety
 /// The elements are those of the slice.
 pub(in crate::sim) unsafe fn start_store<'d>(
     site: Site,
     from: u32,
-    bytes: usize,
+    parts: &[Range<usize>],
     slice: Option<Slice>,
     elements: impl Iterator<Item = (*const u8, &'d [u8])>,
     reduction: Option<Reduction>,
@@ -429,7 +443,8 @@ pub(in crate::sim) unsafe fn start_store<'d>(
         let _ = elements.iter().any(|element| check_fenced(block, started, element.address, element.of));
         let first = elements.iter().map(|element| element.address).min().unwrap_or(0);
         let within = first..elements.iter().map(|element| element.address + element.size).max().unwrap_or(0);
-        let (lane, from) = (started.lane().expect("a lane starts a copy"), from..from + bytes as u32);
+        let lane = started.lane().expect("a lane starts a copy");
+        let from = parts.iter().map(|part| from + part.start as u32..from + part.end as u32).collect();
         let mut bulk = block.bulk.borrow_mut();
         let group = bulk.groups.get(&(block.running(), lane)).copied().unwrap_or(0);
         bulk.stores.push(Store { from, read: false, reduction, elements, within, lane, group, started });
@@ -478,7 +493,7 @@ pub(crate) fn wait(site: Site, form: &'static str, newest: usize, read: bool) {
             for store in stores.iter_mut().filter(|store| waited_for(store) && !store.read) {
                 store.read = true;
                 let by = block.access_by(Lanes::one(store.lane), site);
-                block.shared.finish_bulk_read(by, &store.started, store.from.clone());
+                store.from.iter().for_each(|part| block.shared.finish_bulk_read(by, &store.started, part.clone()));
             }
             if read { Vec::new() } else { stores.extract_if(.., |store| waited_for(store)).collect() }
         };

@@ -3,6 +3,7 @@
 
 use crate::sim::memory::order::Order;
 use crate::sim::memory::race::{Access, History};
+use core::panic::Location;
 use std::boxed::Box;
 use std::ops::Range;
 use std::vec;
@@ -14,8 +15,21 @@ pub(in crate::sim) struct Known {
     pub(in crate::sim) history: History,
     /// Who copies to them, while a copy to them is in flight.
     pub(in crate::sim) copying: Option<Access>,
+    /// The mbarrier that they are part of, or were until nothing wrote them since.
+    pub(in crate::sim) barrier: BarrierBytes,
     /// Few bytes have any.
     reductions: Option<Box<Reductions>>,
+}
+
+/// Whether bytes are part of an mbarrier: these only its own instructions may touch.
+#[derive(Clone, Copy, Default)]
+pub(in crate::sim) enum BarrierBytes {
+    #[default]
+    No,
+    /// Of one that was initialised here.
+    Live(&'static Location<'static>),
+    /// Of one that has ended: what is in them, PTX leaves open.
+    Ended,
 }
 
 /// The reductions of some bytes, by bulk copies.
@@ -28,6 +42,19 @@ struct Reductions {
 }
 
 impl Known {
+    /// Whether something wrote a value to them that can be read.
+    pub(in crate::sim) fn is_written(&self) -> bool {
+        self.history.is_written() && !matches!(self.barrier, BarrierBytes::Ended)
+    }
+
+    /// Where the live mbarrier was initialised that they are part of.
+    pub(in crate::sim) fn live_barrier(&self) -> Option<&'static Location<'static>> {
+        match self.barrier {
+            BarrierBytes::Live(location) => Some(location),
+            BarrierBytes::No | BarrierBytes::Ended => None,
+        }
+    }
+
     /// Who started a reduction that is in flight.
     pub(in crate::sim) fn reducing(&self) -> Option<Access> {
         self.reductions.as_ref()?.in_flight.first().copied()
@@ -84,6 +111,19 @@ impl KnownBytes {
         })
     }
 
+    /// The first of these bytes that nothing wrote, and how many nothing wrote.
+    pub(in crate::sim) fn unwritten(&self, range: Range<usize>) -> Option<(usize, usize)> {
+        let (mut first, mut found) = (range.start, None);
+        for row in self.of_byte[range].chunk_by(|one, other| one == other) {
+            if !self.known[row[0] as usize].0.is_written() {
+                let (_, bytes) = found.get_or_insert((first, 0));
+                *bytes += row.len();
+            }
+            first += row.len();
+        }
+        found
+    }
+
     /// Changes what is known of these bytes: of those in a row that have it in common and are `alike`, at once.
     pub(in crate::sim) fn change(
         &mut self,
@@ -119,11 +159,10 @@ impl KnownBytes {
 mod tests {
     use super::*;
     use crate::sim::memory::race::Lanes;
-    use core::panic::Location;
 
     fn read(known: &mut KnownBytes, agent: usize, range: Range<usize>, alike: impl Fn(usize, usize) -> bool) {
         let location = Location::caller();
-        let access = Access { agent, by: Lanes::Each, epoch: 0, warp_epoch: 0, tick: 0, location };
+        let access = Access { agent, by: Lanes::Each, closure: 0, epoch: 0, warp_epoch: 0, tick: 0, location };
         known.change(range, alike, |_, known| {
             known.history.read(access, &Order::default());
         });

@@ -158,7 +158,7 @@ impl LaunchAccesses {
             // What threads of one cluster do to each other is known already: here it counts as done by one.
             let as_a_block = |by: Access| {
                 let tick = (by.agent / warps) as u32;
-                Access { agent, by: Lanes::Each, epoch: 0, warp_epoch: 0, tick, ..by }
+                Access { agent, by: Lanes::Each, closure: 0, epoch: 0, warp_epoch: 0, tick, ..by }
             };
             // Reads first: the block's own write takes the place of the one that they race with.
             let mut races = Vec::new();
@@ -188,7 +188,8 @@ impl LaunchAccesses {
             for ((access, other_access), by, earlier) in write_races.into_iter().chain(races) {
                 let other = Agent::OtherBlock(self.clusters[earlier.agent][earlier.tick as usize]);
                 let (memory, other_place) = (element.into(), earlier.location.into());
-                found.add(finding(Misuse::Race { access, memory, other_access, other_place, other }, by));
+                let race = Misuse::Race { access, memory, other_access, other_place, other, same_closure: false };
+                found.add(finding(race, by));
             }
             if let Some(value) = value {
                 let to = std::ptr::with_exposed_provenance_mut::<u8>(address);
@@ -360,6 +361,7 @@ fn race(
     by: Access,
     earlier: Access,
 ) -> Misuse {
-    let other_place = earlier.location.into();
-    Misuse::Race { access, memory, other_access, other_place, other: block.findings.agent(by, earlier) }
+    let (other_place, other) = (earlier.location.into(), block.findings.agent(by, earlier));
+    let same_closure = (access, other_access) == ("read", "write") && earlier.is_in_closure_of(&by);
+    Misuse::Race { access, memory, other_access, other_place, other, same_closure }
 }

@@ -14,6 +14,8 @@ pub(in crate::sim) struct Access {
     /// The warp, counted through the blocks of the cluster (or the cluster of the launch, where clusters are compared).
     pub(in crate::sim) agent: usize,
     pub(in crate::sim) by: Lanes,
+    /// The part of a lane closure that the warp runs, by its number; [`NO_CLOSURE`] for none.
+    pub(in crate::sim) closure: u16,
     /// Barriers that the block has passed.
     pub(in crate::sim) epoch: u32,
     /// Barriers that the warp has passed by itself.
@@ -22,6 +24,9 @@ pub(in crate::sim) struct Access {
     pub(in crate::sim) tick: u32,
     pub(in crate::sim) location: &'static Location<'static>,
 }
+
+/// In place of a closure's number: what is written changes nothing, so no order of the lanes shows.
+pub(in crate::sim) const NO_CLOSURE: u16 = 0;
 
 /// Which lanes of the warp make an access. Small, as each byte of shared memory has four accesses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,6 +56,13 @@ impl Access {
             Lanes::One(lane) | Lanes::Together(lane) => Some(lane.into()),
             Lanes::Each => None,
         }
+    }
+
+    /// Whether this write, and a read by another lane of its warp, are in the same part of one lane
+    /// closure. Which value the read returns is then the order of the lanes, which no GPU keeps.
+    pub(in crate::sim) fn is_in_closure_of(&self, read: &Access) -> bool {
+        let lanes = matches!((self.by, read.by), (Lanes::One(lane), Lanes::One(other)) if lane != other);
+        lanes && self.agent == read.agent && self.closure == read.closure && self.closure != NO_CLOSURE
     }
 
     /// Whether the two accesses happen in this order (or one after the other, by one thread) whatever the schedule is.
@@ -121,7 +133,10 @@ impl History {
             (Some(_), Lanes::One(lane)) if raced_write.is_none() => Lanes::Together(lane),
             _ => access.by,
         };
-        self.write = Some(Access { by, ..access });
+        // A lane that writes its own value again does not take it back.
+        let before = self.write.filter(|earlier| (earlier.agent, earlier.by) == (access.agent, access.by));
+        let unchanged = before.map_or(NO_CLOSURE, |earlier| earlier.closure);
+        self.write = Some(Access { by, closure: if changes { access.closure } else { unchanged }, ..access });
         // What another warp reads, it reads before or after: the schedule must not decide whether that is found.
         let raced_read = self
             .reads()
@@ -181,7 +196,8 @@ mod tests {
 
     #[track_caller]
     fn access(agent: usize, epoch: u32) -> Access {
-        Access { agent, by: Lanes::One(0), epoch, warp_epoch: 0, tick: 0, location: Location::caller() }
+        let (by, closure, location) = (Lanes::One(0), 1, Location::caller());
+        Access { agent, by, closure, epoch, warp_epoch: 0, tick: 0, location }
     }
 
     fn by(by: Lanes, warp_epoch: u32) -> Access {
@@ -279,6 +295,27 @@ mod tests {
         history.was_read(by(Lanes::One(1), 0));
         history.was_read(access(1, 0));
         assert!(history.written(by(Lanes::One(2), 1), true).is_some_and(|(read, _)| read.agent == 1));
+    }
+
+    #[test]
+    fn a_lane_that_reads_in_one_closure_what_another_wrote_in_it() {
+        let write = |lane, closure| Access { closure, ..by(Lanes::One(lane), 0) };
+        let raced = |history: &History, lane, closure| {
+            let read = write(lane, closure);
+            history.clone().was_read(read).map(|earlier| earlier.is_in_closure_of(&read))
+        };
+        let mut history = History::default();
+        history.written(write(3, 7), true);
+        assert_eq!(raced(&history, 3, 7), None, "its own");
+        assert_eq!(raced(&history, 4, 7), Some(true));
+        assert_eq!(raced(&history, 4, 8), Some(false), "a later closure");
+        history.written(write(3, 7), false);
+        assert_eq!(raced(&history, 4, 7), Some(true), "the value is lane 3's all the same");
+        history.written(write(5, 7), false);
+        assert_eq!(raced(&history, 4, 7), Some(false), "several lanes have written it");
+        let mut history = History::default();
+        history.written(write(3, 7), false);
+        assert_eq!(raced(&history, 4, 7), Some(false), "nothing has changed");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use crate::sim::findings::Findings;
 use crate::sim::findings::{Memory, Misuse};
-use crate::sim::memory::bytes::{Known, KnownBytes};
+use crate::sim::memory::bytes::{BarrierBytes, Known, KnownBytes};
 use crate::sim::memory::order::{Order, Space};
 use crate::sim::memory::race::Access;
 use crate::sim::memory::reduction::Reduction;
@@ -79,12 +79,19 @@ impl SharedMemory {
         let changes = |byte: usize| changes(byte - start, bytes[byte]);
         let alike = |one, other| changes(one) == changes(other);
         self.known.borrow_mut().change(range, alike, |byte, known| {
+            // That is the finding; for the barrier's own instructions, nothing has happened.
+            if known.live_barrier().is_some() {
+                return;
+            }
             let reduced = known.unseen_reduction(&by, &self.order);
             if let Some(earlier) = reduced.filter(|_| report) {
                 let address = address + (byte - start) as u32;
                 self.findings.note(by, self.race("write", address, "reduction", by, earlier));
             }
             known.forget_reductions();
+            if matches!(known.barrier, BarrierBytes::Ended) {
+                known.barrier = BarrierBytes::No;
+            }
             let raced = known.history.write(by, changes(byte), &self.order);
             if let Some((earlier, wrote)) = raced.filter(|_| report) {
                 let other_access = if wrote { "write" } else { "read" };
@@ -104,8 +111,8 @@ impl SharedMemory {
         }
     }
 
-    /// Whether no copy to the bytes is in flight, nor a reduction of them. Else that is the finding, and a race with the copy would be the
-    /// same again.
+    /// Whether the bytes are part of no live mbarrier, and no copy to them is in flight, nor a reduction of them. Else that is the finding,
+    /// and a race with the copy would be the same again.
     fn check_in_flight(&self, access: &'static str, by: Access, address: u32, range: Range<usize>) -> bool {
         self.check_free(access, by, address, range, |known| known.copying.or_else(|| known.reducing()))
     }
@@ -119,14 +126,20 @@ impl SharedMemory {
         range: Range<usize>,
         in_flight: impl Fn(&Known) -> Option<Access>,
     ) -> bool {
-        let (known, start) = (self.known.borrow(), range.start);
-        let in_flight = known.of(range).find_map(|(byte, known)| Some((byte, in_flight(known)?)));
-        if let Some((byte, copy)) = in_flight {
-            let (place, (warp, block)) = (copy.location.into(), self.findings.warp(copy.agent));
+        let start = range.start;
+        for (byte, known) in self.known.borrow().of(range) {
             let address = address + (byte - start) as u32;
-            self.findings.note(by, Misuse::CopyInFlight { access, address, place, warp, block });
+            if let Some(initialised) = known.live_barrier() {
+                self.findings.note(by, Misuse::BarrierMemory { access, address, place: initialised.into() });
+                return false;
+            }
+            if let Some(copy) = in_flight(known) {
+                let (place, (warp, block)) = (copy.location.into(), self.findings.warp(copy.agent));
+                self.findings.note(by, Misuse::CopyInFlight { access, address, place, warp, block });
+                return false;
+            }
         }
-        in_flight.is_none()
+        true
     }
 
     /// A copy to these bytes is in flight, or is no more.
@@ -183,7 +196,7 @@ impl SharedMemory {
             range,
             |_, _| true,
             |byte, known| {
-                unwritten |= !known.history.is_written();
+                unwritten |= !known.is_written();
                 if let Some((earlier, wrote)) = known.history.beside(&by, &self.order).filter(|_| free) {
                     let (address, other) = (address + (byte - start) as u32, if wrote { "write" } else { "read" });
                     self.findings.note(by, self.race("reduction", address, other, by, earlier));
@@ -192,7 +205,7 @@ impl SharedMemory {
             },
         );
         if unwritten {
-            self.findings.note(by, Misuse::SharedUnwritten { address, bytes });
+            self.note_unwritten(by, self.known.borrow().unwritten(start..start + bytes));
         }
         Ok(())
     }
@@ -218,12 +231,28 @@ impl SharedMemory {
         }
     }
 
-    /// A bulk copy from these bytes starts.
-    pub(in crate::sim) fn start_bulk_read(&self, by: Access, address: u32, into: &mut [u8]) -> Result<(), Misuse> {
-        let range = self.range("copy", address, into.len())?;
-        self.check_fenced(by, address, range.clone());
-        self.load(by, address, into)?;
-        self.sources.borrow_mut().push((range, by));
+    /// A bulk copy from these bytes starts, which needs the `parts` of them.
+    pub(in crate::sim) fn start_bulk_read(
+        &self,
+        by: Access,
+        address: u32,
+        parts: &[Range<usize>],
+        into: &mut [u8],
+    ) -> Result<(), Misuse> {
+        let whole = self.range("copy", address, into.len())?;
+        let mut unwritten: Option<(usize, usize)> = None;
+        for part in parts {
+            let range = whole.start + part.start..whole.start + part.end;
+            let address = address + part.start as u32;
+            self.check_fenced(by, address, range.clone());
+            if let Some((first, bytes)) = self.note_read(by, by, address, range.clone()) {
+                let (_, before) = unwritten.get_or_insert((first, 0));
+                *before += bytes;
+            }
+            self.sources.borrow_mut().push((range, by));
+        }
+        self.note_unwritten(by, unwritten);
+        into.copy_from_slice(&self.bytes.borrow()[whole]);
         Ok(())
     }
 
@@ -257,7 +286,8 @@ impl SharedMemory {
         let range = self.range("read", address, bytes)?;
         self.check_fenced(by, address, range.clone());
         // Who starts it must know of what was written; but it is not by what that warp does next that the read is over.
-        self.note_read(by, reading, address, range);
+        let unwritten = self.note_read(by, reading, address, range);
+        self.note_unwritten(by, unwritten);
         Ok(())
     }
 
@@ -295,11 +325,24 @@ impl SharedMemory {
         self.known.borrow().of(range).all(|(_, known)| known.history.last_write().is_none_or(is_known))
     }
 
-    /// An mbarrier is made, or ended: for others, its eight bytes are written.
+    /// An mbarrier is made, where none is live: for others, its eight bytes are written. From now on only its own instructions may touch
+    /// them.
     pub(in crate::sim) fn make_barrier(&self, by: Access, address: u32) -> Result<(), Misuse> {
+        self.change_barrier("mbarrier.init", by, address, BarrierBytes::Live(by.location))
+    }
+
+    /// An mbarrier is ended: its eight bytes are written, and nothing is known of their value.
+    pub(in crate::sim) fn end_barrier(&self, by: Access, address: u32) -> Result<(), Misuse> {
+        self.change_barrier("mbarrier.inval", by, address, BarrierBytes::Ended)
+    }
+
+    fn change_barrier(&self, access: &'static str, by: Access, address: u32, to: BarrierBytes) -> Result<(), Misuse> {
         let range = self.barrier(address)?;
-        let free = self.check_in_flight("write", by, address, range.clone());
-        self.note_write(by, address, range, free, |_, _| true);
+        let set = |to| self.known.borrow_mut().change(range.clone(), |_, _| true, |_, known| known.barrier = to);
+        set(BarrierBytes::No);
+        let free = self.check_in_flight(access, by, address, range.clone());
+        self.note_write(by, address, range.clone(), free, |_, _| true);
+        set(to);
         Ok(())
     }
 
@@ -327,20 +370,25 @@ impl SharedMemory {
 
     pub(in crate::sim) fn load(&self, by: Access, address: u32, into: &mut [u8]) -> Result<(), Misuse> {
         let range = self.range("read", address, into.len())?;
-        self.note_read(by, by, address, range.clone());
+        let unwritten = self.note_read(by, by, address, range.clone());
+        self.note_unwritten(by, unwritten);
         into.copy_from_slice(&self.bytes.borrow()[range]);
         Ok(())
     }
 
-    /// A read that `by` starts, and that is over when `reading` is.
-    fn note_read(&self, by: Access, reading: Access, address: u32, range: Range<usize>) {
+    /// A read that `by` starts, and that is over when `reading` is. Returns which byte is the first that nothing wrote, and how many
+    /// nothing wrote.
+    fn note_read(&self, by: Access, reading: Access, address: u32, range: Range<usize>) -> Option<(usize, usize)> {
         let free = self.check_in_flight("read", by, address, range.clone());
         let mut unwritten = false;
         self.known.borrow_mut().change(
             range.clone(),
             |_, _| true,
             |byte, known| {
-                unwritten |= !known.history.is_written();
+                if known.live_barrier().is_some() {
+                    return;
+                }
+                unwritten |= !known.is_written();
                 known.history.read(reading, &self.order);
                 let write = known.history.unseen_write(&by, &self.order).map(|earlier| ("write", earlier));
                 let reduction = || Some(("reduction", known.unseen_reduction(&by, &self.order)?));
@@ -350,8 +398,13 @@ impl SharedMemory {
                 }
             },
         );
-        if unwritten {
-            self.findings.note(by, Misuse::SharedUnwritten { address, bytes: range.len() });
+        if unwritten { self.known.borrow().unwritten(range) } else { None }
+    }
+
+    /// Tells of bytes that are read, and that nothing wrote: the first, and how many.
+    fn note_unwritten(&self, by: Access, unwritten: Option<(usize, usize)>) {
+        if let Some((first, bytes)) = unwritten {
+            self.findings.note(by, Misuse::SharedUnwritten { address: SHARED_BASE + first as u32, bytes });
         }
     }
 
@@ -364,9 +417,10 @@ impl SharedMemory {
         by: Access,
         earlier: Access,
     ) -> Misuse {
-        let other_place = earlier.location.into();
+        let (other_place, other) = (earlier.location.into(), self.findings.agent(by, earlier));
+        let same_closure = (access, other_access) == ("read", "write") && earlier.is_in_closure_of(&by);
         let memory = Memory::Shared { address };
-        Misuse::Race { access, memory, other_access, other_place, other: self.findings.agent(by, earlier) }
+        Misuse::Race { access, memory, other_access, other_place, other, same_closure }
     }
 }
 

@@ -11,8 +11,12 @@ use crate::sim::warps::context::fail;
 use crate::site::Site;
 use crate::{TensorAccess, TensorEncoding, TensorMapWords};
 use std::iter::zip;
+use std::ops::Range;
 use std::vec;
 use std::vec::Vec;
+
+/// Bytes that a swizzle moves together.
+const CHUNK: usize = 16;
 
 /// Where in a tensor an instruction has a copy start.
 #[derive(Clone, Copy)]
@@ -122,6 +126,23 @@ impl Lines {
         })
     }
 
+    /// Where in shared memory, from the tile's start on, these lines lie: each part as long as can be.
+    fn parts(&self, lines: &[Line]) -> Vec<Range<usize>> {
+        let of_line = |line: &Line| {
+            let end = line.offset + line.bytes;
+            (line.offset..end).step_by(CHUNK).map(move |first| first..end.min(first + CHUNK))
+        };
+        let mut parts: Vec<Range<usize>> = lines.iter().flat_map(of_line).collect();
+        parts.iter_mut().for_each(|part| *part = self.swizzled(part.start)..self.swizzled(part.start) + part.len());
+        parts.sort_unstable_by_key(|part| part.start);
+        parts.dedup_by(|next, part| {
+            let goes_on = part.end == next.start;
+            part.end = if goes_on { next.end } else { part.end };
+            goes_on
+        });
+        parts
+    }
+
     fn check_aligned(&self, site: Site, address: u32) {
         if !(address as usize).is_multiple_of(self.alignment()) {
             fail(site, Misuse::SharedMisaligned { access: "copy", address, bytes: self.alignment() });
@@ -198,12 +219,13 @@ pub(crate) unsafe fn store(
     }
     target.check_aligned(site, from);
     let reduction = operation.map(|operation| Reduction { operation, kind: kind(site, target.map.data_type) });
-    let swizzled = bulk::read_shared(site, form, from, target.bytes());
-    let data: Vec<u8> = (0..swizzled.len()).map(|offset| swizzled[target.swizzled(offset)]).collect();
     let lines: Vec<Line> = target.inside().collect();
+    let parts = target.parts(&lines);
+    let swizzled = bulk::read_shared(site, form, from, target.bytes(), &parts);
+    let data: Vec<u8> = (0..swizzled.len()).map(|offset| swizzled[target.swizzled(offset)]).collect();
     let Some(first) = lines.first() else {
         // SAFETY: there are no elements.
-        unsafe { bulk::start_store(site, from, target.bytes(), None, std::iter::empty(), reduction) };
+        unsafe { bulk::start_store(site, from, &parts, None, std::iter::empty(), reduction) };
         return;
     };
     let (slice, _) = slices::find_for_copy(site, first.from, 1, first.bytes, true);
@@ -212,7 +234,7 @@ pub(crate) unsafe fn store(
         zip(places, data[line.offset..line.offset + line.bytes].chunks(slice.element))
     });
     // SAFETY: the caller's: elements of the tensor.
-    unsafe { bulk::start_store(site, from, target.bytes(), Some(slice), elements, reduction) };
+    unsafe { bulk::start_store(site, from, &parts, Some(slice), elements, reduction) };
 }
 
 /// As what the driver's type is reduced.

@@ -10,7 +10,7 @@ use crate::sim::memory::copies::WarpCopies;
 use crate::sim::memory::global::GlobalAccesses;
 use crate::sim::memory::order::{Order, asynchronous};
 use crate::sim::memory::peer::Visits;
-use crate::sim::memory::race::{Access, Lanes};
+use crate::sim::memory::race::{Access, Lanes, NO_CLOSURE};
 use crate::sim::memory::shared::SharedMemory;
 use crate::sim::memory::slices::Slices;
 use crate::sim::record::{Recorded, Recorder, note_sync};
@@ -56,6 +56,8 @@ pub(in crate::sim) struct BlockState {
     epoch: Cell<u32>,
     /// Barriers that each warp has passed by itself.
     warp_epochs: RefCell<Vec<u32>>,
+    /// The part of a lane closure that each warp runs, or ran last: a collective ends one, and begins the next.
+    closures: RefCell<Vec<u16>>,
     /// How often its clock was read.
     clock: Cell<u64>,
     /// The lane that each warp elects. Which one, PTX leaves open: the run's seed says it, so that who takes it for the first is found.
@@ -108,8 +110,15 @@ impl BlockState {
     pub(in crate::sim) fn access_by(&self, by: Lanes, site: Site) -> Access {
         let agent = self.agent();
         let warp_epoch = self.warp_epochs.borrow()[self.running.get()];
+        let closure = self.closures.borrow()[self.running.get()];
         let tick = self.order.tick(agent);
-        Access { agent, by, epoch: self.epoch.get(), warp_epoch, tick, location: site.location }
+        Access { agent, by, closure, epoch: self.epoch.get(), warp_epoch, tick, location: site.location }
+    }
+
+    /// The lanes of the running warp begin a lane closure, or go on with one behind a collective.
+    pub(in crate::sim) fn begin_closure(&self) {
+        let closure = &mut self.closures.borrow_mut()[self.running.get()];
+        *closure = closure.checked_add(1).unwrap_or(NO_CLOSURE + 1);
     }
 
     /// The lanes of the running warp wait for each other.
@@ -176,6 +185,7 @@ impl ClusterState {
             running: Cell::new(0),
             epoch: Cell::new(0),
             warp_epochs: RefCell::new(vec![0; warps]),
+            closures: RefCell::new(vec![NO_CLOSURE; warps]),
             clock: Cell::new(0),
             elected: elected(index, seed, warps),
             index,
@@ -261,6 +271,11 @@ impl WarpOfBlock<'_> {
         self.warp
     }
 
+    /// How many blocks its cluster has.
+    pub(crate) fn blocks_of_cluster(self) -> usize {
+        self.state.blocks
+    }
+
     /// The lane that the warp elects, each time the same.
     pub(crate) fn elected(self) -> usize {
         self.state.elected[self.warp]
@@ -279,11 +294,6 @@ impl WarpOfBlock<'_> {
         }
         note_sync(site);
         self.yielder.suspend(Waiting::Sync(site.location));
-    /// How many blocks its cluster has.
-    pub(crate) fn blocks_of_cluster(self) -> usize {
-        self.state.blocks
-    }
-
     }
 
     /// Waits until so many threads of the block do, at the barrier of this number.

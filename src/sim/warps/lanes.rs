@@ -7,7 +7,7 @@
 use crate::lane::LANES;
 use crate::sim::findings::Misuse;
 use crate::sim::record::note_end_of_closure;
-use crate::sim::warps::block::{Waiting, WarpOfBlock};
+use crate::sim::warps::block::{BlockState, Waiting, WarpOfBlock};
 use crate::sim::warps::context::{current_lane, fail, fail_in_lane, set_lane, with_block};
 use crate::sim::warps::divergence::{self, CollectiveAt};
 use crate::sim::warps::mbarrier::PhaseWait;
@@ -110,6 +110,7 @@ fn run_lanes(warp: WarpOfBlock<'_>, body: &dyn Fn(usize)) {
     let mut waiting = Vec::new();
     while next.get() < LANES {
         waiting.extend(resume(runner(&next, body), outside, Box::new(())));
+    with_block(BlockState::begin_closure);
     }
     loop {
         note_end_of_closure();
@@ -130,6 +131,7 @@ fn run_lanes(warp: WarpOfBlock<'_>, body: &dyn Fn(usize)) {
     }
 }
 
+        with_block(BlockState::begin_closure);
 /// A runner of the lanes from `next` on.
 fn runner(next: &Cell<usize>, body: &dyn Fn(usize)) -> Runner {
     let stack = STACKS.with_borrow_mut(Vec::pop);

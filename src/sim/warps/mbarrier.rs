@@ -57,6 +57,24 @@ pub(in crate::sim) struct Barrier {
     is_fenced: bool,
     /// What comes asynchronously counts as done by these agents.
     agents: [usize; 2],
+    /// Where it is, and which one it is of those that were there: in a state, behind the arrivals.
+    which: u64,
+}
+
+/// What an arrival returns, from the lowest bit on: the number of its phase, 20 bits; the arrivals that the phase still needed, 20; the
+/// barrier's address, in units of eight bytes, 15; the rank of its block in the cluster, 4; and how many barriers the block had before, 5.
+/// Of the numbers, the lowest bits. (A GPU's has another form, of which PTX says nothing.)
+mod state {
+    pub(super) const PHASES: u32 = (1 << 20) - 1;
+    pub(super) const PENDING: u32 = 20;
+    pub(super) const ADDRESS: u32 = 40;
+    pub(super) const RANK: u32 = 55;
+    pub(super) const MADE: u32 = 59;
+}
+
+/// The arrivals that the phase still needed, by a state.
+pub(crate) const fn pending(of_state: u64) -> u32 {
+    (of_state >> state::PENDING) as u32 & MOST
 }
 
 /// How something that an mbarrier is told of comes to shared memory.
@@ -75,6 +93,8 @@ pub(crate) enum Phase {
     Number(u32),
     /// The last phase of this parity.
     Parity(u32),
+    /// The one that an arrival was in, by the state that it returned.
+    Of(u64),
 }
 
 /// A warp, or a lane, waits for a phase to be over.
@@ -121,6 +141,14 @@ impl Barrier {
     fn is_over(&self, phase: Phase) -> Result<bool, BarrierMisuse> {
         match phase {
             Phase::Parity(parity) => Ok(self.phase % 2 != parity % 2),
+            Phase::Of(of_state) if of_state >> state::ADDRESS != self.which >> state::ADDRESS => {
+                let units = (of_state >> state::ADDRESS) as u32 & ((1 << (state::RANK - state::ADDRESS)) - 1);
+                Err(BarrierMisuse::ArrivalOfAnother { address: units * BYTES as u32 })
+            }
+            Phase::Of(of_state) => {
+                let behind = self.phase.wrapping_sub(of_state as u32) & state::PHASES;
+                self.is_over(Phase::Number(self.phase.wrapping_sub(behind)))
+            }
             Phase::Number(number) => match self.phase.wrapping_sub(number) {
                 0 => Ok(false),
                 1 => Ok(true),
@@ -148,7 +176,7 @@ impl Barrier {
     fn count_arrival(&mut self, Arrival { count, expect, drop, .. }: Arrival) -> Result<u64, BarrierMisuse> {
         let lanes = executing(current_lane()).len() as u32;
         let arrivals = count * lanes;
-        let state = u64::from(self.phase) | u64::from(self.pending) << 32;
+        let state = u64::from(self.phase & state::PHASES) | u64::from(self.pending) << state::PENDING | self.which;
         self.expect(expect * lanes)?;
         if drop {
             let of = self.count;
@@ -188,7 +216,7 @@ impl Barrier {
     fn tell_asynchronously(&mut self, proxy: Proxy, location: &'static Location<'static>) -> Access {
         let (agent, tick) = (self.agents[proxy as usize], self.phase.wrapping_add(1));
         self.told.pass_asynchronously(agent, tick);
-        Access { agent, by: Lanes::One(0), epoch: u32::MAX, warp_epoch: 0, tick, location }
+        Access { agent, by: Lanes::One(0), closure: 0, epoch: u32::MAX, warp_epoch: 0, tick, location }
     }
 
     /// What the current phase still needs: its number, arrivals, bytes.
@@ -275,7 +303,6 @@ pub(crate) fn init(site: Site, form: &'static str, address: u32, count: u32) {
     note_lane(site, form);
     let made = with_block(|block| {
         block.order.make_partial();
-        block.shared.make_barrier(block.access(site), address)?;
         let mut barriers = block.barriers.borrow_mut();
         let misuse = |misuse| Err(Misuse::Barrier { address, misuse });
         if !(1..=MOST).contains(&count) {
@@ -284,6 +311,10 @@ pub(crate) fn init(site: Site, form: &'static str, address: u32, count: u32) {
         if barriers.live.contains_key(&address) {
             return misuse(BarrierMisuse::InitialisedAgain);
         }
+        block.shared.make_barrier(block.access(site), address)?;
+        let which = u64::from(address) / BYTES as u64 & 0x7fff;
+        let which =
+            which << state::ADDRESS | (block.rank as u64) << state::RANK | (barriers.made as u64) << state::MADE;
         let agents = agents_of_barrier(barriers.made).map(|number| block.asynchronous(number));
         barriers.made += 1;
         let barrier = Barrier {
@@ -297,6 +328,7 @@ pub(crate) fn init(site: Site, form: &'static str, address: u32, count: u32) {
             over_of_peers: Known::default(),
             is_fenced: false,
             agents,
+            which,
         };
         barriers.live.insert(address, barrier);
         Ok(())
@@ -310,13 +342,13 @@ pub(crate) fn invalidate(site: Site, form: &'static str, address: u32) {
     if !std::thread::panicking() {
         let done = with_block(|block| {
             block.barriers.borrow_mut().live.remove(&address);
-            block.shared.make_barrier(block.access(site), address)
+            block.shared.end_barrier(block.access(site), address)
         });
         done.unwrap_or_else(|misuse| fail(site, misuse));
     }
 }
 
-/// `mbarrier.arrive` and its like. Returns the state before: the phase, and in the upper half the arrivals that it still needed.
+/// `mbarrier.arrive` and its like. Returns the state before.
 pub(crate) fn arrive(site: Site, form: &'static str, address: u32, arrival: Arrival) -> u64 {
     at_barrier(site, address, form, |block, barrier| {
         let told = block.order.release(block.agent(), executing(current_lane()));

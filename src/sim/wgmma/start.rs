@@ -50,8 +50,15 @@ fn start(site: Site, operands: Operands, held: Columns) -> Columns {
         let mut groups = block.wgmma.borrow_mut();
         let warp = groups.warp(running);
         let agent = block.asynchronous(running / WARPS);
-        let reading =
-            Access { agent, by: Lanes::One(0), epoch: u32::MAX, warp_epoch: 0, tick: warp.committed + 1, ..by };
+        let reading = Access {
+            agent,
+            by: Lanes::One(0),
+            closure: 0,
+            epoch: u32::MAX,
+            warp_epoch: 0,
+            tick: warp.committed + 1,
+            ..by
+        };
         for chunk in chunks {
             block.shared.start_group_read(by, reading, chunk, 16)?;
         }

@@ -1,0 +1,401 @@
+//! The bytes of a live mbarrier: only its own instructions may touch them, and a state belongs to the barrier that returned it.
+
+use crate::line_of;
+use ptx_matrix::sim::{BarrierMisuse, Misuse, SHARED_BASE, SimError, Simulator};
+use ptx_matrix::*;
+
+type Tile = SharedTile<u32, 4, 8>;
+type Ring = SharedRing<Tile, 1>;
+
+/// The accesses to a barrier's memory that the error is, each with its address; all name the line that made the barrier.
+#[track_caller]
+fn touched(error: &SimError, made: &str) -> Vec<(&'static str, u32)> {
+    let touches = error.findings().iter().filter_map(|finding| match &finding.misuse {
+        Misuse::BarrierMemory { access, address, place } => {
+            assert_eq!((place.file.clone(), place.line), line_of(made), "{error}");
+            Some((*access, *address))
+        }
+        _ => None,
+    });
+    touches.collect()
+}
+
+/// A barrier in the first eight bytes of a tile, which is touched as `how` says.
+#[kernel(threads = 64, target = "sm_90")]
+fn tile_and_barrier(
+    block: &Block,
+    #[shared] ring: Ring,
+    #[shared] told: BarrierMemory,
+    a: Global<u32>,
+    d: GlobalMut<u32>,
+    how: u32,
+) {
+    let (warp, tile) = (block.warp(), ring.part(0));
+    tile.fill(block, |_, _| 3);
+    warp.fence_for_bulk();
+    block.sync();
+    let told = told.init(block, 1);
+    let barrier = ring.reuse::<BarrierMemory>().init(block, 64); // <- made in a tile
+    let first = warp.index() == 0;
+    match how {
+        1 if first => drop(warp.each(|lane| {
+            if lane.id() == 7 {
+                tile.set((0, 0), 77)
+            }
+        })),
+        2 if first => drop(warp.each(|lane| {
+            if lane.id() == 7 {
+                d.set(0, tile.get(lane, (0, 1)))
+            }
+        })),
+        3 if first => {
+            warp.each(|lane| {
+                if lane.id() == 0 {
+                    CpAsync::<16>::copy(lane, &tile, (0, 0), a, 0);
+                }
+            });
+            CpAsync::<16>::commit(warp);
+            CpAsync::<16>::wait::<0>(warp);
+        }
+        4 if first => {
+            warp.elect(|lane| {
+                told.arrive_expecting(lane, Tile::BULK_BYTES);
+                tile.load_bulk(lane, a, 0, told);
+            });
+            told.wait(warp, Phase::FIRST);
+        }
+        5 if first => warp.elect(|lane| {
+            tile.store_bulk(lane, d, 0);
+            BulkGroup::commit(lane);
+            BulkGroup::wait_read::<0>(lane);
+        }),
+        6 if first => {
+            let rows = warp.each(|lane| tile.row((lane.id() % 4, 0)));
+            LdMatrix::<X1, NoTrans, B16>::load(warp, rows);
+        }
+        // The same beside the barrier.
+        7 if first => drop(warp.each(|lane| {
+            tile.set((0, 2 + lane.id() % 6), 7);
+            if lane.id() == 0 {
+                CpAsync::<16>::copy(lane, &tile, (1, 0), a, 0);
+            }
+        })),
+        _ => {}
+    }
+    if how == 7 {
+        CpAsync::<16>::commit(warp);
+        CpAsync::<16>::wait::<0>(warp);
+    }
+    warp.each(|lane| {
+        barrier.arrive(lane);
+    });
+    barrier.wait(warp, Phase::FIRST);
+    if how >= 8 {
+        barrier.invalidate(block);
+        block.sync();
+        if how == 9 {
+            tile.fill(block, |_, _| 5);
+            block.sync();
+        }
+        if first {
+            warp.each(|lane| d.set(lane.id(), tile.get(lane, (lane.id() / 8, lane.id() % 8)))); // <- read behind its end
+        }
+    }
+}
+
+#[test]
+fn a_live_barrier_is_no_memory() {
+    let run = |seed, how| {
+        let (a, mut d) = ([1; 32], [0; 32]);
+        tile_and_barrier::launch(&Simulator::new(seed), 1, &a, &mut d, how).map(|report| report.check())
+    };
+    for seed in 0..16 {
+        let accesses = |how| {
+            let error = run(seed, how).unwrap_err();
+            assert!(!error.findings().iter().any(|other| matches!(other.misuse, Misuse::Race { .. })), "{error}");
+            touched(&error, "made in a tile")
+        };
+        assert_eq!(accesses(1), [("write", SHARED_BASE)]);
+        assert_eq!(accesses(2), [("read", SHARED_BASE + 4)]);
+        assert_eq!(accesses(3)[0], ("copy", SHARED_BASE));
+        assert_eq!(accesses(4)[0], ("copy", SHARED_BASE));
+        assert_eq!(accesses(5), [("read", SHARED_BASE)]);
+        assert_eq!(accesses(6), [("read", SHARED_BASE)]);
+        for how in [0, 7, 9] {
+            run(seed, how).unwrap().unwrap();
+        }
+        // Behind its end it is memory again, in which nobody knows what is.
+        let error = run(seed, 8).unwrap_err();
+        assert_eq!(error.misuse, Misuse::SharedUnwritten { address: SHARED_BASE, bytes: 4 }, "{error}");
+        assert_eq!(line_of("read behind its end").1, error.place.as_ref().unwrap().line);
+    }
+    let text = run(0, 1).unwrap_err().to_string();
+    assert!(
+        text.contains("= the mbarrier is initialised at ") && text.contains("tests/simulator/barrier_memory.rs:"),
+        "{text}"
+    );
+}
+
+/// Of two blocks, one does something to the memory of the other's barrier.
+#[kernel(threads = 32, cluster = 2, target = "sm_90")]
+fn of_a_peer(block: &ClusterBlock<2>, #[shared] ring: Ring, #[shared] source: Tile, how: u32) {
+    let (warp, cluster, tile) = (block.warp(), block.cluster(), ring.part(0));
+    tile.fill(warp, |_, _| 1);
+    source.fill(warp, |_, _| 2);
+    warp.fence_for_bulk();
+    warp.sync();
+    let barrier = ring.reuse::<BarrierMemory>().init(block, 1); // <- made in a peer's tile
+    cluster.sync();
+    let peer = cluster.peer(1 - cluster.rank());
+    let (others, told) = (tile.of(peer), barrier.of(peer));
+    if cluster.rank() == 1 {
+        warp.elect(|lane| match how {
+            1 => others.set(lane, (0, 0), 7),
+            2 => drop(others.get(lane, (0, 1))),
+            3 => others.set(lane, (0, 2), 7), // Beside it.
+            _ => told.arrive(lane),
+        });
+    }
+    cluster.sync();
+}
+
+#[test]
+fn a_barrier_of_another_block_neither() {
+    for seed in 0..16 {
+        let run = |how| of_a_peer::launch(&Simulator::new(seed), 2, how);
+        assert_eq!(touched(&run(1).unwrap_err(), "made in a peer's tile"), [("write", SHARED_BASE)]);
+        assert_eq!(touched(&run(2).unwrap_err(), "made in a peer's tile"), [("read", SHARED_BASE + 4)]);
+        for how in [3, 4] {
+            run(how).unwrap().check().unwrap();
+        }
+    }
+}
+
+/// The functions of `raw` likewise.
+#[kernel(threads = 32, target = "sm_90")]
+fn raw_memory(block: &Block, #[shared] tile: Tile, d: GlobalMut<u32>, how: u32) {
+    let address = tile.address();
+    block.warp().each(|lane| {
+        if lane.id() == 3 {
+            // SAFETY: none; that is the bug.
+            unsafe {
+                raw::mbarrier_init_shared_cta_b64(address, 1); // <- made by hand
+                match how {
+                    1 => raw::st_shared_b32(address + 4, 1),
+                    2 => d.set(0, raw::ld_shared_b32(address)),
+                    3 => raw::mbarrier_init_shared_cta_b64(address, 2),
+                    // It ends between.
+                    4 => {
+                        raw::mbarrier_inval_shared_cta_b64(address);
+                        raw::mbarrier_init_shared_cta_b64(address, 2);
+                    }
+                    5 => {
+                        raw::mbarrier_inval_shared_cta_b64(address);
+                        raw::st_shared_b32(address, 1);
+                        d.set(0, raw::ld_shared_b32(address));
+                    }
+                    _ => raw::st_shared_b32(address + 8, 1),
+                }
+            }
+        }
+    });
+}
+
+#[test]
+fn raw_accesses_to_a_barrier() {
+    for seed in 0..4 {
+        let run = |how| raw_memory::launch(&Simulator::new(seed), 1, &mut [0], how);
+        assert_eq!(touched(&run(1).unwrap_err(), "made by hand"), [("write", SHARED_BASE + 4)]);
+        assert_eq!(touched(&run(2).unwrap_err(), "made by hand"), [("read", SHARED_BASE)]);
+        let again = Misuse::Barrier { address: SHARED_BASE, misuse: BarrierMisuse::InitialisedAgain };
+        assert_eq!(run(3).unwrap_err().misuse, again);
+        for how in [4, 5, 6] {
+            run(how).unwrap().check().unwrap();
+        }
+    }
+}
+
+/// A barrier is made of memory that something else still needs, or needs no more.
+#[kernel(threads = 64, target = "sm_90")]
+fn made_too_early(block: &Block, #[shared] ring: Ring, a: Global<u32>, d: GlobalMut<u32>, how: u32) {
+    let (warp, tile) = (block.warp(), ring.part(0));
+    let (first, waits) = (warp.index() == 0, how % 2 == 1);
+    match how {
+        0 | 1 if first => {
+            warp.each(|lane| {
+                if lane.id() == 0 {
+                    CpAsync::<16>::copy(lane, &tile, (0, 0), a, 0);
+                }
+            });
+            CpAsync::<16>::commit(warp);
+            if waits {
+                CpAsync::<16>::wait::<0>(warp);
+            }
+        }
+        2 | 3 if first => {
+            tile.fill(warp, |_, _| 1);
+            warp.fence_for_bulk();
+            warp.sync();
+            warp.elect(|lane| {
+                tile.store_bulk(lane, d, 0);
+                BulkGroup::commit(lane);
+                if waits {
+                    BulkGroup::wait_read::<0>(lane);
+                }
+            });
+        }
+        4 | 5 => {
+            tile.fill(block, |_, _| 1);
+            block.sync();
+            if !first {
+                warp.each(|lane| d.set(lane.id(), tile.get(lane, (lane.id() / 8, lane.id() % 8))));
+            }
+            if waits {
+                block.sync();
+            }
+        }
+        _ => {}
+    }
+    if how < 4 {
+        block.sync();
+    }
+    let barrier = ring.reuse::<BarrierMemory>().init(block, 64);
+    warp.each(|lane| {
+        barrier.arrive(lane);
+    });
+    barrier.wait(warp, Phase::FIRST);
+    if first {
+        CpAsync::<16>::wait::<0>(warp);
+        warp.elect(|lane| BulkGroup::wait_read::<0>(lane));
+    }
+}
+
+#[test]
+fn memory_that_is_still_needed_is_no_barrier_yet() {
+    for seed in 0..16 {
+        let run = |how| made_too_early::launch(&Simulator::new(seed), 1, &[1; 32], &mut [0; 32], how);
+        let is_copy = |misuse: &Misuse| matches!(misuse, Misuse::CopyInFlight { access: "mbarrier.init", .. });
+        let error = run(0).unwrap_err();
+        assert!(is_copy(&error.misuse), "{error}");
+        let error = run(2).unwrap_err();
+        assert!(matches!(error.misuse, Misuse::CopySourceInFlight { .. }), "{error}");
+        let error = run(4).unwrap_err();
+        // In some orders it is a barrier before it is read.
+        assert!(matches!(error.misuse, Misuse::Race { .. } | Misuse::BarrierMemory { access: "read", .. }), "{error}");
+        for how in [1, 3, 5] {
+            run(how).unwrap().check().unwrap();
+        }
+    }
+}
+
+/// A barrier is made anew in each round, and ended before, or not.
+#[kernel(threads = 64, target = "sm_90")]
+fn in_each_round(block: &Block, #[shared] ring: Ring, ends: u32) {
+    let warp = block.warp();
+    for _ in 0..3 {
+        let barrier = ring.reuse::<BarrierMemory>().init(block, 64);
+        warp.each(|lane| {
+            barrier.arrive(lane);
+        });
+        barrier.wait(warp, Phase::FIRST);
+        if ends == 1 {
+            barrier.invalidate(block);
+        }
+        block.sync();
+    }
+}
+
+#[test]
+fn a_barrier_that_is_made_anew_is_ended_before() {
+    for seed in 0..16 {
+        let error = in_each_round::launch(&Simulator::new(seed), 1, 0).unwrap_err();
+        let Misuse::Barrier { misuse: BarrierMisuse::InitialisedAgain, .. } = error.misuse else { panic!("{error}") };
+        in_each_round::launch(&Simulator::new(seed), 1, 1).unwrap().check().unwrap();
+    }
+}
+
+/// Lanes wait with the state of their arrival: at the same barrier, at another, or at what has come to lie at the same address.
+#[kernel(threads = 64, target = "sm_90")]
+fn by_state(block: &Block, #[shared] memory: SharedRing<BarrierMemory, 2>, how: u32, pending: GlobalMut<u32>) {
+    let warp = block.warp();
+    let (ring, first) = (memory.init(block, 64), warp.index() * 32);
+    for _ in 0..3 {
+        let [arrivals, others] = [0, 1].map(|index| warp.each(|lane| ring.part(index).arrive(lane)));
+        match how {
+            1 => ring.part(1).wait_behind(warp, &arrivals), // <- at another
+            _ => ring.part(0).wait_behind(warp, &arrivals),
+        }
+        ring.part(1).wait_behind(warp, &others);
+        warp.each(|lane| pending.set(first + lane.id(), lane.get(&arrivals).pending()));
+    }
+    if how == 2 {
+        let arrivals = warp.each(|lane| ring.part(0).arrive(lane));
+        ring.part(0).wait_behind(warp, &arrivals);
+        let ring = ring.invalidate(block).init(block, 64);
+        ring.part(0).wait_behind(warp, &arrivals); // <- at a later one
+    }
+}
+
+#[test]
+fn a_state_belongs_to_its_barrier() {
+    for seed in 0..16 {
+        let run = |how| {
+            let mut pending = [0; 64];
+            by_state::launch(&Simulator::new(seed), 1, how, &mut pending).map(|report| (report, pending))
+        };
+        let (report, mut pending) = run(0).unwrap();
+        report.check().unwrap();
+        pending.sort_unstable();
+        assert_eq!(pending, core::array::from_fn(|i| i as u32 + 1), "each arrival found one more missing");
+        for (how, marker, at) in [(1, "at another", 8), (2, "at a later one", 0)] {
+            let error = run(how).unwrap_err();
+            let misuse = BarrierMisuse::ArrivalOfAnother { address: SHARED_BASE };
+            assert_eq!(error.misuse, Misuse::Barrier { address: SHARED_BASE + at, misuse }, "{error}");
+            assert_eq!(line_of(marker).1, error.place.as_ref().unwrap().line);
+        }
+    }
+}
+
+/// The address of the barrier that each block of the cluster has is the same; the states are not.
+#[kernel(threads = 32, cluster = 2, target = "sm_90")]
+fn by_a_peers_state(
+    block: &ClusterBlock<2>,
+    #[shared] own: BarrierMemory,
+    #[shared] states: SharedTile<u32, 2, 4>,
+    swap: u32,
+) {
+    let (warp, cluster) = (block.warp(), block.cluster());
+    let barrier = own.init(block, 1);
+    cluster.sync();
+    let peer = cluster.peer(if swap == 1 { 1 - cluster.rank() } else { cluster.rank() });
+    let of_peer = states.of(peer);
+    warp.each(|lane| {
+        if lane.id() == 0 {
+            // SAFETY: a barrier.
+            let state = unsafe { raw::mbarrier_arrive_shared_cta_b64(barrier.address()) };
+            of_peer.set(lane, (0, 0), state as u32);
+            of_peer.set(lane, (0, 1), (state >> 32) as u32);
+        }
+    });
+    cluster.sync();
+    warp.each(|lane| {
+        if lane.id() == 0 {
+            let [low, high] = [0, 1].map(|col| u64::from(states.get(lane, (0, col))));
+            // SAFETY: none, of another's state.
+            while !unsafe { raw::mbarrier_test_wait_shared_cta_b64(barrier.address(), low | high << 32) } {}
+        }
+    });
+    cluster.sync();
+}
+
+#[test]
+fn a_state_of_another_blocks_barrier() {
+    for seed in 0..8 {
+        let run = |swap| by_a_peers_state::launch(&Simulator::new(seed), 2, swap);
+        run(0).unwrap().check().unwrap();
+        let error = run(1).unwrap_err();
+        let Misuse::Barrier { misuse: BarrierMisuse::ArrivalOfAnother { .. }, .. } = error.misuse else {
+            panic!("{error}")
+        };
+    }
+}

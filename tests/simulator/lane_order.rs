@@ -1,0 +1,218 @@
+//! The lanes of a closure run one after the other here, and in step on a GPU: what one reads that another wrote in the same closure is an
+//! error at once.
+
+use crate::assert_at;
+use ptx_matrix::sim::{Agent, Misuse, SimError, Simulator};
+use ptx_matrix::*;
+
+type Row = SharedTile<u32, 1, 32>;
+
+/// The race that the error is: whether both accesses are in one closure, and who wrote.
+#[track_caller]
+fn race(error: &SimError) -> (bool, Agent) {
+    let Misuse::Race { access, other_access, other, same_closure, .. } = error.misuse else { panic!("{error}") };
+    assert_eq!((access, other_access), ("read", "write"), "{error}");
+    (same_closure, other)
+}
+
+/// A sum from lane to lane that comes out only where the lanes run one after the other; and one that comes out.
+#[kernel(threads = 32)]
+fn scan_global(block: &Block, d: GlobalMut<u32>, how: u32) {
+    let warp = block.warp();
+    if how == 0 {
+        warp.each(|lane| {
+            let before = if lane.id() == 0 { 0 } else { d.get(lane, lane.id() - 1) }; // <- reads what the lane before wrote
+            d.set(lane.id(), before + 1);
+        });
+        return;
+    }
+    let mut sum = PerLane::splat(1);
+    for by in [1, 2, 4, 8, 16] {
+        let before = warp.shuffle_up(&sum, by as u32);
+        warp.update(&mut sum, |lane, sum| *sum += if lane.id() < by { 0 } else { lane.get(&before) });
+    }
+    warp.each(|lane| d.set(lane.id(), lane.get(&sum)));
+}
+
+#[test]
+fn a_value_of_the_lane_before_is_an_error_at_once() {
+    for seed in 0..8 {
+        let error = scan_global::launch(&Simulator::new(seed), 1, &mut [0; 32], 0).unwrap_err();
+        assert_eq!(race(&error), (true, Agent::LaneOfWarp(0)));
+        assert_at(&error, "reads what the lane before wrote", (0, 0, 0), 0, Some(1));
+        let mut d = [0; 32];
+        scan_global::launch(&Simulator::new(seed), 1, &mut d, 1).check();
+        assert_eq!(d, core::array::from_fn(|lane| lane as u32 + 1));
+    }
+    let text = scan_global::simulate(1, &mut [0; 32], 0).unwrap_err().to_string();
+    assert!(text.contains("which lane 0 of the same warp wrote in the same lane closure"), "{text}");
+}
+
+/// Lanes write and read a row, in an order that `how` says.
+#[kernel(threads = 64)]
+fn row_of_lanes(block: &Block, #[shared] rows: SharedTile<u32, 2, 32>, d: GlobalMut<u32>, how: u32) {
+    let (warp, index) = (block.warp(), block.warp().index());
+    let at = |col: usize| (index, col % 32);
+    let set = |lane: Lane<'_>, value: usize| rows.set(at(lane.id()), value as u32 + 1);
+    rows.fill(block, |_, _| 0);
+    block.sync();
+    match how {
+        // Each reads what the one before it wrote.
+        0 => drop(warp.each(|lane| {
+            set(lane, lane.id());
+            d.set(index * 32 + lane.id(), rows.get(lane, at(lane.id() + 31))); // <- from the lane before
+        })),
+        // In another closure, with no `sync` between.
+        1 => {
+            warp.each(|lane| set(lane, lane.id()));
+            warp.each(|lane| d.set(index * 32 + lane.id(), rows.get(lane, at(lane.id() + 31)))); // <- in the next closure
+        }
+        // With one.
+        2 => {
+            warp.each(|lane| set(lane, lane.id()));
+            warp.sync();
+            warp.each(|lane| d.set(index * 32 + lane.id(), rows.get(lane, at(lane.id() + 31))));
+        }
+        // Its own.
+        3 => drop(warp.each(|lane| {
+            set(lane, lane.id());
+            set(lane, lane.id());
+            d.set(index * 32 + lane.id(), rows.get(lane, at(lane.id())));
+        })),
+        // Each reads what the one behind it writes later: on a GPU in step, the value from before too.
+        4 => drop(warp.each(|lane| {
+            if lane.id() < 31 {
+                d.set(index * 32 + lane.id(), rows.get(lane, at(lane.id() + 1)));
+            }
+            set(lane, lane.id());
+        })),
+        // One lane does it all.
+        5 => drop(warp.each(|lane| {
+            if lane.id() == 5 {
+                (0..32).for_each(|col| rows.set(at(col), 9));
+                d.set(index * 32, (0..32).map(|col| rows.get(lane, at(col))).sum());
+            }
+        })),
+        // All write the same, and read it.
+        6 => drop(warp.each(|lane| {
+            rows.set(at(0), 7);
+            d.set(index * 32 + lane.id(), rows.get(lane, at(0)));
+        })),
+        // What is written is there already.
+        7 => drop(warp.each(|lane| {
+            rows.set(at(lane.id()), 0);
+            d.set(index * 32 + lane.id(), rows.get(lane, at(lane.id() + 31)));
+        })),
+        // One writes twice the same, and others read it.
+        8 => drop(warp.each(|lane| {
+            if lane.id() == 0 {
+                rows.set(at(0), 7);
+                rows.set(at(0), 7);
+            }
+            d.set(index * 32 + lane.id(), rows.get(lane, at(0)));
+        })),
+        _ => unreachable!(),
+    }
+}
+
+#[test]
+fn rows_that_lanes_hand_on() {
+    for seed in 0..8 {
+        let run = |how| row_of_lanes::launch(&Simulator::new(seed), 1, &mut [0; 64], how);
+        let error = run(0).unwrap_err();
+        assert_eq!(race(&error), (true, Agent::LaneOfWarp(0)));
+        assert_at(&error, "from the lane before", (0, 0, 0), error.warp, Some(1));
+        let error = run(8).unwrap_err();
+        assert_eq!(race(&error), (true, Agent::LaneOfWarp(0)));
+        // Warnings, as before.
+        let warning = run(1).unwrap().check().unwrap_err();
+        assert!(!race(&warning).0, "{warning}");
+        let warning = run(4).unwrap().check().unwrap_err();
+        let Misuse::Race { access: "write", other_access: "read", same_closure: false, .. } = warning.misuse else {
+            panic!("{warning}")
+        };
+        for how in [2, 3, 5] {
+            run(how).unwrap().check().unwrap();
+        }
+        for how in [6, 7] {
+            run(how).unwrap();
+        }
+    }
+}
+
+/// By functions of `raw`, behind a barrier of the warp, or a collective that is none, or neither.
+#[kernel(threads = 32)]
+fn raw_rows(block: &Block, #[shared] row: Row, d: GlobalMut<u32>, how: u32) {
+    row.fill(block, |_, _| 0);
+    block.sync();
+    block.warp().each(|lane| {
+        let of = |lane: usize| row.address() + (lane % 32 * 4) as u32;
+        // SAFETY: elements of the row; all lanes come to the same.
+        unsafe {
+            raw::st_shared_b32(of(lane.id()), 7);
+            match how {
+                0 => {}
+                1 => raw::bar_warp_sync(),
+                _ => drop(raw::movmatrix_sync_aligned_m8n8_trans_b16(0)),
+            }
+            d.set(lane.id(), raw::ld_shared_b32(of(lane.id() + 31))); // <- raw read
+        }
+    });
+}
+
+#[test]
+fn raw_loads_of_what_other_lanes_stored() {
+    let run = |how| raw_rows::simulate(1, &mut [0; 32], how);
+    let error = run(0).unwrap_err();
+    assert_eq!(race(&error), (true, Agent::LaneOfWarp(0)));
+    assert_at(&error, "raw read", (0, 0, 0), 0, Some(1));
+    run(1).unwrap().check().unwrap();
+    // All lanes have stored before any goes on, but nothing says that the others see it.
+    let warning = run(2).unwrap().check().unwrap_err();
+    assert!(!race(&warning).0, "{warning}");
+}
+
+/// The elected lane hands on to all, in one closure or in two.
+#[kernel(threads = 32, target = "sm_90")]
+fn elected(block: &Block, #[shared] row: Row, d: GlobalMut<u32>) {
+    let warp = block.warp();
+    warp.elect(|lane| {
+        (0..32).for_each(|col| row.set((0, col), 3));
+        d.set(32, row.get(lane, (0, 31)));
+    });
+    warp.sync();
+    warp.each(|lane| d.set(lane.id(), row.get(lane, (0, 31 - lane.id()))));
+}
+
+/// A lane waits for a barrier within the closure, and then reads what another lane wrote before it arrived.
+#[kernel(threads = 32, target = "sm_90")]
+fn told_by_a_barrier(block: &Block, #[shared] row: Row, #[shared] full: BarrierMemory, d: GlobalMut<u32>, waits: u32) {
+    let full = full.init(block, 1);
+    row.fill(block, |_, _| 0);
+    block.sync();
+    block.warp().each(|lane| {
+        if lane.id() == 0 {
+            row.set((0, 0), 7);
+            full.arrive(lane);
+        }
+        if lane.id() == 9 {
+            while waits == 1 && !full.is_over(lane, Phase::FIRST) {}
+            d.set(0, row.get(lane, (0, 0)));
+        }
+    });
+}
+
+#[test]
+fn lanes_that_are_ordered() {
+    for seed in 0..8 {
+        let device = Simulator::new(seed);
+        let mut d = [0; 33];
+        elected::launch(&device, 1, &mut d).check();
+        assert_eq!(d, [3; 33]);
+        let mut d = [0];
+        told_by_a_barrier::launch(&device, 1, &mut d, 1).check();
+        assert_eq!(d, [7]);
+        let error = told_by_a_barrier::launch(&device, 1, &mut d, 0).unwrap_err();
+        assert_eq!(race(&error), (true, Agent::LaneOfWarp(0)));
+    }
+}
