@@ -5,6 +5,7 @@
 #![allow(trivial_bounds)]
 // The builder switches on `abi_ptx` and `asm_experimental_arch` for every crate, so that kernels need not.
 #![cfg_attr(target_arch = "nvptx64", feature(stdarch_nvptx))]
+#![cfg_attr(not(target_arch = "nvptx64"), feature(panic_can_unwind))]
 #![warn(missing_docs)]
 
 #[cfg(not(target_arch = "nvptx64"))]

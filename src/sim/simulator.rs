@@ -1,5 +1,5 @@
 use crate::lane::LANES;
-use crate::launch::{Device, Launch};
+use crate::launch::{Device, KernelInfo, Launch};
 use crate::sealed::Sealed;
 use crate::sim::findings::Found;
 use crate::sim::findings::{Finding, Misuse, SimError};
@@ -10,7 +10,7 @@ use crate::sim::record::{Profile, Recorded, Recorder, Trace};
 use crate::sim::warps::block;
 use crate::sim::warps::polling::PATIENCE;
 use crate::sim::warps::schedule::{self, Ran};
-use crate::{Grid, TensorEncoding, TensorMapError, TensorMapWords};
+use crate::{Grid, MAX_SHARED_BYTES, TensorEncoding, TensorMapError, TensorMapWords};
 use bytemuck::Pod;
 use rayon::prelude::*;
 use std::string::String;
@@ -205,10 +205,29 @@ impl Simulator {
         ran
     }
 
-    /// What must hold before anything runs.
-    fn check(grid: Grid, cluster: Grid) -> Result<(), String> {
+    /// What must hold before anything runs: what every GPU demands.
+    fn check(grid: Grid, kernel: &KernelInfo) -> Result<(), String> {
+        let KernelInfo { threads, shared_bytes, cluster, .. } = *kernel;
         if grid.blocks() == 0 {
             return Err(format!("a grid of {grid} has no blocks: each dimension is at least 1"));
+        }
+        if grid.x > MAX_GRID.x || grid.y > MAX_GRID.y || grid.z > MAX_GRID.z {
+            return Err(format!(
+                "a grid of {grid} is larger than any GPU takes: at most {MAX_GRID}, so count the longest dimension along x"
+            ));
+        }
+        if threads == 0 || threads > MAX_THREADS || !threads.is_multiple_of(LANES as u32) {
+            return Err(format!(
+                "a block of {threads} threads, which no GPU runs: a multiple of {LANES}, at most {MAX_THREADS}"
+            ));
+        }
+        if shared_bytes as usize > MAX_SHARED_BYTES {
+            return Err(format!(
+                "a block with {shared_bytes} bytes of shared memory, which no GPU has: at most {MAX_SHARED_BYTES}"
+            ));
+        }
+        if !(1..=MAX_CLUSTER).contains(&cluster.blocks()) {
+            return Err(format!("a cluster of {cluster} has {} blocks: from 1 to {MAX_CLUSTER}", cluster.blocks()));
         }
         if !cluster.divides(grid) {
             return Err(format!(
@@ -266,7 +285,7 @@ unsafe impl Device for Simulator {
             lane,
             seed: self.seed,
         };
-        if let Err(message) = Self::check(grid, kernel.cluster) {
+        if let Err(message) = Self::check(grid, kernel) {
             let misuse = Misuse::Launch { message };
             return SimError::of(vec![finding(misuse, None, None, None, None)], Report::default());
         }
@@ -308,6 +327,15 @@ unsafe impl Device for Simulator {
         if self.strict { report.check() } else { Ok(report) }
     }
 }
+
+/// The blocks that a grid has at most along each dimension, on any GPU.
+const MAX_GRID: Grid = Grid { x: i32::MAX as u32, y: 65_535, z: 65_535 };
+
+/// Threads that a block has at most.
+const MAX_THREADS: u32 = 1024;
+
+/// Blocks that a cluster has at most, on any GPU that has clusters.
+const MAX_CLUSTER: u64 = 8;
 
 /// How many blocks, or clusters of several, run in parallel before their writes reach memory. (The same number on every machine, so that a
 /// launch whose blocks race does the same.)

@@ -25,6 +25,7 @@ mod global_unwritten;
 mod im2col;
 mod lane_order;
 mod launch;
+mod limits;
 mod mbarrier;
 mod mbarrier_waits;
 mod message;

@@ -55,6 +55,9 @@ impl fmt::Display for Misuse {
                 "{access} of shared address {address:#x}, which is part of the mbarrier at {:#x}",
                 address / 8 * 8
             ),
+            Misuse::LocalMemory { bytes } => {
+                write!(f, "a lane has {} KiB on its stack, and a thread of a GPU at most 512 KiB", bytes / 1024)
+            }
             Misuse::Race { access, memory, other_access, other, .. } => {
                 write!(f, "race: {access} of {memory}, with a {other_access} by {other} and nothing to order them")
             }
@@ -243,6 +246,9 @@ impl Misuse {
             }
             Misuse::BarrierMemory { .. } => {
                 "only the barrier's own functions touch its eight bytes, until `invalidate` ends it".into()
+            }
+            Misuse::LocalMemory { .. } => {
+                "end the recursion, or take shared or global memory for large arrays".into()
             }
             Misuse::Race { other: Agent::LaneOfWarp(_) | Agent::SameWarp, .. } => {
                 "put a `sync` of the warp between the two".into()

@@ -326,6 +326,11 @@ pub enum Misuse {
         /// The line that initialised the mbarrier.
         place: Place,
     },
+    /// A lane has more on its stack than a GPU's thread has local memory.
+    LocalMemory {
+        /// Bytes on the stack.
+        bytes: usize,
+    },
     /// Shared memory is touched while an asynchronous copy to it is in flight.
     CopyInFlight {
         /// `read`, `write`, or `copy`: a second copy.

@@ -52,6 +52,11 @@ impl Findings {
         Findings { kernel, blocks, warps, seed, found: RefCell::default() }
     }
 
+    /// The kernel's name.
+    pub(in crate::sim) fn kernel(&self) -> &'static str {
+        self.kernel
+    }
+
     /// Notes what an access does wrong.
     pub(in crate::sim) fn note(&self, by: Access, misuse: Misuse) {
         let (place, lane) = (Some(by.location.into()), by.lane());

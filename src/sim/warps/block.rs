@@ -4,7 +4,7 @@ use crate::Grid;
 use crate::lane::LANES;
 use crate::launch::Launch;
 use crate::sim::arithmetic::operands::MmaResults;
-use crate::sim::findings::Findings;
+use crate::sim::findings::{Findings, Misuse};
 use crate::sim::memory::bulk::BulkCopies;
 use crate::sim::memory::copies::WarpCopies;
 use crate::sim::memory::global::GlobalAccesses;
@@ -18,6 +18,7 @@ use crate::sim::warps::cluster::ClusterBarrier;
 use crate::sim::warps::context::current_lane;
 use crate::sim::warps::mbarrier::{Barriers, PhaseWait};
 use crate::sim::warps::registers::RegisterPool;
+use crate::sim::warps::stack;
 use crate::sim::wgmma::WarpGroups;
 use crate::site::Site;
 use core::panic::Location;
@@ -58,6 +59,8 @@ pub(in crate::sim) struct BlockState {
     warp_epochs: RefCell<Vec<u32>>,
     /// The part of a lane closure that each warp runs, or ran last: a collective ends one, and begins the next.
     closures: RefCell<Vec<u16>>,
+    /// Whether a lane was found to have more local memory than there is: that is told once.
+    is_deep: Cell<bool>,
     /// How often its clock was read.
     clock: Cell<u64>,
     /// The lane that each warp elects. Which one, PTX leaves open: the run's seed says it, so that who takes it for the first is found.
@@ -112,7 +115,11 @@ impl BlockState {
         let warp_epoch = self.warp_epochs.borrow()[self.running.get()];
         let closure = self.closures.borrow()[self.running.get()];
         let tick = self.order.tick(agent);
-        Access { agent, by, closure, epoch: self.epoch.get(), warp_epoch, tick, location: site.location }
+        let access = Access { agent, by, closure, epoch: self.epoch.get(), warp_epoch, tick, location: site.location };
+        if let Some(bytes) = stack::local_memory().filter(|_| !self.is_deep.replace(true)) {
+            self.findings.note(access, Misuse::LocalMemory { bytes });
+        }
+        access
     }
 
     /// The lanes of the running warp begin a lane closure, or go on with one behind a collective.
@@ -186,6 +193,7 @@ impl ClusterState {
             epoch: Cell::new(0),
             warp_epochs: RefCell::new(vec![0; warps]),
             closures: RefCell::new(vec![NO_CLOSURE; warps]),
+            is_deep: Cell::new(false),
             clock: Cell::new(0),
             elected: elected(index, seed, warps),
             index,

@@ -5,6 +5,7 @@ use crate::sim::findings::{Misuse, Place};
 use crate::sim::record;
 use crate::sim::warps::block::{BlockState, ClusterState};
 use crate::sim::warps::lanes::{self, LaneYielder};
+use crate::sim::warps::stack::{self, Running, StackOf};
 use crate::site::Site;
 use core::panic::Location;
 use std::boxed::Box;
@@ -40,6 +41,8 @@ pub(in crate::sim) fn in_block<R>(cluster: &Rc<ClusterState>, rank: usize, work:
         recording: bool,
         lane: usize,
         yielder: LaneYielder,
+        stack: StackOf,
+        running: Option<Running>,
     }
     impl Drop for Restore {
         fn drop(&mut self) {
@@ -47,14 +50,20 @@ pub(in crate::sim) fn in_block<R>(cluster: &Rc<ClusterState>, rank: usize, work:
             record::set_recording(self.recording);
             LANE.set(self.lane);
             lanes::set_yielder(self.yielder);
+            stack::run_on(self.stack);
+            stack::set_running(self.running);
         }
     }
     hush_panics();
+    stack::prepare_thread();
+    let block = &cluster.blocks[rank];
     let _restore = Restore {
         block: BLOCK.replace(Some((cluster.clone(), rank))),
-        recording: record::set_recording(cluster.blocks[rank].recorder.is_some()),
+        recording: record::set_recording(block.recorder.is_some()),
         lane: LANE.replace(NO_LANE),
         yielder: lanes::yielder(),
+        stack: stack::current(),
+        running: stack::set_running(Some(Running::of(block.findings.kernel(), block))),
     };
     work()
 }
@@ -98,7 +107,14 @@ pub(in crate::sim) fn fail_in_lane(site: Site, lane: Option<usize>, misuse: Misu
         tell_what_ended_the_run();
         std::eprintln!("error: {misuse}\n  --> {}", site.location);
     }
+    // A kernel that catches the unwinding does not hide it. Else it is found again at the end, and known then.
+    try_with_block(|block| note_end(block, misuse.clone(), Some(site.location.into()), lane));
     panic::resume_unwind(Box::new(Failure { misuse, location: site.location, lane }))
+}
+
+/// Notes what ends the running warp.
+fn note_end(block: &BlockState, misuse: Misuse, place: Option<Place>, lane: Option<usize>) {
+    block.findings.add(misuse, place, block.rank, Some(block.running()), lane);
 }
 
 /// Unwinds what is left of a run that ended by this.
@@ -123,19 +139,27 @@ pub(in crate::sim) fn take_panic() -> Option<(String, Option<Place>)> {
 }
 
 /// A panic in a kernel becomes part of the run's error, with its place, which only a panic hook is told. So the hook
-/// keeps it, and prints nothing; all other panics go to the hook that was there before.
+/// keeps it, and prints nothing; all other panics go to the hook that was there before, and those that cannot unwind, behind which nothing
+/// is reported any more.
 fn hush_panics() {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
+        stack::install();
         let before = panic::take_hook();
         panic::set_hook(Box::new(move |info| {
             let simulating = BLOCK.try_with(|block| block.try_borrow().is_ok_and(|block| block.is_some()));
             if simulating == Ok(true) {
                 let place = info.location().map(Place::from);
                 let message = info.payload_as_str().unwrap_or("(no message)").to_string();
-                if ENDED_BY.try_with(|by| by.try_borrow().is_ok_and(|by| by.is_some())) == Ok(true) {
+                let is_ending = ENDED_BY.try_with(|by| by.try_borrow().is_ok_and(|by| by.is_some())) == Ok(true);
+                if is_ending {
                     tell_what_ended_the_run();
                     before(info);
+                } else if !info.can_unwind() {
+                    before(info);
+                } else {
+                    let (misuse, lane) = (Misuse::Panic { message: message.clone() }, current_lane());
+                    try_with_block(|block| note_end(block, misuse, place.clone(), lane));
                 }
                 PANIC.set(Some((message, place)));
             } else {

@@ -12,6 +12,7 @@ use crate::sim::warps::context::{current_lane, fail, fail_in_lane, set_lane, wit
 use crate::sim::warps::divergence::{self, CollectiveAt};
 use crate::sim::warps::mbarrier::PhaseWait;
 use crate::sim::warps::polling::forget_reads;
+use crate::sim::warps::stack::{self, StackOf};
 use crate::site::Site;
 use crate::{Lane, PerLane};
 use corosensei::stack::DefaultStack;
@@ -36,7 +37,10 @@ pub(in crate::sim) type Registers = Box<dyn Any>;
 type Execute = Box<dyn FnOnce(WarpOfBlock<'_>, Site, Vec<Registers>) -> Vec<Registers>>;
 
 /// Runs lanes, one after the other, until one waits; it is resumed with that lane's results.
-type Runner = Coroutine<Registers, Pause, ()>;
+struct Runner {
+    lanes: Coroutine<Registers, Pause, ()>,
+    stack: StackOf,
+}
 
 /// Why a lane does not go on.
 pub(in crate::sim) enum Pause {
@@ -106,11 +110,11 @@ pub(crate) fn taken_in_turn<T>(values: &mut PerLane<T>) -> [Cell<Option<&mut T>>
 fn run_lanes(warp: WarpOfBlock<'_>, body: &dyn Fn(usize)) {
     // A destructor, while a run that failed is unwound, may come here with the lane that failed: it stays the one to blame.
     let outside = current_lane();
+    with_block(BlockState::begin_closure);
     let next = Cell::new(0);
     let mut waiting = Vec::new();
     while next.get() < LANES {
         waiting.extend(resume(runner(&next, body), outside, Box::new(())));
-    with_block(BlockState::begin_closure);
     }
     loop {
         note_end_of_closure();
@@ -127,17 +131,18 @@ fn run_lanes(warp: WarpOfBlock<'_>, body: &dyn Fn(usize)) {
         };
         let (runners, arrivals): (Vec<_>, Vec<_>) = waiting.into_iter().filter_map(collective).unzip();
         let lanes = runners.into_iter().zip(meet(warp, arrivals));
+        with_block(BlockState::begin_closure);
         waiting = lanes.filter_map(|(runner, results)| resume(runner, outside, results)).collect();
     }
 }
 
-        with_block(BlockState::begin_closure);
 /// A runner of the lanes from `next` on.
 fn runner(next: &Cell<usize>, body: &dyn Fn(usize)) -> Runner {
     let stack = STACKS.with_borrow_mut(Vec::pop);
     let stack = stack.unwrap_or_else(|| DefaultStack::new(STACK_BYTES).expect("address space for the stacks of lanes"));
+    let of = StackOf::lane(&stack);
     // SAFETY: `run_lanes` keeps or drops its runners while `next` and `body` are there.
-    unsafe {
+    let lanes = unsafe {
         Coroutine::with_stack_unchecked(stack, move |yielder: &Yielder<Registers, Pause>, _| {
             while next.get() < LANES {
                 let lane = next.replace(next.get() + 1);
@@ -145,7 +150,8 @@ fn runner(next: &Cell<usize>, body: &dyn Fn(usize)) -> Runner {
                 body(lane);
             }
         })
-    }
+    };
+    Runner { lanes, stack: of }
 }
 
 /// From now on this lane runs.
@@ -181,14 +187,16 @@ fn wait_in_lanes(warp: WarpOfBlock<'_>, paused: Vec<(Runner, Pause)>, outside: O
 
 /// Lets a runner run until a lane waits, if one does.
 fn resume(mut runner: Runner, outside: Option<usize>, results: Registers) -> Option<(Runner, Pause)> {
-    let resumed = runner.resume(results);
+    let stack_outside = stack::run_on(runner.stack);
+    let resumed = runner.lanes.resume(results);
+    stack::run_on(stack_outside);
     set_lane(outside);
     match resumed {
         CoroutineResult::Yield(pause) => Some((runner, pause)),
         CoroutineResult::Return(()) => {
             STACKS.with_borrow_mut(|stacks| {
                 if stacks.len() < STACKS_KEPT {
-                    stacks.push(runner.into_stack());
+                    stacks.push(runner.lanes.into_stack());
                 }
             });
             None

@@ -9,6 +9,7 @@ pub(crate) mod mbarrier;
 pub(in crate::sim) mod polling;
 pub(crate) mod registers;
 pub(in crate::sim) mod schedule;
+pub(in crate::sim) mod stack;
 
 pub use block::WarpOfBlock;
 pub(crate) use context::fail;

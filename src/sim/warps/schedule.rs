@@ -11,6 +11,7 @@ use crate::sim::warps::block::{BlockState, ClusterState, Waiting, WarpOfBlock, r
 use crate::sim::warps::context::{Failure, current_lane, in_block, take_panic, unwind};
 use crate::sim::warps::polling::begin_turn;
 use crate::sim::warps::registers;
+use crate::sim::warps::stack::{self, StackOf};
 use crate::sim::wgmma;
 use crate::{Block, Grid};
 use corosensei::stack::DefaultStack;
@@ -30,7 +31,10 @@ use std::vec::Vec;
 const STACK_BYTES: usize = 16 << 20;
 
 /// A warp that is being simulated; it yields where it waits.
-type WarpCoroutine = Coroutine<(), Waiting, ()>;
+struct WarpCoroutine {
+    warp: Coroutine<(), Waiting, ()>,
+    stack: StackOf,
+}
 
 /// How far a warp is.
 enum Progress {
@@ -99,12 +103,14 @@ pub(in crate::sim) fn run(launch: &Launch<'_>, first: Grid, seed: u64, patience:
         .map(|(state, warp)| {
             let body = launch.body;
             let stack = DefaultStack::new(STACK_BYTES).expect("address space for the stacks of a block's warps");
+            let of = StackOf::warp(&stack);
             // SAFETY: what the coroutine borrows (the launch's body, the block's state) outlives `warps`.
-            unsafe {
+            let warp = unsafe {
                 Coroutine::with_stack_unchecked(stack, move |yielder: &Yielder<(), Waiting>, ()| {
                     body(&Block::simulated(WarpOfBlock { state, warp, yielder }));
                 })
-            }
+            };
+            WarpCoroutine { warp, stack: of }
         })
         .collect();
     let ran = take_turns(&cluster, &mut warps, random_of(first, seed), patience);
@@ -180,7 +186,9 @@ fn take_turns(
         state.run_warp(warp);
         begin_turn(patience);
         let resumed = in_block(cluster, state.rank, || {
-            catch_unwind(AssertUnwindSafe(|| warps[agent].resume(()))).map_err(|payload| (payload, current_lane()))
+            let WarpCoroutine { warp, stack } = &mut warps[agent];
+            stack::run_on(*stack);
+            catch_unwind(AssertUnwindSafe(|| warp.resume(()))).map_err(|payload| (payload, current_lane()))
         });
         progress[agent] = match resumed {
             Ok(CoroutineResult::Yield(waiting)) => Progress::Waiting(waiting),
