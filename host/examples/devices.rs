@@ -1,5 +1,6 @@
 //! Lists the GPUs of this machine, or says in one line why there are none.
 
+use ptx_matrix_output::{errln, outln};
 use std::process::ExitCode;
 
 use ptx_matrix_host::Gpu;
@@ -8,7 +9,7 @@ fn main() -> ExitCode {
     match Gpu::list() {
         Ok(devices) => {
             for device in devices {
-                println!(
+                outln!(
                     "{device}: {} multiprocessors, {} MiB, {} bytes of shared memory per block, CUDA {}",
                     device.multiprocessors,
                     device.memory_bytes >> 20,
@@ -19,7 +20,7 @@ fn main() -> ExitCode {
             ExitCode::SUCCESS
         }
         Err(error) => {
-            eprintln!("{error}");
+            errln!("{error}");
             ExitCode::FAILURE
         }
     }

@@ -1,5 +1,6 @@
 //! This project's kernels, which its programs take with them: `ptx/TARGET/ptx-matrix-kernels.ptx`, and the machine code beside it.
 
+use ptx_matrix_output::outln;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
@@ -29,7 +30,7 @@ impl OwnKernels {
         let device = if self.compile { GpuDevice::new(gpu, &built.ptx)? } else { GpuDevice::new(gpu, &built)? };
         let (info, target) = (device.gpu().info(), built.target);
         let from = if device.module().is_assembled() { "machine code" } else { "PTX, compiled by the driver," };
-        println!("{} (driver {}), {from} for {target}", info.name, info.driver);
+        outln!("{} (driver {}), {from} for {target}", info.name, info.driver);
         Ok((target, device))
     }
 }

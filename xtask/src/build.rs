@@ -1,5 +1,6 @@
 use anyhow::Result;
 use ptx_matrix_build::{Arch, Artifact, Builder};
+use ptx_matrix_output::outln;
 use std::process::ExitCode;
 
 #[derive(Debug, clap::Args)]
@@ -30,12 +31,16 @@ pub fn builder() -> Builder {
 
 fn print(artifact: &Artifact) {
     let Artifact { arch, ptx, manifest, .. } = artifact;
-    println!("{arch}: PTX {}, {} kernels, {}", manifest.ptx_version, manifest.kernels.len(), ptx.display());
-    println!("  {:<32} {:>9} {:>14} {:>15} {:>6}", "kernel", "registers", "static shared", "dynamic shared", "local");
+    outln!("{arch}: PTX {}, {} kernels, {}", manifest.ptx_version, manifest.kernels.len(), ptx.display());
+    outln!("  {:<32} {:>9} {:>14} {:>15} {:>6}", "kernel", "registers", "static shared", "dynamic shared", "local");
     for kernel in &manifest.kernels {
-        println!(
+        outln!(
             "  {:<32} {:>9} {:>14} {:>15} {:>6}",
-            kernel.name, kernel.registers, kernel.static_shared, kernel.dynamic_shared, kernel.stack
+            kernel.name,
+            kernel.registers,
+            kernel.static_shared,
+            kernel.dynamic_shared,
+            kernel.stack
         );
     }
 }

@@ -1,6 +1,7 @@
 use crate::program::Program;
 use crate::{BENCH, CONFORMANCE, EXEC, MISUSES, TIMINGS, TRIALS};
 use anyhow::{Context, Result};
+use ptx_matrix_output::outln;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -92,7 +93,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         fs::set_permissions(&script, fs::Permissions::from_mode(0o755))?;
     }
     let scripts = PROGRAMS.map(|(_, script, _)| format!("./{script}")).join(", ");
-    println!("{}: copy it to the machine with the GPU and run one of {scripts}", folder.display());
+    outln!("{}: copy it to the machine with the GPU and run one of {scripts}", folder.display());
     Ok(ExitCode::SUCCESS)
 }
 

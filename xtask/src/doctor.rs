@@ -1,5 +1,6 @@
 use anyhow::Result;
 use ptx_matrix_build::Toolchain;
+use ptx_matrix_output::{errln, outln};
 use std::process::ExitCode;
 
 #[derive(Debug, clap::Args)]
@@ -12,19 +13,19 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let (project, store) = (crate::kernels(), crate::target().join("ptx-matrix").join("toolchain"));
     let found = if arguments.fetch {
-        Toolchain::find_or_fetch(&project, &store, &|step| eprintln!("{step}"))
+        Toolchain::find_or_fetch(&project, &store, &|step| errln!("{step}"))
     } else {
         Toolchain::find(&project, &store).map_err(Into::into)
     };
     match found {
         Ok(toolchain) => {
-            println!("{toolchain}");
+            outln!("{toolchain}");
             Ok(ExitCode::SUCCESS)
         }
         Err(missing) => {
-            println!("{missing:#}");
+            outln!("{missing:#}");
             if !arguments.fetch {
-                println!("or let this project fetch it into target/: cargo xtask doctor --fetch");
+                outln!("or let this project fetch it into target/: cargo xtask doctor --fetch");
             }
             Ok(ExitCode::FAILURE)
         }

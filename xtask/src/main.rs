@@ -15,6 +15,7 @@ mod test_programs;
 use anyhow::Result;
 use clap::Parser;
 use program::Program;
+use ptx_matrix_output::errln;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -75,7 +76,7 @@ fn main() -> ExitCode {
     match run(Command::parse()) {
         Ok(code) => code,
         Err(error) => {
-            eprintln!("error: {error:#}");
+            errln!("error: {error:#}");
             ExitCode::from(2)
         }
     }

@@ -1,6 +1,7 @@
 use crate::process::{cargo, status};
 use anyhow::{Result, ensure};
 use ptx_matrix_build::Arch;
+use ptx_matrix_output::{errln, outln};
 use std::path::Path;
 use std::process::{Command, ExitCode};
 use std::sync::Arc;
@@ -44,7 +45,7 @@ fn build_kernels() -> Result<()> {
     let counter = warnings.clone();
     let progress = move |step: &str| {
         counter.fetch_add(step.lines().filter(|line| line.starts_with("warning: ")).count(), Ordering::Relaxed);
-        eprintln!("{step}");
+        errln!("{step}");
     };
     crate::build::builder().progress(progress.clone()).build()?;
     // One target has all of the judge's kernels, an older one some.
@@ -84,12 +85,12 @@ fn run_cargo(arguments: &[&str]) -> Result<()> {
 
 /// Whether it passed.
 fn passes((name, step): Step) -> bool {
-    println!("== {name}");
+    outln!("== {name}");
     let start = Instant::now();
     let result = step();
     match &result {
-        Ok(()) => println!("== {name}: passed in {:.0} s", start.elapsed().as_secs_f64()),
-        Err(error) => println!("== {name}: FAILED: {error:#}"),
+        Ok(()) => outln!("== {name}: passed in {:.0} s", start.elapsed().as_secs_f64()),
+        Err(error) => outln!("== {name}: FAILED: {error:#}"),
     }
     result.is_ok()
 }
@@ -114,8 +115,8 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     });
     let failures: Vec<_> = results.iter().filter(|(_, passed)| !passed).map(|(name, _)| name).collect();
     for name in &failures {
-        println!("failed: {name}");
+        outln!("failed: {name}");
     }
-    println!("test: {} passed, {} failed", results.len() - failures.len(), failures.len());
+    outln!("test: {} passed, {} failed", results.len() - failures.len(), failures.len());
     Ok(if failures.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

@@ -2,8 +2,8 @@
 
 use crate::process::{cargo, status};
 use anyhow::{Context, Result, ensure};
+use ptx_matrix_output::{out, outln};
 use serde::Deserialize;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -53,7 +53,7 @@ pub fn run() -> Result<()> {
             scope.spawn(|| {
                 while let Some(program) = programs.get(next.fetch_add(1, Ordering::Relaxed)) {
                     if !passes(program).unwrap_or_else(|error| {
-                        println!("{error:#}");
+                        outln!("{error:#}");
                         false
                     }) {
                         failed.lock().unwrap_or_else(PoisonError::into_inner).push(name(&program.path));
@@ -85,10 +85,8 @@ fn passes(program: &Program) -> Result<bool> {
     let mut command = Command::new(&program.path);
     command.current_dir(&program.package).env("CARGO_MANIFEST_DIR", &program.package);
     let output = command.output().with_context(|| format!("cannot run {}", program.path.display()))?;
-    let mut to = std::io::stdout().lock();
-    writeln!(to, "Running {}", name(&program.path))?;
-    to.write_all(&output.stdout)?;
-    to.write_all(&output.stderr)?;
+    let printed = [output.stdout, output.stderr].concat();
+    out!("Running {}\n{}", name(&program.path), String::from_utf8_lossy(&printed));
     Ok(output.status.success())
 }
 

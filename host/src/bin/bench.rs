@@ -10,6 +10,7 @@ use ptx_matrix_host::bench::{
 };
 use ptx_matrix_host::gemm::Tuned;
 use ptx_matrix_host::{Gpu, OwnKernels};
+use ptx_matrix_output::{errln, out, outln};
 use std::fs::{self, File};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -96,7 +97,7 @@ fn main() -> ExitCode {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
         Err(error) => {
-            eprintln!("error: {error:#}");
+            errln!("error: {error:#}");
             ExitCode::from(2)
         }
     }
@@ -161,8 +162,8 @@ fn bench(arguments: &Arguments) -> Result<bool> {
     let contestants: Vec<&dyn Contestant> = [&cublas as &dyn Contestant].into_iter().chain(chosen).collect();
 
     let info = device.gpu().info();
-    println!("cuBLAS {}", cublas.version());
-    let monitor = Monitor::open(info).map_err(|reason| eprintln!("{reason}")).ok();
+    outln!("cuBLAS {}", cublas.version());
+    let monitor = Monitor::open(info).map_err(|reason| errln!("{reason}")).ok();
     let mut bench = Bench::new(&device, monitor)?;
     bench.rounds = arguments.rounds as usize;
     bench.batch = Duration::from_millis(arguments.batch);
@@ -170,9 +171,9 @@ fn bench(arguments: &Arguments) -> Result<bool> {
     for (name, ceiling) in ceilings.named() {
         let clock =
             ceiling.conditions.clock_mhz.map_or_else(|| "an unknown clock".to_owned(), |mhz| format!("{mhz} MHz"));
-        println!("ceiling of mma.sync, {name}: {:.1} TFLOP/s at {clock}", ceiling.tflops);
+        outln!("ceiling of mma.sync, {name}: {:.1} TFLOP/s at {clock}", ceiling.tflops);
     }
-    println!("copy within memory: {:.2} TB/s, read and written", ceilings.copy / 1e12);
+    outln!("copy within memory: {:.2} TB/s, read and written", ceilings.copy / 1e12);
 
     let mut tuned = match &arguments.tune {
         Some(file) if file.exists() => Tuned::load(file)?,
@@ -186,7 +187,7 @@ fn bench(arguments: &Arguments) -> Result<bool> {
     for problem in &problems {
         progress.set_message(problem.to_string());
         if !cublas.supports(problem) {
-            progress.suspend(|| eprintln!("{problem}: cuBLAS does not support it, so there is no ratio"));
+            progress.suspend(|| errln!("{problem}: cuBLAS does not support it, so there is no ratio"));
         }
         let measured = bench.measure(problem, &contestants).with_context(|| problem.to_string())?;
         all.extend(rows(problem, &measured, &ceilings, REFERENCE));
@@ -199,15 +200,15 @@ fn bench(arguments: &Arguments) -> Result<bool> {
         progress.inc(1);
     }
     progress.finish_and_clear();
-    print!("{}", table(&all));
-    println!("{}", csv.display());
+    out!("{}", table(&all));
+    outln!("{}", csv.display());
     if let Some(svg) = plot(&all, REFERENCE)? {
         let file = arguments.out.join("bench.svg");
         fs::write(&file, svg).with_context(|| format!("cannot write {}", file.display()))?;
-        println!("{}", file.display());
+        outln!("{}", file.display());
     }
     let wrong = all.iter().filter(|row| !row.is_right()).count();
-    println!("bench: {} measured, {wrong} failed", all.len() - wrong);
+    outln!("bench: {} measured, {wrong} failed", all.len() - wrong);
     Ok(wrong == 0)
 }
 

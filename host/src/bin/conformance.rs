@@ -7,6 +7,7 @@ use ptx_matrix::sim::Simulator;
 use ptx_matrix_host::conformance::record::Recording;
 use ptx_matrix_host::conformance::{Options, Trials, run, run_in_parallel, select, trials};
 use ptx_matrix_host::{Gpu, GpuError, OwnKernels};
+use ptx_matrix_output::{errln, outln};
 use serde::Serialize;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -79,7 +80,7 @@ fn main() -> ExitCode {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
         Err(error) => {
-            eprintln!("error: {error:#}");
+            errln!("error: {error:#}");
             ExitCode::from(2)
         }
     }
@@ -94,7 +95,7 @@ fn conformance(arguments: &Arguments) -> Result<bool> {
             Ok(gpu) => Some(gpu),
             Err(reason @ (GpuError::NoDriver(_) | GpuError::DriverStart(_))) => {
                 if !arguments.validate {
-                    eprintln!("{reason}; running on the simulator");
+                    errln!("{reason}; running on the simulator");
                 }
                 None
             }
@@ -144,7 +145,7 @@ fn conformance(arguments: &Arguments) -> Result<bool> {
                     };
                     write(file, &serde_json::to_string_pretty(&report)?)?;
                 }
-                println!("{trials}");
+                outln!("{trials}");
                 return Ok(trials.mismatches.is_empty());
             }
             let summary = run(&device, &options)?;
@@ -164,7 +165,7 @@ fn conformance(arguments: &Arguments) -> Result<bool> {
     if let Some(file) = &arguments.report {
         write(file, &serde_json::to_string_pretty(&summary)?)?;
     }
-    println!("{summary}");
+    outln!("{summary}");
     Ok(summary.failed() == 0)
 }
 

@@ -5,7 +5,8 @@ use clap::{Parser, ValueEnum};
 use ptx_matrix::forms::{AnyForm, find_any};
 use ptx_matrix_host::Gpu;
 use ptx_matrix_host::exec::{GroupOptions, Instruction, State, example, execute};
-use std::io::{Read, Write, stdin, stdout};
+use ptx_matrix_output::{errln, outln};
+use std::io::{Read, stdin};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::{fs, io};
@@ -65,7 +66,7 @@ fn main() -> ExitCode {
     match run(&Arguments::parse()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("error: {error:#}");
+            errln!("error: {error:#}");
             ExitCode::from(2)
         }
     }
@@ -94,7 +95,7 @@ fn run_form<I: Instruction>(form: &I, arguments: &Arguments) -> Result<()> {
         On::Sim => {
             let execution = form.on_simulator(&options, &input)?;
             if let Some(found) = execution.found {
-                eprintln!("PTX does not define what this does; there are results all the same:\n{found}");
+                errln!("PTX does not define what this does; there are results all the same:\n{found}");
             }
             ("the simulator".to_owned(), execution.output)
         }
@@ -118,6 +119,9 @@ fn read(file: Option<&Path>) -> io::Result<String> {
 fn write(file: Option<&Path>, text: &str) -> Result<()> {
     match file {
         Some(file) => fs::write(file, format!("{text}\n")).with_context(|| format!("cannot write {}", file.display())),
-        None => writeln!(stdout(), "{text}").context("cannot write to standard output"),
+        None => {
+            outln!("{text}");
+            Ok(())
+        }
     }
 }

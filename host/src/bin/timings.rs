@@ -1,6 +1,7 @@
 //! How long the instructions take, as a program: `cargo xtask timings` runs it, and it runs by itself, with the kernels beside it,
 //! on machines that have a driver and no Rust.
 
+use ptx_matrix_output::{errln, out, outln};
 use std::fs::{self, File};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -45,7 +46,7 @@ fn main() -> ExitCode {
     match timings(&Arguments::parse()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("error: {error:#}");
+            errln!("error: {error:#}");
             ExitCode::from(2)
         }
     }
@@ -69,11 +70,11 @@ fn timings(arguments: &Arguments) -> Result<()> {
         progress.inc(1);
     }
     progress.finish_and_clear();
-    print!("{}", markdown(&timings));
+    out!("{}", markdown(&timings));
     fs::create_dir_all(&arguments.out).with_context(|| format!("cannot make {}", arguments.out.display()))?;
     let (csv, table) = (arguments.out.join("timings.csv"), arguments.out.join("timings.md"));
     write_csv(&timings, File::create(&csv).with_context(|| format!("cannot write {}", csv.display()))?)?;
     fs::write(&table, markdown(&timings)).with_context(|| format!("cannot write {}", table.display()))?;
-    println!("{}\n{}\ntimings: {} measured", csv.display(), table.display(), timings.len());
+    outln!("{}\n{}\ntimings: {} measured", csv.display(), table.display(), timings.len());
     Ok(())
 }

@@ -1,6 +1,7 @@
 //! The trials as a program: `cargo xtask trials` runs it, and it runs by itself, with the kernels beside it, on machines that
 //! have a driver and no Rust.
 
+use ptx_matrix_output::{errln, outln};
 use std::process::ExitCode;
 
 use anyhow::Result;
@@ -49,7 +50,7 @@ fn main() -> ExitCode {
         Ok(0) => ExitCode::SUCCESS,
         Ok(_) => ExitCode::FAILURE,
         Err(error) => {
-            eprintln!("error: {error:#}");
+            errln!("error: {error:#}");
             ExitCode::from(2)
         }
     }
@@ -77,12 +78,12 @@ fn run<D: GemmDevice>(device: &D, arguments: &Arguments) -> u64 {
     let mut failed = 0;
     for seed in arguments.seed..arguments.seed + arguments.count {
         if let Err(reason) = trials::run(device, seed, arguments.longest as usize) {
-            progress.suspend(|| println!("FAILED {reason}"));
+            progress.suspend(|| outln!("FAILED {reason}"));
             failed += 1;
         }
         progress.inc(1);
     }
     progress.finish_and_clear();
-    println!("trials: {} passed, {failed} failed", arguments.count - failed);
+    outln!("trials: {} passed, {failed} failed", arguments.count - failed);
     failed
 }

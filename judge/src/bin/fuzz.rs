@@ -5,6 +5,7 @@ use clap::Parser;
 use indicatif::{ProgressBar, ProgressStyle};
 use ptx_matrix_judge::fuzz::{Tally, try_on, try_seed};
 use ptx_matrix_judge::gpu;
+use ptx_matrix_output::{errln, outln};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -36,7 +37,7 @@ fn main() -> ExitCode {
         Ok(0) => ExitCode::SUCCESS,
         Ok(_) => ExitCode::FAILURE,
         Err(error) => {
-            eprintln!("error: {error:#}");
+            errln!("error: {error:#}");
             ExitCode::from(2)
         }
     }
@@ -59,7 +60,7 @@ fn fuzz(arguments: &Arguments) -> Result<u64> {
         seeds += 1;
         if let Some(failure) = failure {
             failures += 1;
-            progress.suspend(|| println!("{failure}again: cargo xtask fuzz --seed {seed} --programs 1\n"));
+            progress.suspend(|| outln!("{failure}again: cargo xtask fuzz --seed {seed} --programs 1\n"));
             if !arguments.keep_going {
                 break;
             }
@@ -71,7 +72,7 @@ fn fuzz(arguments: &Arguments) -> Result<u64> {
         bail!("no program was run");
     }
     let Tally { right, wrong, harmless } = tally;
-    println!(
+    outln!(
         "fuzz: {seeds} seeds from {} in {:.0} s: {right} right programs, {wrong} wrong, {harmless} harmless; {failures} failed",
         arguments.seed,
         start.elapsed().as_secs_f64()

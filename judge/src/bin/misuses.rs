@@ -5,6 +5,7 @@ use anyhow::{Result, bail};
 use clap::{Parser, Subcommand};
 use ptx_matrix_judge::gpu;
 use ptx_matrix_judge::misuses::{CASES, Case, Recording, Sanitizer, Tool, on_gpu, on_simulator};
+use ptx_matrix_output::{errln, outln};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -54,7 +55,7 @@ fn main() -> ExitCode {
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("error: {error:#}");
+            errln!("error: {error:#}");
             ExitCode::from(2)
         }
     }
@@ -68,10 +69,10 @@ fn run(names: &[String], mended: bool, gpu: Option<&Path>) -> Result<()> {
     let device = gpu.map(gpu::open).transpose()?;
     for case in CASES.iter().filter(|case| names.is_empty() || names.iter().any(|name| name == case.name)) {
         match &device {
-            None => println!("{}: {:?}", case.name, on_simulator(case, mended, 1)),
+            None => outln!("{}: {:?}", case.name, on_simulator(case, mended, 1)),
             Some(device) => match on_gpu(case, mended, device) {
-                Ok(()) => println!("{}: has run", case.name),
-                Err(error) => println!("{}: {error}", case.name),
+                Ok(()) => outln!("{}: has run", case.name),
+                Err(error) => outln!("{}: {error}", case.name),
             },
         }
     }
@@ -87,7 +88,7 @@ fn sanitize(ptx: &Path, record: &Path, sanitizer: PathBuf, logs: PathBuf) -> Res
     let mut said = Vec::new();
     for tool in Tool::ALL {
         for mended in [false, true] {
-            eprintln!("{}{}", tool.name(), if mended { ", mended" } else { "" });
+            errln!("{}{}", tool.name(), if mended { ", mended" } else { "" });
             said.extend(sanitizer.run(tool, mended)?);
         }
     }
@@ -105,5 +106,5 @@ fn print(case: &Case, recording: &Recording) {
         let tools: Vec<_> = recording.tools(case.name, mended).map(|said| said.tool.name()).collect();
         tools.join(" ")
     };
-    println!("{:<34} {:<16} {:<30} mended: {}", case.name, format!("{:?}", case.found), tools(false), tools(true));
+    outln!("{:<34} {:<16} {:<30} mended: {}", case.name, format!("{:?}", case.found), tools(false), tools(true));
 }

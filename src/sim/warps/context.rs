@@ -10,6 +10,7 @@ use crate::site::Site;
 use core::panic::Location;
 use std::boxed::Box;
 use std::cell::{Cell, RefCell};
+use std::io::Write;
 use std::panic;
 use std::rc::Rc;
 use std::string::{String, ToString};
@@ -105,7 +106,7 @@ pub(crate) fn fail(site: Site, misuse: Misuse) -> ! {
 pub(in crate::sim) fn fail_in_lane(site: Site, lane: Option<usize>, misuse: Misuse) -> ! {
     if cfg!(panic = "abort") || std::thread::panicking() {
         tell_what_ended_the_run();
-        std::eprintln!("error: {misuse}\n  --> {}", site.location);
+        _ = writeln!(std::io::stderr(), "error: {misuse}\n  --> {}", site.location);
     }
     // A kernel that catches the unwinding does not hide it. Else it is found again at the end, and known then.
     try_with_block(|block| note_end(block, misuse.clone(), Some(site.location.into()), lane));
@@ -128,7 +129,8 @@ pub(in crate::sim) fn unwind(ended_by: Option<String>, work: impl FnOnce()) {
 fn tell_what_ended_the_run() {
     ENDED_BY.with_borrow(|ended_by| {
         if let Some(ended_by) = ended_by {
-            std::eprintln!("{ended_by}\n\nWhile the other warps were unwound, a destructor failed too:");
+            let text = "While the other warps were unwound, a destructor failed too:";
+            _ = writeln!(std::io::stderr(), "{ended_by}\n\n{text}");
         }
     });
 }

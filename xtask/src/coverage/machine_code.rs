@@ -3,6 +3,7 @@
 use anyhow::Result;
 use ptx_matrix::forms::{Form, Nature, Selectors, WgmmaForm, WgmmaOptions};
 use ptx_matrix_build::Toolchain;
+use ptx_matrix_output::errln;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::sync::Mutex;
@@ -41,13 +42,13 @@ impl MachineCode {
     /// Assembles kernels with one form each, for each target that the crate says has them.
     pub fn of(forms: &[&'static Form], groups: &[WgmmaForm], targets: &BTreeSet<&str>) -> Result<Self> {
         let project = crate::kernels();
-        let toolchain = Toolchain::find_or_fetch(&project, &Toolchain::store(&project)?, &|step| eprintln!("{step}"))?;
+        let toolchain = Toolchain::find_or_fetch(&project, &Toolchain::store(&project)?, &|step| errln!("{step}"))?;
         let jobs = Mutex::new(targets.iter());
         let code = Mutex::new(MachineCode::default());
         thread::scope(|scope| {
             let work = || -> Result<()> {
                 while let Some(target) = { jobs.lock().expect("no thread panics").next() } {
-                    eprintln!("assembling for {target}");
+                    errln!("assembling for {target}");
                     let outcomes = assemble(&toolchain, target, kernels(forms, groups, target))?;
                     let mut code = code.lock().expect("no thread panics");
                     for (form, outcome) in outcomes {
@@ -109,7 +110,7 @@ fn assemble(toolchain: &Toolchain, target: &str, kernels: Vec<Kernel>) -> Result
     let head = format!(".version {PTX_VERSION}\n.target {target}\n.address_size 64\n");
     fs::write(&text, kernels.iter().fold(head, |text, kernel| text + &kernel.text))?;
     if let Err(error) = toolchain.assemble(target, &text, &cubin) {
-        eprintln!("{target}: {error}");
+        errln!("{target}: {error}");
         return Ok(Vec::new());
     }
     let code = toolchain.disassemble(&cubin)?;

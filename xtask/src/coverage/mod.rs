@@ -9,6 +9,7 @@ mod table;
 use anyhow::{Result, ensure};
 use clap::ValueEnum;
 use ptx_matrix::forms::{self, Form, WgmmaForm};
+use ptx_matrix_output::{errln, outln};
 use std::collections::BTreeSet;
 use std::process::ExitCode;
 
@@ -48,7 +49,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let groups: Vec<WgmmaForm> = forms::all_wgmma().filter(|form| form.ptx.contains(filter)).collect();
     ensure!(!legal.is_empty() || !ours.is_empty() || !groups.is_empty(), "no form's name contains `{filter}`");
 
-    eprintln!("running every check on the simulator");
+    errln!("running every check on the simulator");
     let has_checks = !ours.is_empty() || !groups.is_empty();
     let simulated = if has_checks { Simulated::run(filter)? } else { Simulated::default() };
     let cases = Cases::recorded(&simulated)?;
@@ -65,9 +66,9 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     }
     table::print(&rows, arguments.format)?;
     if arguments.format == Format::Csv {
-        eprintln!("{summary}")
+        errln!("{summary}")
     } else {
-        println!("{summary}")
+        outln!("{summary}")
     }
     Ok(if whole { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

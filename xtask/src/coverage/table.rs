@@ -6,6 +6,7 @@ use super::machine_code::Outcome;
 use anyhow::Result;
 use comfy_table::{Table, presets};
 use ptx_matrix::forms::Nature;
+use ptx_matrix_output::{out, outln};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
@@ -58,13 +59,18 @@ impl Row {
 
 pub fn print(rows: &[Row], format: Format) -> Result<()> {
     match format {
-        Format::Csv => csv(rows, io::stdout()),
+        Format::Csv => {
+            let mut text = Vec::new();
+            csv(rows, &mut text)?;
+            out!("{}", String::from_utf8_lossy(&text));
+            Ok(())
+        }
         Format::Text => {
-            println!("{}", table(rows, presets::NOTHING));
+            outln!("{}", table(rows, presets::NOTHING));
             Ok(())
         }
         Format::Markdown => {
-            println!("{}", table(rows, presets::ASCII_MARKDOWN));
+            outln!("{}", table(rows, presets::ASCII_MARKDOWN));
             Ok(())
         }
     }

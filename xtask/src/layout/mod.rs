@@ -8,6 +8,7 @@ mod terminal;
 use anyhow::{Context, Result};
 use picture::Picture;
 use ptx_matrix::forms::{Held, find_any};
+use ptx_matrix_output::{out, outln};
 use std::process::ExitCode;
 
 #[derive(Debug, clap::Args)]
@@ -28,7 +29,7 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     if arguments.docs {
         let (written, removed) = docs::write()?;
-        println!("{written} pictures in docs/layouts, {removed} old ones removed; docs/LAYOUTS.md shows them");
+        outln!("{written} pictures in docs/layouts, {removed} old ones removed; docs/LAYOUTS.md shows them");
         return Ok(ExitCode::SUCCESS);
     }
     let form = find_any(arguments.form.as_deref().unwrap_or_default())?;
@@ -39,9 +40,9 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         let none = || format!("this form has no matrix `{name}`; it has {names}");
         matrices.first().with_context(none)?;
     }
-    println!("{}", form.ptx());
+    outln!("{}", form.ptx());
     for matrix in &matrices {
-        print!("\n{}", terminal::draw(&Picture::of(matrix)));
+        out!("\n{}", terminal::draw(&Picture::of(matrix)));
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -1,0 +1,58 @@
+//! Programs whose output is not read to its end, or cannot be written.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Output, Stdio};
+
+const FORM: &str = "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32";
+
+/// `cargo xtask` with these arguments.
+fn xtask(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_xtask"));
+    command.args(arguments);
+    command
+}
+
+/// Its code and standard error.
+fn ended(output: &Output) -> (Option<i32>, String) {
+    (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+}
+
+/// A pipe that nobody reads, from the start.
+#[test]
+fn a_closed_pipe_ends_a_program_quietly() {
+    for _ in 0..20 {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let output = xtask(&["layout", FORM]).stdout(writer).stderr(Stdio::piped()).output().unwrap();
+        assert_eq!(ended(&output), (Some(141), String::new()));
+    }
+}
+
+/// As by `| head -1`: the first line is there, and the rest may or may not have been written.
+#[test]
+fn a_reader_may_stop_after_a_line() {
+    for _ in 0..20 {
+        let mut child = xtask(&["layout", FORM]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        assert_eq!(line.trim_end(), FORM);
+        let (code, errors) = ended(&child.wait_with_output().unwrap());
+        assert!(matches!(code, Some(0 | 141)), "{code:?}");
+        assert_eq!(errors, "");
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_is_an_error() {
+    let full = || File::options().write(true).open("/dev/full").unwrap();
+    let output = xtask(&["layout", FORM]).stdout(full()).stderr(Stdio::piped()).output().unwrap();
+    let message = "error: cannot write to standard output: No space left on device (os error 28)\n";
+    assert_eq!(ended(&output), (Some(2), message.to_owned()));
+    // Nor is a panic what comes of an error that cannot be told.
+    let output = xtask(&["layout", FORM]).stdout(full()).stderr(full()).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    let output = xtask(&["layout", "no.such.form"]).stdout(full()).stderr(full()).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+}
