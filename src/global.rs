@@ -51,6 +51,9 @@ struct RawSlice<T> {
     /// Elements of it that lie before `start`.
     #[cfg(not(target_arch = "nvptx64"))]
     skipped: usize,
+    /// Whether a `GlobalMut` of the launch is the same memory, though this is a `Global`.
+    #[cfg(not(target_arch = "nvptx64"))]
+    in_place: bool,
 }
 
 macro_rules! handle {
@@ -84,6 +87,8 @@ macro_rules! handle {
                         name,
                         #[cfg(not(target_arch = "nvptx64"))]
                         skipped: 0,
+                        #[cfg(not(target_arch = "nvptx64"))]
+                        in_place: false,
                     },
                     _kernel: PhantomData,
                 }
@@ -190,6 +195,14 @@ impl<T: Element> RawSlice<T> {
 }
 
 impl<T: Element> Global<'_, T> {
+    /// The same slice, whose reads the simulator orders with the writes of the launch if it is `in_place`:
+    /// see [`Device::is_in_place`](crate::launch::Device::is_in_place).
+    #[cfg(not(target_arch = "nvptx64"))]
+    pub(crate) fn in_place(mut self, in_place: bool) -> Self {
+        self.slice.in_place = in_place;
+        self
+    }
+
     /// Where the slice starts.
     #[inline(always)]
     pub(crate) const fn start(self) -> *const T {
@@ -209,6 +222,14 @@ impl<T: Element> Global<'_, T> {
     pub fn get(self, index: usize) -> T {
         let site = Site::here();
         let element = self.slice.element(index, "read", site);
+        #[cfg(not(target_arch = "nvptx64"))]
+        if self.slice.in_place {
+            // SAFETY: an element of the slice, which nobody writes before the block has ended.
+            let mut value = unsafe { element.read() };
+            let bytes = bytemuck::bytes_of_mut(&mut value);
+            crate::sim::read_global(site, element.addr(), self.slice.of(index), bytes);
+            return value;
+        }
         #[cfg(not(target_arch = "nvptx64"))]
         {
             crate::sim::note_access(site);

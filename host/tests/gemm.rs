@@ -363,6 +363,10 @@ fn groups_are_refused_with_what_would_do() {
         (gemm.clone().d(Layout::col_major(40)), "rows in groups: rows of D are not lines: make D row-major"),
         (gemm.clone().alpha(0.0), "rows in groups: nothing is multiplied, as K or alpha is 0: leave the groups"),
         (
+            gemm.clone().b(Layout::row_major(48)),
+            "rows in groups: all would have the same B, as its batch stride is 0: say how far apart the groups' matrices lie, or, if one B is meant for all rows, leave the groups",
+        ),
+        (
             gemm.clone().choose(Choice::new("gemm_bf16_groups", 2)),
             "gemm_bf16_groups cannot cut a K of 512 in 2 parts: rows in groups are multiplied in one part",
         ),
@@ -388,6 +392,8 @@ fn groups_are_refused_with_what_would_do() {
     let bias: Vec<bf16> = elements(3 * 48);
     assert_eq!(refused(&ends, &bias), "there are 4 ends of groups, and the product has 3 groups: each has one");
     assert_eq!(refused(&ends[..3], &bias[..48]), "the bias has 48 elements, and the product needs 144");
+    // Of one group there is one B.
+    assert!(gemm.clone().groups(1).b(Layout::row_major(48)).plan(&Idle).is_ok());
     let plain = Gemm::<bf16>::new(40, 48, 512).plan(&Idle).unwrap();
     let refused = plain.run(Operands::new(&Idle, &a, &b, &mut d).group_ends(&ends)).unwrap_err().to_string();
     assert_eq!(refused, "rows in groups: there are ends, and the product has no groups: say how many, or give no ends");
@@ -500,4 +506,56 @@ fn random_products_are_right() {
             ptx_matrix_host::trials::run(&Simulator::new(seed).strict(), seed, longest).unwrap();
         }
     }
+}
+
+/// A C and its factor go together: what is given without the other is no default that is ever meant.
+#[test]
+fn c_and_beta_are_given_together() {
+    let gemm = Gemm::<bf16>::new(8, 8, 8);
+    let (a, b, c, mut d) = (elements(64), elements(64), elements(64), elements(64));
+    let without = "there is a C, and beta was not set: set it, 1 to add C as it is, 0 to leave it out, or give no C";
+    let plan = gemm.plan(&Idle).unwrap();
+    let refused = plan.run(Operands::new(&Idle, &a, &b, &mut d).c(&c)).unwrap_err();
+    assert_eq!(refused.to_string(), without);
+    let refused = plan.run(Operands::new(&Idle, &a, &b, &mut d).c_is_d()).unwrap_err();
+    assert_eq!(refused.to_string(), without);
+    let plan = gemm.clone().beta(1.0).plan(&Idle).unwrap();
+    let refused = plan.run(Operands::new(&Idle, &a, &b, &mut d).c(&c[..63])).unwrap_err();
+    assert_eq!(refused.to_string(), "C has 63 elements, and the product needs 64");
+    // With 0, C is not read, and may be too short.
+    let (device, mut ones) = (Simulator::default().strict(), vec![bf16::NAN; 64]);
+    let plan = gemm.beta(0.0).plan(&device).unwrap();
+    plan.run(Operands::new(&device, &a, &b, &mut ones).c_is_d()).unwrap();
+    assert_eq!(ones, elements(64));
+    plan.run(Operands::new(&device, &a, &b, &mut ones).c(&[])).unwrap();
+}
+
+/// The longest sides, and what they come to, are refused or planned: no number wraps around.
+#[test]
+fn the_longest_sides() {
+    let longest = i32::MAX as usize;
+    for (m, n, k) in [(longest, 1, longest), (1, longest, longest), (longest, 64, longest), (1, 1, longest)] {
+        let gemm = Gemm::<f64>::new(m, n, k).workspace_up_to(usize::MAX).copies_up_to(usize::MAX);
+        let gemm = gemm.a(Layout::col_major(m)).b(Layout::row_major(n));
+        let refused = gemm.plan(&Idle).map(|plan| plan.workspace_len());
+        assert!(gemm.choices(&Idle).is_empty() == refused.is_err(), "{m}x{n}x{k}: {refused:?}");
+    }
+    let huge = Gemm::<bf16>::new(usize::MAX, usize::MAX, usize::MAX);
+    assert_eq!(huge.choices(&Idle), []);
+    assert_eq!(refusal(&huge), "M is 18446744073709551615, more than the 2147483647 that kernels count to");
+    let far = Layout::row_major(8).starting_at(usize::MAX).batch_stride(usize::MAX);
+    let gemm = Gemm::<bf16>::new(8, 8, 8);
+    for (gemm, what) in [
+        (gemm.clone().a(far), "A has 64 elements, and the product needs 18446744073709551615"),
+        (gemm.clone().b(far), "B has 64 elements, and the product needs 18446744073709551615"),
+        (gemm.clone().d(far), "D has 64 elements, and the product needs 18446744073709551615"),
+        (gemm.clone().d(far).batches(3), "D has 64 elements, and the product needs 18446744073709551615"),
+    ] {
+        let refused = refused_buffers(&gemm, [64, 64, 64]);
+        assert!(refused.starts_with(what), "{refused}");
+    }
+    let parts = Gemm::<bf16>::new(1, 1, longest).choose(Choice::new("gemm_bf16_any", 1 << 17));
+    let parts = parts.a(Layout::row_major(longest)).b(Layout::row_major(1));
+    let refused = refusal(&parts);
+    assert!(refused.ends_with("65535 is the most") || refused.contains("leading dimension"), "{refused}");
 }

@@ -69,6 +69,14 @@ pub unsafe trait Device {
     /// The same for a buffer that the kernel writes.
     fn slice_mut<T: Pod>(&self, buffer: &mut Self::Buffer<T>) -> (*mut T, usize);
 
+    /// Whether a kernel that reads this buffer as a [`Global`](crate::Global) writes the same memory, as a
+    /// [`GlobalMut`](crate::GlobalMut). Only `unsafe` code can have made it so. The simulator then checks that
+    /// each element is read before it is written.
+    #[doc(hidden)]
+    fn is_in_place<T: Pod>(&self, _buffer: &Self::Buffer<T>) -> bool {
+        false
+    }
+
     /// The map that the encoding says, as this device's kernels take it. All but the address is checked before.
     fn encode_tensor_map(&self, encoding: &TensorEncoding) -> Result<TensorMapWords, TensorMapError>;
 

@@ -110,7 +110,7 @@ scalars!(u8 i8 u16 i16 u32 i32 u64 i64 usize isize f16 bf16 f32 f64);
 
 /// A slice becomes its pointer (typed, so that LLVM sees it point to global memory) and its length.
 macro_rules! slices {
-    ($($slice:ident $method:ident [$($borrow:tt)+];)*) => {$(
+    ($($slice:ident $bind:ident [$($borrow:tt)+];)*) => {$(
         // SAFETY: a pointer and a length, each of 64 bits on a GPU.
         unsafe impl<T: Element> KernelParam for $slice<'_, T> {
             type In<'k> = $slice<'k, T>;
@@ -123,17 +123,15 @@ macro_rules! slices {
                 unsafe { $slice::new(start, len, name) }
             }
 
-            slices!(@host $slice $method $($borrow)+);
+            slices!(@host $slice $bind $($borrow)+);
         }
     )*};
-    (@host $slice:ident $method:ident $($borrow:tt)+) => {
+    (@host $slice:ident $bind:ident $($borrow:tt)+) => {
         #[cfg(not(target_arch = "nvptx64"))]
         type Host<'h, D: Device + 'h> = $($borrow)+ D::Buffer<T>;
         #[cfg(not(target_arch = "nvptx64"))]
         fn bind<'h, D: Device + 'h>(device: &D, host: Self::Host<'h, D>, name: &'static str) -> $slice<'h, T> {
-            let (start, len) = device.$method(host);
-            // SAFETY: the buffer is borrowed for `'h`, mutably where the kernel writes.
-            unsafe { $slice::new(start, len, name) }
+            $bind(device, host, name)
         }
         #[cfg(not(target_arch = "nvptx64"))]
         fn values(bound: $slice<'_, T>, into: &mut Params) {
@@ -143,6 +141,24 @@ macro_rules! slices {
     };
 }
 slices! {
-    Global slice [&'h];
-    GlobalMut slice_mut [&'h mut];
+    Global bind_global [&'h];
+    GlobalMut bind_global_mut [&'h mut];
+}
+
+#[cfg(not(target_arch = "nvptx64"))]
+fn bind_global<'h, T: Element, D: Device>(device: &D, host: &'h D::Buffer<T>, name: &'static str) -> Global<'h, T> {
+    let (start, len) = device.slice(host);
+    // SAFETY: the buffer is borrowed for `'h`.
+    unsafe { Global::new(start, len, name) }.in_place(device.is_in_place(host))
+}
+
+#[cfg(not(target_arch = "nvptx64"))]
+fn bind_global_mut<'h, T: Element, D: Device>(
+    device: &D,
+    host: &'h mut D::Buffer<T>,
+    name: &'static str,
+) -> GlobalMut<'h, T> {
+    let (start, len) = device.slice_mut(host);
+    // SAFETY: the buffer is borrowed for `'h`, mutably.
+    unsafe { GlobalMut::new(start, len, name) }
 }

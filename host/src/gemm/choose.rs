@@ -291,10 +291,12 @@ impl Task {
         // In one round the last tile decides.
         let beyond = if is_alone && rounds == 1.0 { BEYOND * self.part_beyond(kernel, across, true) } else { 0.0 };
         let tiles = (of_a + of_b) * k / cache * (1.0 + beyond);
-        let bytes = self.batches * ((self.m * self.k + self.k * self.n) * input + self.m * self.n * output);
+        // As floats: of the longest sides, the bytes are more than `usize` counts.
+        let [m, n, k_whole] = [self.m, self.n, self.k].map(|side| side as f64);
+        let bytes = self.batches as f64 * ((m + n) * k_whole * input as f64 + m * n * output as f64);
         let waits = (self.part_beyond(kernel, across, false) - BEYOND_FOR_NOTHING).max(0.0) * BEYOND_IN_MEMORY;
-        let memory = bytes as f64 / (MEMORY_BYTES * sms) * (1.0 + waits);
-        let sums = 2.0 * (sum * self.workspace(parts)) as f64 / (SUM_BYTES * sms);
+        let memory = bytes / (MEMORY_BYTES * sms) * (1.0 + waits);
+        let sums = 2.0 * sum as f64 * self.workspace(parts) as f64 / (SUM_BYTES * sms);
         let launches = match (parts, kernel.by_tensor_maps) {
             (1, _) => 1.0,
             (_, false) => LAUNCHES_OF_PARTS[0],

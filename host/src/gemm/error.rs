@@ -97,6 +97,9 @@ pub enum Refusal {
         /// The factor, in words.
         beta: String,
     },
+    /// There is a C, and nothing says its factor.
+    #[error("there is a C, and beta was not set: set it, 1 to add C as it is, 0 to leave it out, or give no C")]
+    NoBeta,
     /// The activation is not one of integers.
     #[error("{activation:?} is of floating-point numbers; integers have Identity and Relu")]
     NoActivation {

@@ -27,6 +27,7 @@ mod error;
 mod layout;
 mod plan;
 mod problem;
+mod slices;
 mod tuned;
 
 #[cfg(feature = "bench")]

@@ -8,6 +8,7 @@ use ptx_matrix_kernels::gemm::{Buffers, Kernel, Multiply, Number, Numbers, Outpu
 
 use super::choose::Way;
 use super::layout::Matrices;
+use super::slices::OnSlices;
 use super::{Choice, Gemm, GemmDevice, GemmError, Refusal};
 
 /// Bytes that are copied at a time where lines start at multiples of them, the last ones too.
@@ -36,12 +37,20 @@ pub struct Operands<'a, D: Device, T: Element, O: Output = T> {
     device: &'a D,
     a: &'a D::Buffer<T>,
     b: &'a D::Buffer<T>,
-    c: Option<&'a D::Buffer<O>>,
+    c: Option<C<'a, D::Buffer<O>>>,
     bias: Option<&'a D::Buffer<O>>,
     ends: Option<&'a D::Buffer<u32>>,
     d: &'a mut D::Buffer<O>,
     workspace: Option<&'a mut D::Buffer<O::Sum>>,
     copies: Option<&'a mut D::Buffer<T>>,
+}
+
+/// Where C is.
+enum C<'a, B: ?Sized> {
+    /// In a buffer of its own.
+    Apart(&'a B),
+    /// Where D is.
+    D,
 }
 
 impl<'a, D: Device, T: Element, O: Output> Operands<'a, D, T, O> {
@@ -50,9 +59,33 @@ impl<'a, D: Device, T: Element, O: Output> Operands<'a, D, T, O> {
         Self { device, a, b, c: None, bias: None, ends: None, d, workspace: None, copies: None }
     }
 
-    /// C, which lies as D does.
+    /// C, which lies as D does. It needs a factor: [`Gemm::beta`].
     pub fn c(self, c: &'a D::Buffer<O>) -> Self {
-        Self { c: Some(c), ..self }
+        Self { c: Some(C::Apart(c)), ..self }
+    }
+
+    /// C is D: D = f(alpha A x B + beta D + bias), in place. It needs a factor: [`Gemm::beta`].
+    ///
+    /// Any kernel can do it, in parts of K and with batches, groups and copies too. Each element of D is read
+    /// before it is written, and what is around D stays.
+    ///
+    /// ```
+    /// use ptx_matrix::{launch::Device, sim::Simulator};
+    /// use ptx_matrix_host::gemm::{Gemm, Operands};
+    ///
+    /// // Gradients of three steps are accumulated.
+    /// let device = Simulator::default();
+    /// let (a, b) = (device.upload(&[1.0f32; 20 * 24])?, device.upload(&[0.5f32; 24 * 16])?);
+    /// let mut gradient = device.upload(&[1.0f32; 20 * 16])?;
+    /// let plan = Gemm::<f32>::new(20, 16, 24).beta(1.0).plan(&device)?;
+    /// for _ in 0..3 {
+    ///     plan.run(Operands::new(&device, &a, &b, &mut gradient).c_is_d())?;
+    /// }
+    /// assert_eq!(gradient, [1.0 + 3.0 * 12.0; 20 * 16]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn c_is_d(self) -> Self {
+        Self { c: Some(C::D), ..self }
     }
 
     /// What is added to each row of D, an element for each column; or, if [so asked for](Gemm::bias_of_rows), to each column, an
@@ -112,13 +145,23 @@ impl<T: Multiply<O>, O: Output> Plan<T, O> {
         let mut no_d = device.empty::<O>().map_err(GemmError::Device)?;
         let mut no_sums = device.empty::<O::Sum>().map_err(GemmError::Device)?;
         let mut no_copies = device.empty::<T>().map_err(GemmError::Device)?;
-        let (c, bias) = (c.unwrap_or(none.borrow()), bias.unwrap_or(none.borrow()));
-        let no_d = no_d.borrow_mut();
         let sums = match workspace {
             Some(workspace) if self.workspace_len() > 0 => workspace,
             _ => no_sums.borrow_mut(),
         };
-        let copies = copies.unwrap_or_else(|| no_copies.borrow_mut());
+        let on = OnSlices(device);
+        let (mut d, mut sums, mut no_d) = (on.write(d), on.write(sums), on.write(no_d.borrow_mut()));
+        let mut copies = on.write(copies.unwrap_or_else(|| no_copies.borrow_mut()));
+        let (a, b, bias) = (on.read(a), on.read(b), on.read(bias.unwrap_or(none.borrow())));
+        let c = match c {
+            Some(C::Apart(c)) => on.read(c),
+            // SAFETY: in all kernels, an element of C is read by a thread of those that finish the tile of D which
+            // has it, and that tile is written behind it: by the same thread, or by a copy that these threads have
+            // met before. D is borrowed mutably, and nothing else is in its memory.
+            Some(C::D) => unsafe { d.in_place() },
+            None => on.read(none.borrow()),
+        };
+        let (c, bias) = (&c, &bias);
         let mut numbers = self.numbers(device.multiprocessors());
         let mut reports = Vec::new();
         if let Some(Way { kernel, copied, .. }) = self.way {
@@ -128,22 +171,22 @@ impl<T: Multiply<O>, O: Output> Plan<T, O> {
                 false => Relaid::default(),
             });
             if copied != [false; 2] {
-                reports.push(T::lay_out(device, [a, b], copies, relaid).map_err(GemmError::Device)?);
+                reports.push(T::lay_out(&on, [&a, &b], &mut copies, relaid).map_err(GemmError::Device)?);
             }
-            let (a, b) = (if copied[0] { &*copies } else { a }, if copied[1] { &*copies } else { b });
-            let buffers = Buffers { a, b, c, bias, d: &mut *d, no_d: &mut *no_d, sums: &mut *sums };
+            let (a, b) = (if copied[0] { &copies } else { &a }, if copied[1] { &copies } else { &b });
+            let buffers = Buffers { a, b, c, bias, d: &mut d, no_d: &mut no_d, sums: &mut sums };
             reports.push(match (gemm.groups, ends) {
                 (Some(groups), Some(ends)) => {
-                    T::launch_groups(device, kernel, buffers, (ends, groups as u32), &numbers)?
+                    T::launch_groups(&on, kernel, buffers, (&on.read(ends), groups as u32), &numbers)?
                 }
-                _ => T::launch(device, kernel, buffers, &numbers)?,
+                _ => T::launch(&on, kernel, buffers, &numbers)?,
             });
         } else {
             numbers.parts = 0;
         }
         if numbers.parts != 1 {
-            let buffers = Buffers { a, b, c, bias, d, no_d, sums };
-            reports.push(T::add_parts(device, buffers, &numbers).map_err(GemmError::Device)?);
+            let buffers = Buffers { a: &a, b: &b, c, bias, d: &mut d, no_d: &mut no_d, sums: &mut sums };
+            reports.push(T::add_parts(&on, buffers, &numbers).map_err(GemmError::Device)?);
         }
         Ok(reports)
     }
@@ -164,9 +207,13 @@ impl<T: Multiply<O>, O: Output> Plan<T, O> {
             at_least("B", device.slice(*b).1, of_b)?;
         }
         at_least("D", device.slice(&**d).1, of_d.extent(1))?;
-        if gemm.beta != O::Sum::ZERO {
-            let c = c.ok_or_else(|| Refusal::NoC { beta: gemm.beta.to_string() })?;
-            at_least("C", device.slice(c).1, of_d.extent(1))?;
+        match (c, gemm.beta) {
+            (Some(_), None) => return Err(Refusal::NoBeta),
+            (None, Some(beta)) if beta != O::Sum::ZERO => return Err(Refusal::NoC { beta: beta.to_string() }),
+            (Some(C::Apart(c)), Some(beta)) if beta != O::Sum::ZERO => {
+                at_least("C", device.slice(*c).1, of_d.extent(1))?;
+            }
+            _ => {}
         }
         if let Some(bias) = bias {
             let of_cols = gemm.n * gemm.groups.unwrap_or(1);
@@ -213,7 +260,7 @@ impl<T: Multiply<O>, O: Output> Plan<T, O> {
             starts: matrices.map(|matrix| matrix.layout.start),
             batch_strides: matrices.map(|matrix| matrix.layout.batch_stride),
             alpha,
-            beta,
+            beta: beta.unwrap_or(O::Sum::ZERO),
             row_major: [a, b].map(|matrix| matrix.layout.is_row_major()),
             bias_of_rows,
             activation,

@@ -37,11 +37,13 @@ const LARGEST_BATCH: usize = 65_535;
 /// otherwise, they do with [copies](Self::copies_up_to). Large products of such matrices that `wgmma` does not take, as on other GPUs from sm_90 on,
 /// go by `mma.sync` with tiles by tensor copies if the shared memory is enough; what is left by `mma.sync` with tiles by `cp.async`.
 ///
-/// Without a word, the matrices are row-major and dense, alpha is 1, beta is 0, and f changes nothing. As in BLAS,
+/// Without a word, the matrices are row-major and dense, alpha is 1, there is no C, and f changes nothing. As in BLAS,
 /// - C is not read if beta is 0, and neither A nor B if alpha is 0: what is not a number there goes nowhere;
-/// - otherwise infinities, and what is not a number, are carried on, through activations too.
+/// - otherwise infinities, and what is not a number, are carried on, through activations too. There is one exception:
+///   tf32 has 10 of the 23 bits of an `f32`'s fraction, so a NaN with all its set bits among the lowest 13 is
+///   infinity. The NaNs of arithmetic, and `f32::NAN`, are none of these.
 ///
-/// C lies as D does. Sums are rounded once, to D.
+/// C lies as D does, and may [be D](super::Operands::c_is_d). Sums are rounded once, to D.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Gemm<T, O: Output = T> {
     pub(super) m: usize,
@@ -54,7 +56,8 @@ pub struct Gemm<T, O: Output = T> {
     pub(super) b: Layout,
     pub(super) d: Layout,
     pub(super) alpha: O::Sum,
-    pub(super) beta: O::Sum,
+    /// None where nothing was said of it, and there is no C.
+    pub(super) beta: Option<O::Sum>,
     pub(super) bias_of_rows: bool,
     pub(super) activation: Activation,
     fast: bool,
@@ -77,7 +80,7 @@ impl<T: Multiply<O>, O: Output> Gemm<T, O> {
             b: Layout::row_major(n),
             d: Layout::row_major(n),
             alpha: O::Sum::ONE,
-            beta: O::Sum::ZERO,
+            beta: None,
             bias_of_rows: false,
             activation: Activation::Identity,
             fast: false,
@@ -113,7 +116,7 @@ impl<T: Multiply<O>, O: Output> Gemm<T, O> {
     /// The rows of A and D are in so many groups, each of which is multiplied by a B of its own: those lie
     /// [`batch_stride`](Layout::batch_stride) apart. Where groups end, [`group_ends`](super::Operands::group_ends) says: a buffer on the device,
     /// which is read when the product is computed, so that what finds it out may be in the same stream, and no host waits for it. A group has any
-    /// number of rows, also none.
+    /// number of rows, also none. Several groups need a batch stride of B: with one B for all, there is no need of groups.
     ///
     /// Such products are of bf16 and f16 into themselves, of f32 multiplied as tf32, of s8 into s32, and of e4m3 and e5m2 into bf16. A and D are
     /// row-major, K is not cut, and it is no batch. The [bias](super::Operands::bias) of columns is each group's own. On sm_90a they go by `wgmma`
@@ -145,9 +148,9 @@ impl<T: Multiply<O>, O: Output> Gemm<T, O> {
         Self { alpha, ..self }
     }
 
-    /// The factor of C.
+    /// The factor of C, which is [given](super::Operands::c), or [D itself](super::Operands::c_is_d).
     pub fn beta(self, beta: O::Sum) -> Self {
-        Self { beta, ..self }
+        Self { beta: Some(beta), ..self }
     }
 
     /// The bias, if there is one, has an element for each row of D, and not for each column.
@@ -248,8 +251,11 @@ impl<T: Multiply<O>, O: Output> Gemm<T, O> {
     }
 
     /// Every kernel that computes this product on a device, with every number of parts that makes sense, and with every copy that does and
-    /// has room.
+    /// has room. None where [`plan`](Self::plan) refuses it.
     pub fn choices<D: GemmDevice>(&self, device: &D) -> Vec<Choice> {
+        if self.check().is_err() {
+            return Vec::new();
+        }
         let task = self.task(device.multiprocessors());
         task.in_parts(self.ways(device, self.copies)).map(Way::choice).collect()
     }
@@ -395,6 +401,9 @@ impl<T: Multiply<O>, O: Output> Gemm<T, O> {
         if self.groups.is_some() && *parts > 1 {
             return Err(refused("rows in groups are multiplied in one part".to_owned()));
         }
+        if *parts > LARGEST_BATCH {
+            return Err(refused(format!("{LARGEST_BATCH} is the most")));
+        }
         let whole = self.k.div_ceil(task.k_part(kernel, *parts));
         if whole != *parts {
             return Err(refused(format!("parts of whole steps of {} would be {whole}", kernel.tile[2])));
@@ -452,6 +461,10 @@ impl<T: Multiply<O>, O: Output> Gemm<T, O> {
             (self.batches != 1, "they are of one product, not of a batch: leave `batches` 1"),
             (!self.a.is_row_major(), "rows of A are not lines: make A row-major"),
             (!self.d.is_row_major(), "rows of D are not lines: make D row-major"),
+            (
+                self.groups > Some(1) && self.b.batch_stride == 0,
+                "all would have the same B, as its batch stride is 0: say how far apart the groups' matrices lie, or, if one B is meant for all rows, leave the groups",
+            ),
             (self.k == 0 || self.alpha == O::Sum::ZERO, "nothing is multiplied, as K or alpha is 0: leave the groups"),
         ];
         match wrong.iter().find(|(is_wrong, _)| self.groups.is_some() && *is_wrong) {

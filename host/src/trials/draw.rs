@@ -51,9 +51,16 @@ pub struct Trial {
     pub fast: bool,
     /// Which of the choices; none for the rule's.
     pub choice: Option<usize>,
+    /// Whether C, where it is given, is D itself.
+    pub c_is_d: bool,
 }
 
 impl Trial {
+    /// Whether C is given.
+    pub(super) fn has_c(&self) -> bool {
+        self.beta != 0.0 || self.nan_in_c
+    }
+
     /// The trial of a seed, of products of `T` into `O`.
     pub fn draw<T: Multiply<O>, O: Output>(seed: u64, longest: usize) -> Self {
         let mut random = SmallRng::seed_from_u64(seed);
@@ -63,6 +70,12 @@ impl Trial {
         let batches = if !are_grouped && random.random_bool(0.25) { random.random_range(2..=3) } else { 1 };
         let a = input::<T>(&mut random, (m, k), are_grouped);
         let b = input::<T>(&mut random, (k, n), false);
+        // Several groups have each a B of its own.
+        let b = if are_grouped && b.batch() == 0 {
+            b.batch_stride(if b.is_row_major() { k } else { n } * b.leading_dimension())
+        } else {
+            b
+        };
         let d = {
             let by_row = are_grouped || random.random_bool(0.75);
             let (lines, length) = if by_row { (m, n) } else { (n, m) };
@@ -104,6 +117,7 @@ impl Trial {
             may_copy: random.random(),
             choice: random.random_bool(0.7).then(|| random.random_range(0..1000)),
             fast: random.random(),
+            c_is_d: random.random(),
         }
     }
 }
@@ -139,7 +153,7 @@ pub(super) struct Data<T, O> {
     pub(super) b: Vec<T>,
     pub(super) c: Vec<O>,
     pub(super) bias: Vec<O>,
-    /// D's, as it is before.
+    /// D's, as it is before: around C, if that is D.
     pub(super) poisoned: Vec<O>,
 }
 
@@ -154,7 +168,17 @@ impl<T: TrialElement, O: TrialElement> Data<T, O> {
         let bias = if bias_of_rows { m } else { n * groups.unwrap_or(1) };
         let bias = (0..bias).map(|_| O::of(value(&mut random, trial.values))).collect();
         // A number that no product has, each element another.
-        let poisoned = (0..c.len()).map(|i| O::of(-20_000.0 - 16.0 * (i % 1000) as f64)).collect();
+        let mut poisoned: Vec<O> = (0..c.len()).map(|i| O::of(-20_000.0 - 16.0 * (i % 1000) as f64)).collect();
+        if trial.has_c() && trial.c_is_d {
+            for batch in 0..trial.batches {
+                for row in 0..m {
+                    for col in 0..n {
+                        let i = index(d, batch, row, col);
+                        poisoned[i] = c[i];
+                    }
+                }
+            }
+        }
         Self { a, b, c, bias, poisoned }
     }
 }

@@ -98,8 +98,8 @@ where
         let (a, b, c, bias, mut d, mut workspace, mut copies, ends) = upload().map_err(|error| error.to_string())?;
         let operands = Operands::new(device, a.borrow(), b.borrow(), d.borrow_mut());
         let mut operands = operands.workspace(workspace.borrow_mut()).copies(copies.borrow_mut());
-        if trial.beta != 0.0 || trial.nan_in_c {
-            operands = operands.c(c.borrow());
+        if trial.has_c() {
+            operands = if trial.c_is_d { operands.c_is_d() } else { operands.c(c.borrow()) };
         }
         if trial.bias {
             operands = operands.bias(bias.borrow());

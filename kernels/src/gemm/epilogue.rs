@@ -258,7 +258,8 @@ rounded! {
 
 /// What becomes of the sums of a product.
 pub struct Epilogue<'k, D: Output, L = RowMajor> {
-    /// M x N; none for `beta` = 0.
+    /// M x N; none for `beta` = 0. It may be D's memory. So an element is read by a thread of those that finish the
+    /// tile of D which has it, before that is written, and by no other.
     pub c: Option<GlobalMatrix<'k, D, L>>,
     /// One for each column, or row; without elements, none is added.
     pub bias: Global<'k, D>,

@@ -2,6 +2,8 @@
 
 use super::LayOut;
 use super::epilogue::{Activation, Output};
+use core::error::Error;
+use core::fmt;
 use ptx_matrix::launch::{Device, KernelInfo};
 use ptx_matrix::{BoxTile, Element, Order, Tensor, TensorMapError};
 
@@ -126,6 +128,24 @@ pub enum LaunchError<E> {
     Device(E),
     /// There is no such tensor map.
     TensorMap(TensorMapError),
+}
+
+impl<E: fmt::Display> fmt::Display for LaunchError<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            LaunchError::Device(error) => error.fmt(f),
+            LaunchError::TensorMap(error) => write!(f, "no tensor map of a matrix: {error}"),
+        }
+    }
+}
+
+impl<E: Error + 'static> Error for LaunchError<E> {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            LaunchError::Device(error) => error.source(),
+            LaunchError::TensorMap(error) => Some(error),
+        }
+    }
 }
 
 /// What a launch is given beside buffers. Sides, distances and places are in elements.

@@ -1,0 +1,119 @@
+//! Buffers as slices of the device's memory. Two slices can be the same memory, which two references to a buffer
+//! cannot: so C can be D itself.
+
+use std::marker::PhantomData;
+
+use bytemuck::Pod;
+use ptx_matrix::launch::{Device, Launch};
+use ptx_matrix::{TensorEncoding, TensorMapError, TensorMapWords};
+
+/// A device as launches see it: its buffers are [`Slice`]s, borrowed for `'b`.
+pub(super) struct OnSlices<'b, D>(pub(super) &'b D);
+
+/// The memory of a buffer.
+pub(super) struct Slice<'b, T> {
+    start: *mut T,
+    len: usize,
+    /// Whether the launch that reads it writes the same memory.
+    in_place: bool,
+    _buffer: PhantomData<&'b mut [T]>,
+}
+
+impl<'b, D: Device> OnSlices<'b, D> {
+    /// The memory of a buffer that launches read.
+    pub(super) fn read<T: Pod>(&self, buffer: &'b D::Buffer<T>) -> Slice<'b, T> {
+        let (start, len) = self.0.slice(buffer);
+        Slice { start, len, in_place: false, _buffer: PhantomData }
+    }
+
+    /// The memory of a buffer that launches write.
+    pub(super) fn write<T: Pod>(&self, buffer: &'b mut D::Buffer<T>) -> Slice<'b, T> {
+        let (start, len) = self.0.slice_mut(buffer);
+        Slice { start, len, in_place: false, _buffer: PhantomData }
+    }
+}
+
+impl<'b, T> Slice<'b, T> {
+    /// The same memory once more, for a launch that reads it and writes it.
+    ///
+    /// # Safety
+    /// The launch reads each element before it writes it, and the simulator is to see that it does. Nothing else
+    /// uses the memory meanwhile.
+    pub(super) unsafe fn in_place(&self) -> Slice<'b, T> {
+        Slice { in_place: true, ..*self }
+    }
+}
+
+// SAFETY: a slice is a buffer's memory, and borrows the buffer. All else is done by the device itself.
+unsafe impl<'b, D: Device> Device for OnSlices<'b, D> {
+    type Buffer<T: Pod> = Slice<'b, T>;
+    type Owned<T: Pod> = Slice<'b, T>;
+    type Report = D::Report;
+    type Error = D::Error;
+
+    fn upload<T: Pod>(&self, _: &[T]) -> Result<Slice<'b, T>, D::Error> {
+        unreachable!("a launch copies nothing from the host")
+    }
+
+    fn download<T: Pod>(&self, _: &Slice<'b, T>) -> Result<Vec<T>, D::Error> {
+        unreachable!("a launch copies nothing to the host")
+    }
+
+    fn slice<T: Pod>(&self, slice: &Slice<'b, T>) -> (*mut T, usize) {
+        (slice.start, slice.len)
+    }
+
+    fn slice_mut<T: Pod>(&self, slice: &mut Slice<'b, T>) -> (*mut T, usize) {
+        (slice.start, slice.len)
+    }
+
+    fn is_in_place<T: Pod>(&self, slice: &Slice<'b, T>) -> bool {
+        slice.in_place
+    }
+
+    fn encode_tensor_map(&self, encoding: &TensorEncoding) -> Result<TensorMapWords, TensorMapError> {
+        self.0.encode_tensor_map(encoding)
+    }
+
+    unsafe fn launch(&self, launch: Launch<'_>) -> Result<D::Report, D::Error> {
+        // SAFETY: the caller's.
+        unsafe { self.0.launch(launch) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ptx_matrix::sim::Simulator;
+    use ptx_matrix::{Block, Global, GlobalMut, kernel};
+
+    /// A thread writes the element that it has read, or one that another thread reads.
+    #[kernel(threads = 64)]
+    fn increment(block: &Block, c: Global<u32>, d: GlobalMut<u32>, shift: u32) {
+        let warp = block.warp();
+        warp.each(|lane| {
+            let index = warp.index() * 32 + lane.id();
+            d.set((index + shift as usize) % 64, c.get(index) + 1);
+        });
+    }
+
+    /// What comes of it in place.
+    fn increment_in_place(shift: u32) -> Result<Vec<u32>, String> {
+        let (device, mut elements) = (Simulator::default().strict(), (0..64).collect::<Vec<u32>>());
+        let on = OnSlices(&device);
+        let mut d = on.write(&mut elements[..]);
+        // SAFETY: the simulator sees whether it is so.
+        let c = unsafe { d.in_place() };
+        increment::launch(&on, 1, &c, &mut d, shift).map_err(|error| error.to_string())?;
+        Ok(elements)
+    }
+
+    #[test]
+    fn each_element_is_read_before_it_is_written() {
+        assert_eq!(increment_in_place(0), Ok((1..65).collect()));
+        for shift in [1, 32, 63] {
+            let error = increment_in_place(shift).expect_err("another thread reads what is written");
+            assert!(error.contains("race") || error.contains("read"), "{error}");
+        }
+    }
+}
