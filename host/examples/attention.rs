@@ -5,6 +5,7 @@
 //! cargo run --release --package ptx-matrix-host --features bench --example attention -- --queries 4096 --heads 32
 //! ```
 
+use ptx_matrix_output::outln;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -73,7 +74,7 @@ fn main() -> anyhow::Result<()> {
     let mut times = |count: u32| -> anyhow::Result<Duration> {
         let start = stream.record()?;
         for _ in 0..count {
-            of.run(&queue, &on_q, &on_k, &on_v, &mut o).map_err(|error| anyhow::anyhow!("{error:?}"))?;
+            of.run(&queue, &on_q, &on_k, &on_v, &mut o)?;
         }
         Ok(stream.record()?.since(&start)? / count)
     };
@@ -99,7 +100,7 @@ fn main() -> anyhow::Result<()> {
     };
     let operations = 4.0 * (seen * of.heads * of.features) as f64;
     let median = times[2];
-    println!("{of:?}: {median:?}, {:.0} TFLOP/s", operations / median.as_secs_f64() / 1e12);
+    outln!("{of:?}: {median:?}, {:.0} TFLOP/s", operations / median.as_secs_f64() / 1e12);
     Ok(())
 }
 

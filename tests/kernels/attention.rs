@@ -5,6 +5,7 @@ use half::{bf16, f16};
 use ptx_matrix::launch::Device;
 use ptx_matrix::sim::Simulator;
 use ptx_matrix_kernels::attention::{Attended, Attention};
+use std::error::Error;
 
 /// Elements as the reference has them, and how far off sums of shares of numbers up to one may be.
 trait Near: Attended {
@@ -142,8 +143,166 @@ fn what_is_not_a_number_stays_so() {
     }
 }
 
+/// O of bf16, with all queries and keys ones, so that a query sees its keys equally.
+fn of_ones(of: Attention, v: &[bf16]) -> Result<Vec<bf16>, Box<dyn Error>> {
+    let [of_queries, of_keys] = of.lens();
+    let (q, k) = (vec![bf16::ONE; of_queries], vec![bf16::ONE; of_keys]);
+    let mut o = vec![bf16::NAN; of_queries];
+    of.run(&Simulator::new(0).strict(), &q[..], &k[..], v, &mut o[..])?;
+    Ok(o)
+}
+
+/// A hidden key has a weight of zero: its value has no effect to the last bit, however large it is.
 #[test]
-#[should_panic = "3 heads of queries do not share 2 of keys"]
-fn heads_that_do_not_share_keys() {
-    check::<bf16>(Attention { heads: 3, key_heads: 2, ..SMALL }, 1.0);
+fn a_hidden_key_has_no_weight() {
+    let small = Attention { queries: 30, keys: 30, key_heads: 1, causal: true, ..SMALL };
+    let cases = [
+        small,
+        // The power of the least number times such a scale is no small one.
+        Attention { scale: 1e-37, ..small },
+        Attention { scale: f32::MIN_POSITIVE, ..small },
+        Attention { scale: 1e35, ..small },
+        Attention { queries: 140, keys: 140, heads: 1, ..small },
+        Attention { queries: 140, keys: 300, heads: 1, ..small },
+        Attention { features: 128, queries: 200, keys: 70, heads: 1, ..small },
+    ];
+    for of in cases {
+        let values: Vec<bf16> = (0..of.lens()[1]).map(|i| bf16::from_f32((i % 37) as f32 / 16.0 - 1.0)).collect();
+        let right = of_ones(of, &values).unwrap();
+        for hidden in [of.keys - 1, of.keys / 2] {
+            let mut values = values.clone();
+            values[hidden * of.features..][..of.features].fill(bf16::from_f32(-3e38));
+            let found = of_ones(of, &values).unwrap();
+            for (index, (found, right)) in found.iter().zip(&right).enumerate() {
+                let query = index / of.features % of.queries;
+                let sees = hidden + of.queries <= query + of.keys;
+                assert!(sees || found.to_bits() == right.to_bits(), "{of:?}: {found} of query {query}, not {right}");
+            }
+        }
+    }
+}
+
+/// The same of a key that is seen, and whose score is far less than the largest.
+#[test]
+fn the_least_weight_is_zero() {
+    let of = Attention { queries: 1, keys: 200, heads: 1, key_heads: 1, scale: 1.0, ..SMALL };
+    let [of_queries, of_keys] = of.lens();
+    let (q, mut k, mut v) = (vec![bf16::ONE; of_queries], vec![bf16::ONE; of_keys], vec![bf16::ONE; of_keys]);
+    // In the first tile these have the largest score; in the second they have not.
+    for small in (0..128).chain([130, 199]) {
+        k[small * of.features..][..of.features].fill(bf16::from_f32(-2.0));
+        v[small * of.features..][..of.features].fill(bf16::from_f32(if small < 128 { 1e30 } else { 3e38 }));
+    }
+    let mut o = vec![bf16::NAN; of_queries];
+    of.run(&Simulator::new(0).strict(), &q[..], &k[..], &v[..], &mut o[..]).unwrap();
+    assert_eq!(o, vec![bf16::ONE; of_queries]);
+}
+
+/// Infinite and NaN values of hidden keys matter in the tiles of the block, as documented, and nowhere else.
+#[test]
+fn hidden_values_that_are_not_finite() {
+    let of = Attention { queries: 300, keys: 300, heads: 1, key_heads: 1, causal: true, ..SMALL };
+    for (strange, seen) in [(bf16::NAN, 299), (bf16::INFINITY, 140), (bf16::NEG_INFINITY, 5), (bf16::NAN, 128)] {
+        let mut values = vec![bf16::ONE; of.lens()[1]];
+        values[seen * of.features + 3] = strange;
+        for (index, share) in of_ones(of, &values).unwrap().into_iter().enumerate() {
+            let (query, feature) = (index / of.features, index % of.features);
+            let last_of_block = (query / 128 * 128 + 127).min(of.queries - 1);
+            let in_the_tiles = seen < (last_of_block + 1).next_multiple_of(128);
+            let right = match feature {
+                3 if seen <= query => !share.is_finite(),
+                3 if in_the_tiles => share.is_nan(),
+                _ => share == bf16::ONE,
+            };
+            assert!(right, "{strange} of key {seen}: {share} of query {query}");
+        }
+    }
+    // A query that sees nothing is zero, also beside one that sees what is no number.
+    let of = Attention { queries: 40, keys: 20, heads: 1, key_heads: 1, causal: true, ..SMALL };
+    let o = of_ones(of, &vec![bf16::NAN; of.lens()[1]]).unwrap();
+    assert!(o[..20 * of.features].iter().all(|share| share.to_bits() == 0), "the first 20 see nothing");
+    assert!(o[20 * of.features..].iter().all(|share| share.is_nan()));
+    // Behind the last key there is nothing to see, and a key's own score does not matter where it is hidden.
+    let of = Attention { queries: 3, keys: 20, heads: 2, key_heads: 2, causal: true, ..SMALL };
+    let [of_queries, of_keys] = of.lens();
+    let (q, mut k, v) = (vec![bf16::ONE; of_queries], vec![bf16::ONE; of_keys], vec![bf16::ONE; of_keys]);
+    k[19 * of.features] = bf16::NAN;
+    k[20 * of.features..].fill(bf16::NAN);
+    let mut o = vec![bf16::ZERO; of_queries];
+    of.run(&Simulator::new(0).strict(), &q[..], &k[..], &v[..], &mut o[..]).unwrap();
+    let is_nan = |query: usize| o[query * of.features..][..of.features].iter().all(|share| share.is_nan());
+    assert_eq!([0, 1, 2, 3, 4, 5].map(is_nan), [false, false, true, true, true, true]);
+}
+
+#[test]
+fn nothing_to_compute_is_no_error() {
+    for of in [
+        Attention { queries: 0, ..SMALL },
+        Attention { heads: 0, ..SMALL },
+        Attention { heads: 0, key_heads: 0, ..SMALL },
+        Attention { queries: 0, keys: 0, heads: 0, key_heads: 0, ..SMALL },
+    ] {
+        assert_eq!(of_ones(of, &vec![bf16::ONE; of.lens()[1]]).unwrap(), []);
+    }
+    for of in [
+        Attention { keys: 0, ..SMALL },
+        Attention { keys: 0, causal: true, ..SMALL },
+        Attention { keys: 0, queries: 1, features: 128, ..SMALL },
+    ] {
+        assert_eq!(of_ones(of, &[]).unwrap(), vec![bf16::ZERO; of.lens()[0]]);
+    }
+}
+
+/// All of them before anything is launched, as an error that any function can return.
+#[test]
+fn refusals_say_what_would_be_right() {
+    let cases = [
+        (Attention { features: 96, ..SMALL }, "heads of 96 features: kernels have heads of [64, 128] features"),
+        (Attention { features: 0, ..SMALL }, "heads of 0 features: kernels have heads of [64, 128] features"),
+        (
+            Attention { heads: 3, key_heads: 2, ..SMALL },
+            "3 heads of queries do not share 2 heads of keys: `heads` must be a multiple of `key_heads`",
+        ),
+        (
+            Attention { key_heads: 0, ..SMALL },
+            "2 heads of queries do not share 0 heads of keys: `heads` must be a multiple of `key_heads`",
+        ),
+        (Attention { scale: 0.0, ..SMALL }, "a scale of 0: it must be positive and finite"),
+        (Attention { scale: f32::NAN, ..SMALL }, "a scale of NaN: it must be positive and finite"),
+        (
+            Attention { keys: usize::MAX, ..SMALL },
+            "the number of keys is 18446744073709551615, more than the 2147483520 that kernels count to",
+        ),
+        (
+            Attention { queries: 1 << 31, ..SMALL },
+            "the number of queries is 2147483648, more than the 2147483520 that kernels count to",
+        ),
+        (
+            Attention { heads: 1 << 31, ..SMALL },
+            "the number of blocks of 128 queries, counted through the heads, is 2147483648, more than the 2147483647 that kernels count to",
+        ),
+        (
+            Attention { heads: usize::MAX, queries: 256, ..SMALL },
+            "the number of blocks of 128 queries, counted through the heads, is 18446744073709551615, more than the 2147483647 that kernels count to",
+        ),
+    ];
+    let ones = vec![bf16::ONE; SMALL.lens()[0]];
+    for (of, message) in cases {
+        let refused = of.run(&Simulator::default(), &ones[..], &ones[..], &ones[..], &mut ones.clone()[..]);
+        assert_eq!(refused.err().expect("refused").to_string(), message);
+    }
+    let of = Attention { queries: 5, keys: 7, ..SMALL };
+    let whole = of.lens();
+    for (short, message) in [
+        ("Q", "Q has 639 elements, and attention needs 640"),
+        ("K", "K has 447 elements, and attention needs 448"),
+        ("V", "V has 447 elements, and attention needs 448"),
+        ("O", "O has 639 elements, and attention needs 640"),
+    ] {
+        let buffer = |name, len: usize| vec![bf16::ONE; if name == short { len - 1 } else { len }];
+        let (q, mut o) = (buffer("Q", whole[0]), buffer("O", whole[0]));
+        let (k, v) = (buffer("K", whole[1]), buffer("V", whole[1]));
+        let refused = of.run(&Simulator::default(), &q[..], &k[..], &v[..], &mut o[..]);
+        assert_eq!(refused.err().expect("refused").to_string(), message);
+    }
 }

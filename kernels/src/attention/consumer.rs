@@ -94,7 +94,9 @@ where
             state.sums = self.start_values(state.sums, &state.powers, state.turn).finish(group);
         }
         let factors = state.softmax.finish(group.warp());
-        let shares = state.sums.map_rows(group, &factors, |sum, factor| sum * factor).round::<T>(group);
+        // A row that sees nothing is zero, whatever the values of its tiles are.
+        let share = |sum: f32, factor: f32| if factor == 0.0 { 0.0 } else { sum * factor };
+        let shares = state.sums.map_rows(group, &factors, share).round::<T>(group);
         self.store(&shares, o);
     }
 
@@ -110,7 +112,7 @@ where
         self.give_turn();
         let scores = scores.finish(group);
         self.tell(tiles.keys_empty.stage(state.turn.index()));
-        let (powers, _) = state.softmax.add::<KEYS>(group, &self.seen(scores, 0), scale_log2);
+        let (powers, _) = state.softmax.add::<KEYS, true>(group, &self.seen(scores, 0), scale_log2);
         state.powers = powers.round::<T>(group);
     }
 
@@ -131,7 +133,7 @@ where
         self.give_turn();
         let scores = scores.finish_behind::<1>(group);
         let scores = if MASKED { self.seen(scores, step) } else { scores };
-        let (powers, factors) = state.softmax.add::<KEYS>(group, &scores, scale_log2);
+        let (powers, factors) = state.softmax.add::<KEYS, MASKED>(group, &scores, scale_log2);
         // Computed before the wait, behind which the compiler would put it off, as nothing needs it before; and the assembler leaves it where it is only if
         // there is a branch between: so the keys are given back here, and not before.
         let powers = powers.settled(group);

@@ -4,6 +4,8 @@
 //! copied (`producer.rs`). What is known of a softmax whose scores come tile by tile is in `softmax.rs`.
 
 mod consumer;
+#[cfg(not(target_arch = "nvptx64"))]
+mod error;
 mod producer;
 mod softmax;
 
@@ -13,7 +15,9 @@ use producer::{Maps, Tiles, bring};
 use ptx_matrix::*;
 
 #[cfg(not(target_arch = "nvptx64"))]
-use {crate::gemm::LaunchError, core::f32::consts::LOG2_E, ptx_matrix::launch::Device};
+pub use error::AttentionError;
+#[cfg(not(target_arch = "nvptx64"))]
+use {core::f32::consts::LOG2_E, ptx_matrix::launch::Device};
 
 /// Queries of a block.
 pub const QUERIES: usize = 128;
@@ -119,27 +123,33 @@ macro_rules! kernels {
 
         #[cfg(not(target_arch = "nvptx64"))]
         impl Attended for $element {
+            const FEATURES: &'static [usize] = &[$($features),*];
+
             fn launch<D: Device>(
                 of: &Attention,
                 device: &D,
                 [q, k, v]: [&D::Buffer<Self>; 3],
                 o: &mut D::Buffer<Self>,
-            ) -> Result<D::Report, LaunchError<D::Error>> {
-                let [of_queries, of_keys] =
-                    [(of.queries, of.heads), (of.keys, of.key_heads)].map(|(rows, heads)| [of.features, rows, heads]);
-                let q = Tensor::new(of_queries).map(device, q).map_err(LaunchError::TensorMap)?;
-                let k = Tensor::new(of_keys).map(device, k).map_err(LaunchError::TensorMap)?;
-                let v = Tensor::new(of_keys).map(device, v).map_err(LaunchError::TensorMap)?;
-                let mut o = Tensor::new(of_queries).map_mut(device, o).map_err(LaunchError::TensorMap)?;
-                let grid = u32::try_from(of.queries.div_ceil(QUERIES) * of.heads).expect("a grid has fewer blocks than 2^31");
+            ) -> Result<D::Report, AttentionError<D::Error>> {
+                let of_queries = [of.features, of.queries, of.heads];
+                // No kernel reads a tensor without keys, and no tensor map is of one: Q stands for it.
+                let (of_keys, k, v) = match of.keys {
+                    0 => (of_queries, q, q),
+                    keys => ([of.features, keys, of.key_heads], k, v),
+                };
+                let q = Tensor::new(of_queries).map(device, q).map_err(AttentionError::TensorMap)?;
+                let k = Tensor::new(of_keys).map(device, k).map_err(AttentionError::TensorMap)?;
+                let v = Tensor::new(of_keys).map(device, v).map_err(AttentionError::TensorMap)?;
+                let mut o = Tensor::new(of_queries).map_mut(device, o).map_err(AttentionError::TensorMap)?;
+                let grid = (of.queries.div_ceil(QUERIES) * of.heads) as u32;
                 let (queries, keys, heads_of_key) = (of.queries as u32, of.keys as u32, (of.heads / of.key_heads) as u32);
                 let launched = match of.features {
                     $($features => [<attention_ $element _ $features>]::launch(
                         device, grid, &q, &k, &v, o.by_ref(), queries, keys, heads_of_key, of.causal.into(), of.scale * LOG2_E,
                     ),)*
-                    other => panic!("heads have {:?} features, and not {other}", [$($features),*]),
+                    other => unreachable!("heads of {other} features were refused"),
                 };
-                launched.map_err(LaunchError::Device)
+                launched.map_err(AttentionError::Device)
             }
         }
     )*}};
@@ -152,14 +162,17 @@ kernels! {
 /// Elements that there are kernels for.
 #[cfg(not(target_arch = "nvptx64"))]
 pub trait Attended: Element {
-    /// Launches the one for so many features.
+    /// Features of the heads that there are kernels for.
+    const FEATURES: &'static [usize];
+
+    /// Launches the kernel for the features of a checked problem with queries.
     #[doc(hidden)]
     fn launch<D: Device>(
         of: &Attention,
         device: &D,
         qkv: [&D::Buffer<Self>; 3],
         o: &mut D::Buffer<Self>,
-    ) -> Result<D::Report, LaunchError<D::Error>>;
+    ) -> Result<D::Report, AttentionError<D::Error>>;
 }
 
 /// What attention is of: queries, and keys with their values, of heads of some features.
@@ -181,21 +194,44 @@ pub struct Attention {
     pub causal: bool,
 }
 
+/// The most queries, or keys, of a head. Counted up to whole tiles, both together are less than 2^32.
+#[cfg(not(target_arch = "nvptx64"))]
+const LONGEST: usize = (1 << 31) - KEYS;
+
 #[cfg(not(target_arch = "nvptx64"))]
 impl Attention {
-    /// Elements of Q and O, and of K and V.
+    /// Elements of Q and O, and of K and V. A product beyond `usize` is `usize::MAX`.
     pub fn lens(&self) -> [usize; 2] {
-        [self.queries * self.heads * self.features, self.keys * self.key_heads * self.features]
+        let len = |rows: usize, heads: usize| rows.saturating_mul(heads).saturating_mul(self.features);
+        [len(self.queries, self.heads), len(self.keys, self.key_heads)]
     }
 
-    /// Computes O from Q, K and V, each head's behind that of the one before, row by row. A query that sees no key comes to zeros; one of whose scores any
-    /// is infinite, or not a number, to what is not a number.
+    /// Computes O from Q, K and V, each head behind the one before, row by row. Returns the report of
+    /// the launch; where O has no elements, nothing is launched, and there is none.
+    ///
+    /// Without keys, O is zero. So is the row of a query that sees no key.
+    ///
+    /// # NaN and infinity
+    /// - A query with an infinite or NaN score, among those of the keys that it sees, comes to NaN.
+    /// - A key that a query does not see has no effect on it, whatever the key is. Its weight is zero.
+    /// - A finite value of such a key has no effect either.
+    /// - An infinite or NaN value of such a key can make a query NaN, as in FlashAttention 2 and
+    ///   PyTorch: tensor cores multiply it by the weight of zero. A block computes 128 queries of a
+    ///   head: 0 to 127, 128 to 255 and so on. It reads values in tiles of 128 keys, up to the last
+    ///   key that any of these queries sees, and to the end of that tile. Such a value in one of these
+    ///   tiles makes its feature NaN in each query of the block that sees a key. Values beyond these
+    ///   tiles have no effect.
+    ///
+    /// So a hidden value can matter only with `causal`, and less than 255 keys behind the last key
+    /// that the query sees. Where such values may be infinite or NaN, overwrite them before.
     ///
     /// # Errors
-    /// The tensor map's, where a buffer is too short, or the device's.
-    ///
-    /// # Panics
-    /// If heads have other features than there are kernels for, or cannot share those of keys, or nothing is to be computed.
+    /// - Other features than 64 and 128.
+    /// - Heads that are no multiple of the heads of keys.
+    /// - A scale that is not positive and finite.
+    /// - More than 2^31 - 128 queries or keys, or 2^31 blocks or more of 128 queries.
+    /// - A buffer with fewer elements than [`lens`](Self::lens).
+    /// - The device's own.
     pub fn run<T: Attended, D: Device>(
         &self,
         device: &D,
@@ -203,14 +239,47 @@ impl Attention {
         k: &D::Buffer<T>,
         v: &D::Buffer<T>,
         o: &mut D::Buffer<T>,
-    ) -> Result<D::Report, LaunchError<D::Error>> {
-        let Attention { queries, keys, heads, key_heads, scale, .. } = *self;
-        assert!(queries > 0 && keys > 0 && heads > 0, "there are no queries, keys or heads");
-        assert!(
-            key_heads > 0 && heads.is_multiple_of(key_heads),
-            "{heads} heads of queries do not share {key_heads} of keys"
-        );
-        assert!(scale > 0.0 && scale.is_finite(), "a scale of {scale} is not more than zero");
-        T::launch(self, device, [q, k, v], o)
+    ) -> Result<Option<D::Report>, AttentionError<D::Error>> {
+        self.check(T::FEATURES)?;
+        let [of_queries, of_keys] = self.lens();
+        let buffers = [
+            ("Q", device.slice(q).1, of_queries),
+            ("K", device.slice(k).1, of_keys),
+            ("V", device.slice(v).1, of_keys),
+            ("O", device.slice(o).1, of_queries),
+        ];
+        for (buffer, given, needed) in buffers {
+            if given < needed {
+                return Err(AttentionError::TooShort { buffer, given, needed });
+            }
+        }
+        if of_queries == 0 {
+            return Ok(None);
+        }
+        T::launch(self, device, [q, k, v], o).map(Some)
+    }
+
+    /// Checks all that is known without the buffers.
+    fn check<E>(&self, known: &'static [usize]) -> Result<(), AttentionError<E>> {
+        let Attention { features, queries, keys, heads, key_heads, scale, .. } = *self;
+        if !known.contains(&features) {
+            return Err(AttentionError::Features { given: features, known });
+        }
+        if !heads.is_multiple_of(key_heads) {
+            return Err(AttentionError::Heads { heads, key_heads });
+        }
+        if !(scale > 0.0 && scale.is_finite()) {
+            return Err(AttentionError::Scale { given: scale });
+        }
+        let blocks = queries.div_ceil(QUERIES).saturating_mul(heads);
+        let limits = [
+            ("the number of queries", queries, LONGEST),
+            ("the number of keys", keys, LONGEST),
+            ("the number of blocks of 128 queries, counted through the heads,", blocks, i32::MAX as usize),
+        ];
+        match limits.into_iter().find(|&(_, given, limit)| given > limit) {
+            Some((size, given, limit)) => Err(AttentionError::TooLarge { size, given, limit }),
+            None => Ok(()),
+        }
     }
 }

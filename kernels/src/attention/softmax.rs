@@ -2,7 +2,8 @@
 
 use ptx_matrix::*;
 
-/// What stands for the score of a key that a query does not see: the least number, which times zero is zero.
+/// Stands for the score of a key that a query does not see: the least number, which times zero is
+/// zero. Its weight is zero.
 pub const HIDDEN: f32 = f32::MIN;
 
 /// What is known of the rows so far.
@@ -22,8 +23,10 @@ impl Softmax {
 
     /// Further elements, of which there are `scale_log2` times as many powers of two: what they are of the largest, as far as known, and what
     /// is to be made of what was computed before.
+    ///
+    /// Only if `MASKED`, an element may be `HIDDEN`, and its power is zero.
     #[inline(always)]
-    pub fn add<const N: usize>(
+    pub fn add<const N: usize, const MASKED: bool>(
         &mut self,
         group: WarpGroup<'_>,
         scores: &GroupAccumulator<N, f32>,
@@ -35,11 +38,15 @@ impl Softmax {
         let warp = group.warp();
         let own = scores.fold_rows(group, &RowParts::splat(HIDDEN), f32::max);
         let largest = own.combine(warp, f32::max).zip(warp, &self.largest, f32::max);
-        // Of a row that sees nothing yet, all powers are to be next to nothing.
+        // A row that sees nothing yet has no largest element to subtract.
         let offset = |largest: f32| if largest == HIDDEN { 0.0 } else { largest * scale_log2 };
         let offsets = largest.map(warp, offset);
         let factors = self.largest.zip(warp, &offsets, |before, offset| exp2(before * scale_log2 - offset));
-        let powers = scores.map_rows(group, &offsets, |score, offset| exp2(multiply_add(score, scale_log2, -offset)));
+        let powers = scores.map_rows(group, &offsets, |score, offset| {
+            let power = exp2(multiply_add(score, scale_log2, -offset));
+            // Exactly zero: with a small `scale_log2`, the power of the least number is not small.
+            if MASKED && score == HIDDEN { 0.0 } else { power }
+        });
         let before = self.sums.zip(warp, &factors, |sum, factor| sum * factor);
         // The power of what is no number is one: so that such scores are not lost, they are added as well, as zeros.
         let before = scores.fold_rows(group, &before, |sum, score| multiply_add(score, 0.0, sum));
@@ -57,12 +64,16 @@ impl Softmax {
     }
 }
 
-/// 2^x for an x of no more than 127, to 8e-5 of it, which is less than 16 bits are rounded by: 2^n times a polynomial on [-1/2, 1/2]. Below -126 it is next to nothing.
+/// 2^x for an x of no more than 127, to 8e-5 of it, which is less than 16 bits are rounded by: 2^n times a polynomial on [-1/2, 1/2].
+/// Below -126 it is less than 2^x, and from `LEAST` on it rounds to zero in 16 bits.
 #[inline(always)]
 fn exp2(x: f32) -> f32 {
     // As large as that, a float has no bits behind the point: n is in the last bits.
     const ROUND: f32 = 12_582_912.0;
-    let x = x.max(-126.0);
+    // With n = -127, a polynomial of 1 + 18 ulp becomes the bits 18: the subnormal 2.5e-44. Nearer
+    // to -127 the polynomial is less than 1, and its exponent would wrap around.
+    const LEAST: f32 = -127.0 + 14.0 / 131_072.0;
+    let x = x.max(LEAST);
     let rounded = x + ROUND;
     let rest = x - (rounded - ROUND);
     let [a, b, c, d] = COEFFICIENTS;

@@ -7,8 +7,7 @@ use half::bf16;
 use ptx_matrix::launch::Device;
 use ptx_matrix::sim::Simulator;
 use ptx_matrix::target::{OnlyArch, Requirement};
-use ptx_matrix_kernels::attention::Attention;
-use ptx_matrix_kernels::gemm::LaunchError;
+use ptx_matrix_kernels::attention::{Attention, AttentionError};
 use rand::RngExt;
 use std::borrow::Borrow;
 
@@ -38,10 +37,11 @@ fn run<D: Device + 'static>(device: &D, inputs: &[Vec<u8>]) -> Result<Vec<u8>, D
     let of = of(&inputs[0]);
     let [q, k, v] = [upload::<D, bf16>(device, &inputs[1])?, upload(device, &inputs[2])?, upload(device, &inputs[3])?];
     with_output::<D, bf16>(device, of.lens()[0], |out| {
-        of.run(device, q.borrow(), k.borrow(), v.borrow(), out).map_err(|error| match error {
-            LaunchError::Device(error) => error,
-            LaunchError::TensorMap(error) => panic!("the tensors are right: {error}"),
-        })
+        let launched = of.run(device, q.borrow(), k.borrow(), v.borrow(), out).map_err(|error| match error {
+            AttentionError::Device(error) => error,
+            error => panic!("the sizes and the buffers are right: {error}"),
+        });
+        launched.map(|report| report.expect("there are queries"))
     })
 }
 
