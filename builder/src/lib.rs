@@ -47,6 +47,7 @@ mod optimiser;
 mod package;
 mod process;
 mod ptxas;
+mod seal;
 mod stamp;
 mod sysroot;
 mod target;

@@ -13,7 +13,12 @@ pub fn of<'a>(inputs: impl IntoIterator<Item = &'a [u8]>) -> String {
         hasher.update((input.len() as u64).to_le_bytes());
         hasher.update(input);
     }
-    hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+    hexadecimal(hasher.finalize())
+}
+
+/// A hash in hexadecimal digits.
+pub fn hexadecimal(hash: impl IntoIterator<Item = u8>) -> String {
+    hash.into_iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Removes a file, if it is there.
@@ -26,17 +31,28 @@ pub fn remove(path: &Path) -> Result<()> {
     }
 }
 
-/// Kept beside finished files: the fingerprint of what they were made of.
+/// Kept beside finished files: the fingerprint of what they were made of, and their own lengths and
+/// hashes.
 pub struct Stamp {
     pub path: PathBuf,
     pub inputs: String,
 }
 
 impl Stamp {
-    /// Whether `files` are there and were made of the same inputs.
+    /// Whether `files` were made of the same inputs, and are as they were written.
     pub fn kept<const N: usize>(&self, files: [&Path; N]) -> bool {
-        let same = std::fs::read_to_string(&self.path).is_ok_and(|kept| kept == self.inputs);
-        same && files.iter().all(|file| file.is_file())
+        let kept = std::fs::read_to_string(&self.path).unwrap_or_default();
+        // Without the same inputs, the files need not be read.
+        kept.lines().next() == Some(&self.inputs) && self.text(files).is_ok_and(|text| text == kept)
+    }
+
+    fn text<const N: usize>(&self, files: [&Path; N]) -> Result<String> {
+        let mut text = format!("{}\n", self.inputs);
+        for file in files {
+            let bytes = std::fs::read(file).with_context(|| format!("cannot read {}", file.display()))?;
+            text += &format!("{} {}\n", bytes.len(), hexadecimal(Sha256::digest(&bytes)));
+        }
+        Ok(text)
     }
 
     /// To be called before the files change.
@@ -45,14 +61,36 @@ impl Stamp {
     }
 
     /// To be called once all files are complete.
-    pub fn write(&self) -> Result<()> {
-        std::fs::write(&self.path, &self.inputs).with_context(|| format!("cannot write {}", self.path.display()))
+    pub fn write<const N: usize>(&self, files: [&Path; N]) -> Result<()> {
+        std::fs::write(&self.path, self.text(files)?).with_context(|| format!("cannot write {}", self.path.display()))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn files_that_changed_are_not_kept() {
+        let folder = tempfile::tempdir().unwrap();
+        let [file, other] = ["file", "other"].map(|name| folder.path().join(name));
+        let stamp = |inputs: &str| Stamp { path: folder.path().join("stamp"), inputs: inputs.to_owned() };
+        let kept = |inputs| stamp(inputs).kept([&file, &other]);
+        assert!(!kept("a"));
+        std::fs::write(&file, "kernel").unwrap();
+        assert!(stamp("a").write([&file, &other]).is_err(), "one of them is missing");
+        std::fs::write(&other, "").unwrap();
+        stamp("a").write([&file, &other]).unwrap();
+        assert!(kept("a") && !kept("b") && !kept(""));
+        for damaged in ["kerne", "kernek", "kernel ", ""] {
+            std::fs::write(&file, damaged).unwrap();
+            assert!(!kept("a"), "{damaged}");
+        }
+        std::fs::write(&file, "kernel").unwrap();
+        assert!(kept("a"));
+        std::fs::remove_file(&other).unwrap();
+        assert!(!kept("a"));
+    }
 
     #[test]
     fn boundaries_count() {

@@ -12,6 +12,7 @@ use crate::kernel_crate::Bitcode;
 use crate::manifest::{KernelManifest, Manifest, ToolVersions};
 use crate::optimiser::Optimiser;
 use crate::ptxas::{Job, Report};
+use crate::seal;
 use crate::stamp::{self, Stamp};
 use crate::toolchain::Toolchain;
 
@@ -45,7 +46,8 @@ impl Target<'_> {
         let artifact = |manifest| Some(Artifact { arch, ptx: job.ptx.clone(), cubin: job.cubin.clone(), manifest });
         // What the linker would be given: if that is the same, it need not be asked. If it is not, what it makes may be.
         let linked = Stamp { path: self.file("linked"), inputs: self.inputs(&codegen, bitcode.parts()) };
-        let kept = |stamp: &Stamp| stamp.kept([&job.ptx, &job.cubin]).then(|| Manifest::read(&manifest_path)).flatten();
+        let files = [job.ptx.as_path(), &job.cubin, &manifest_path];
+        let kept = |stamp: &Stamp| stamp.kept(files).then(|| Manifest::read(&manifest_path)).flatten();
         if let Some(manifest) = kept(&linked) {
             return Ok(artifact(manifest));
         }
@@ -79,11 +81,15 @@ impl Target<'_> {
                     (self.progress)(remark);
                 }
                 manifest.write(&manifest_path)?;
-                stamp.write()?;
                 manifest
             }
         };
-        linked.write()?;
+        // A plain compile is wrong: nothing is to take it for the program's kernels.
+        if !plain {
+            seal::write(&job.ptx, &job.cubin, &prepared.kernels)?;
+        }
+        stamp.write(files)?;
+        linked.write(files)?;
         Ok(artifact(manifest))
     }
 

@@ -1,20 +1,18 @@
 //! Kernels as they are handed to a GPU: PTX, and what ptxas made of it for one kind of GPU.
 
-use std::fs::{self, Metadata};
+use std::collections::BTreeMap;
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
-
-use object::read::elf::ElfFile64;
-use object::{Endianness, Object, ObjectSection};
 
 use crate::arch::Arch;
 use crate::device_info::DeviceInfo;
 use crate::error::GpuError;
 
 /// Kernels to load: PTX, from a `&str`; and, from [`BuiltCode`], machine code too, which spares the driver compiling it (a minute and more
-/// for hundreds of kernels). A GPU that the machine code is not for, or a driver older than it, is given the PTX.
+/// for hundreds of kernels). A GPU that the machine code is not for, or a driver older than it, is
+/// given the PTX; so is any, if the code is not what was made of this PTX.
 #[derive(Clone, Copy, Debug)]
 pub struct Code<'a> {
     pub(crate) ptx: &'a str,
@@ -39,9 +37,6 @@ impl<'a> From<&'a BuiltCode> for Code<'a> {
     }
 }
 
-/// The builder writes machine code after the PTX; where both have been copied, by something that does not keep times, it may be the other way.
-const COPYING: Duration = Duration::from_secs(60);
-
 /// The kernels of a crate for one target, read from the folder that `ptx-matrix-build` put them in: `FOLDER/TARGET/CRATE.ptx`, and
 /// `CRATE.cubin` beside it.
 #[derive(Clone, Debug)]
@@ -50,7 +45,7 @@ pub struct BuiltCode {
     pub target: Arch,
     /// The PTX.
     pub ptx: String,
-    /// What ptxas made of it. There is none if its file is a minute older than the PTX, which it then may not be of, or not whole.
+    /// The machine code, which is loaded if the PTX says that it is its own.
     cubin: Option<Vec<u8>>,
 }
 
@@ -68,27 +63,35 @@ impl BuiltCode {
     pub fn best(device: &DeviceInfo, folder: &Path, kernel_crate: &str) -> Result<Self, GpuError> {
         let file = format!("{kernel_crate}.ptx");
         let entries = fs::read_dir(folder).map_err(unreadable(folder))?;
-        let with_kernels = entries.flatten().filter(|entry| entry.path().join(&file).exists());
-        let targets: Vec<Arch> = with_kernels.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
+        let folders =
+            entries.flatten().filter_map(|entry| Some((entry.file_name().to_str()?.parse().ok()?, entry.path())));
+        // In the order of the targets, and not of the directory.
+        let folders: BTreeMap<Arch, PathBuf> = folders.collect();
+        let targets: Vec<Arch> =
+            folders.iter().filter(|(_, target)| target.join(&file).is_file()).map(|(&target, _)| target).collect();
+        if targets.is_empty() {
+            return Err(GpuError::NoKernels { file, folder: folder.to_owned(), at_hand: at_hand(folder, &folders) });
+        }
         let target = device.best_arch(&targets)?;
         let ptx = folder.join(target.to_string()).join(file);
         let cubin = ptx.with_extension("cubin");
-        let is_of_it = changed(&cubin).is_some_and(|assembled| Some(assembled + COPYING) >= changed(&ptx));
-        let cubin = if is_of_it { Some(fs::read(&cubin).map_err(unreadable(&cubin))?) } else { None };
-        let cubin = cubin.filter(|cubin| is_whole(cubin));
+        let cubin = if cubin.is_file() { Some(fs::read(&cubin).map_err(unreadable(&cubin))?) } else { None };
         Ok(Self { target, ptx: fs::read_to_string(&ptx).map_err(unreadable(&ptx))?, cubin })
     }
 }
 
-/// Whether the file goes as far as its headers, which the driver goes by, say.
-fn is_whole(cubin: &[u8]) -> bool {
-    let parsed = ElfFile64::<Endianness>::parse(cubin);
-    parsed.is_ok_and(|file| file.sections().all(|section| section.data().is_ok()))
-}
-
-/// When a file was changed last.
-fn changed(file: &Path) -> Option<SystemTime> {
-    fs::metadata(file).as_ref().ok().map(Metadata::modified)?.ok()
+/// The PTX files of targets in a folder, or in the folder itself.
+fn at_hand(folder: &Path, targets: &BTreeMap<Arch, PathBuf>) -> Vec<String> {
+    let in_folder = |shown: &str, folder: &Path| -> Vec<String> {
+        let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+        let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+        let mut files: Vec<_> =
+            names.filter(|name| name.ends_with(".ptx")).map(|name| format!("{shown}{name}")).collect();
+        files.sort();
+        files
+    };
+    let of_targets = targets.iter().flat_map(|(target, folder)| in_folder(&format!("{target}/"), folder));
+    of_targets.chain(in_folder("", folder)).collect()
 }
 
 fn unreadable(path: &Path) -> impl FnOnce(io::Error) -> GpuError {

@@ -21,8 +21,33 @@ pub struct GpuDevice {
 }
 
 impl GpuDevice {
-    /// Loads kernels on a GPU: a PTX text, or [`BuiltCode`](crate::BuiltCode).
+    /// Loads kernels on a GPU: a PTX text that `ptx-matrix-build` wrote, or
+    /// [`BuiltCode`](crate::BuiltCode).
+    ///
+    /// The PTX has a fingerprint of each kernel: its parameters' types, launch bounds and shared
+    /// memory, and a hash of its crate's sources. A launch compares it with
+    /// [`KernelInfo::fingerprint`](ptx_matrix::launch::KernelInfo::fingerprint) of the program.
+    ///
+    /// # Errors
+    /// The PTX has no fingerprints, was changed after it was built, is for other GPUs, or the
+    /// driver does not compile it.
     pub fn new<'a>(gpu: Gpu, kernels: impl Into<Code<'a>>) -> Result<Self, GpuError> {
+        let module = gpu.load_checked(kernels)?;
+        Ok(Self { gpu, module })
+    }
+
+    /// Loads kernels on a GPU: any PTX text, such as one without fingerprints, or a changed one.
+    ///
+    /// A launch still compares the fingerprint of a kernel that has one.
+    ///
+    /// # Safety
+    /// Each kernel of the PTX that is launched by a function of `#[kernel]` is the one that this
+    /// function describes: its parameters mean the same, it relies on no other number of threads,
+    /// cluster or shared memory, and it accesses only memory that the source's kernel may access.
+    ///
+    /// # Errors
+    /// It is for other GPUs, or the driver does not compile it.
+    pub unsafe fn new_unchecked<'a>(gpu: Gpu, kernels: impl Into<Code<'a>>) -> Result<Self, GpuError> {
         let module = gpu.load(kernels)?;
         Ok(Self { gpu, module })
     }
@@ -99,8 +124,13 @@ fn encode(encoding: &TensorEncoding) -> Result<TensorMapWords, TensorMapError> {
     tensor_map::encode(encoding).map_err(|error| TensorMapError::Device(Box::new(error)))
 }
 
-/// The launch as this crate's own functions take it.
-fn with_request<R>(launch: &Launch<'_>, run: impl FnOnce(&LaunchRequest<'_>) -> R) -> R {
+/// The launch as this crate's own functions take it, of a kernel that is the module's.
+fn with_request<R>(
+    module: &Module,
+    launch: &Launch<'_>,
+    run: impl FnOnce(&LaunchRequest<'_>) -> Result<R, GpuError>,
+) -> Result<R, GpuError> {
+    module.check_kernel(launch.kernel)?;
     let params: Vec<&[u8]> = launch.params.iter().map(ParamValue::bytes).collect();
     run(&LaunchRequest {
         kernel: launch.kernel.name,
@@ -141,7 +171,7 @@ unsafe impl Device for GpuDevice {
 
     unsafe fn launch(&self, launch: Launch<'_>) -> Result<LaunchReport, GpuError> {
         // SAFETY: the caller's.
-        with_request(&launch, |request| unsafe { self.gpu.launch(&self.module, request) })
+        with_request(&self.module, &launch, |request| unsafe { self.gpu.launch(&self.module, request) })
     }
 }
 
@@ -175,6 +205,6 @@ unsafe impl Device for InStream<'_> {
 
     unsafe fn launch(&self, launch: Launch<'_>) -> Result<(), GpuError> {
         // SAFETY: the caller's, and the buffers belong to the stream.
-        with_request(&launch, |request| unsafe { self.stream.launch(self.module, request) })
+        with_request(self.module, &launch, |request| unsafe { self.stream.launch(self.module, request) })
     }
 }

@@ -38,6 +38,16 @@ pub enum GpuError {
         /// The architectures that were built.
         at_hand: Vec<Arch>,
     },
+    /// No target's folder has the kernels of this crate.
+    #[error("there is no `{file}` in any target's folder, such as sm_90a, of {}; PTX there: {}", folder.display(), list(at_hand))]
+    NoKernels {
+        /// The file that was looked for.
+        file: String,
+        /// The folder with a folder for each target.
+        folder: PathBuf,
+        /// The PTX files in these folders, and in that one itself.
+        at_hand: Vec<String>,
+    },
     /// A folder, or a file in it, with what the builder made of kernels cannot be read.
     #[error("no kernels in {}, which cannot be read: {source}", path.display())]
     Unreadable {

@@ -86,7 +86,12 @@ impl Gpu {
 
     /// Loads kernels: a PTX text, which the driver compiles for this GPU, or [`BuiltCode`](crate::BuiltCode).
     pub fn load<'a>(&self, kernels: impl Into<Code<'a>>) -> Result<Module, GpuError> {
-        Module::load(&self.context, kernels.into())
+        Module::load(&self.context, kernels.into(), true)
+    }
+
+    /// The same, of kernels that have fingerprints.
+    pub(crate) fn load_checked<'a>(&self, kernels: impl Into<Code<'a>>) -> Result<Module, GpuError> {
+        Module::load(&self.context, kernels.into(), false)
     }
 
     /// Checks a launch, runs it and waits for its end.

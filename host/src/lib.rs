@@ -56,5 +56,5 @@ pub use launch::{DeviceLimits, KernelFailure, LaunchError, LaunchReport, LaunchR
 pub use module::{KernelResources, Module};
 #[cfg(any(feature = "bench", feature = "conformance", feature = "timings", feature = "trials"))]
 pub use own_kernels::OwnKernels;
-pub use ptx::{Entry, Ptx, PtxError};
+pub use ptx::{Entry, Ptx, PtxError, Seal};
 pub use stream::Stream;

@@ -10,12 +10,14 @@ use cust::sys::{
     cuModuleGetFunction, cuModuleUnload,
 };
 
+use ptx_matrix::launch::KernelInfo;
+
 use crate::code::Code;
 use crate::context::SharedContext;
 use crate::driver::{DriverError, During};
 use crate::error::GpuError;
 use crate::jit;
-use crate::launch::LaunchError;
+use crate::launch::{self, LaunchError};
 use crate::ptx::{Entry, Ptx, PtxError};
 
 /// Kernels that are loaded on a GPU, ready to be launched. Unloaded when dropped.
@@ -25,6 +27,8 @@ pub struct Module {
     ptx: Ptx,
     log: String,
     is_assembled: bool,
+    /// Whether kernels without a fingerprint are launched, too.
+    is_trusted: bool,
     /// Which of the entries each name is.
     numbers: HashMap<String, usize>,
     /// What the driver said of each entry, once it was asked: a launch should not have to ask again.
@@ -38,16 +42,24 @@ unsafe impl Send for Module {}
 unsafe impl Sync for Module {}
 
 impl Module {
-    pub(crate) fn load(context: &SharedContext, code: Code<'_>) -> Result<Self, GpuError> {
+    /// Loads kernels that are known by their fingerprints, or, if they are trusted to be the
+    /// program's, any.
+    pub(crate) fn load(context: &SharedContext, code: Code<'_>, is_trusted: bool) -> Result<Self, GpuError> {
         let device = context.info();
         let ptx: Ptx = code.ptx.parse()?;
+        if !is_trusted {
+            ptx.check_seal()?;
+        }
         if !ptx.target.runs_on(device.capability) {
             return Err(GpuError::WrongTarget { target: ptx.target, device: device.to_string() });
         }
         let text = CString::new(code.ptx).map_err(|_| PtxError::Nul)?;
         context.enter()?;
-        // Machine code for other GPUs, or from tools newer than the driver, it refuses at once.
-        let assembled = code.cubin.and_then(|cubin| jit::load(cubin).0.ok());
+        // Of another PTX, or damaged, it is no longer what the text says.
+        let cubin = code.cubin.filter(|cubin| ptx.seal.as_ref().is_some_and(|seal| seal.is_whole && seal.is_of(cubin)));
+        // Machine code for other GPUs, or from tools newer than the driver, the driver refuses at
+        // once.
+        let assembled = cubin.and_then(|cubin| jit::load(cubin).0.ok());
         let is_assembled = assembled.is_some();
         let (loaded, log) =
             assembled.map_or_else(|| jit::load(text.as_bytes_with_nul()), |raw| (Ok(raw), String::new()));
@@ -56,7 +68,7 @@ impl Module {
                 let numbers =
                     ptx.entries.iter().enumerate().map(|(index, entry)| (entry.name.clone(), index)).collect();
                 let found = ptx.entries.iter().map(|_| OnceLock::new()).collect();
-                Ok(Self { raw, ptx, log, is_assembled, numbers, found, context: context.clone() })
+                Ok(Self { raw, ptx, log, is_assembled, is_trusted, numbers, found, context: context.clone() })
             }
             Err(source) => Err(GpuError::Load { device: device.to_string(), driver: device.driver, log, source }),
         }
@@ -86,6 +98,27 @@ impl Module {
     /// The number of the device that it is loaded on.
     pub fn device(&self) -> u32 {
         self.context.index()
+    }
+
+    /// Whether the PTX's kernel is the one that the program launches.
+    ///
+    /// # Errors
+    /// It takes something else, is launched in another way, or is of other sources.
+    pub(crate) fn check_kernel(&self, kernel: &KernelInfo) -> Result<(), LaunchError> {
+        let entry = &self.ptx.entries[self.index(kernel.name)?];
+        let name = || kernel.name.to_owned();
+        match &entry.fingerprint {
+            Some(fingerprint) => {
+                let differences = launch::differences(fingerprint, kernel.fingerprint);
+                if differences.is_empty() {
+                    Ok(())
+                } else {
+                    Err(LaunchError::OtherKernel { kernel: name(), differences })
+                }
+            }
+            None if self.is_trusted => launch::check_cluster_of(kernel, entry),
+            None => Err(LaunchError::NoFingerprint { kernel: name() }),
+        }
     }
 
     /// Finds a kernel. The caller has entered the module's context.

@@ -2,10 +2,10 @@
 
 mod stand_in;
 
-use std::fs::{self, File};
+use std::fs;
 use std::path::Path;
 use std::thread;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use ptx_matrix::launch::Device;
 use ptx_matrix::*;
@@ -135,8 +135,10 @@ fn a_wrong_launch_is_refused() {
         refusal(LaunchRequest { kernel: "scael", ..SCALE_NOTHING }),
         "there is no kernel `scael` in this module; its kernels: scale, shared_size, traps"
     );
-    let refused = refusal(LaunchRequest { threads: 129, ..SCALE_NOTHING });
-    assert!(refused.ends_with("its .maxntid allows from 1 to 128"), "{refused}");
+    for threads in [96, 129] {
+        let refused = refusal(LaunchRequest { threads, ..SCALE_NOTHING });
+        assert!(refused.ends_with("its .maxntid is for 128"), "{refused}");
+    }
     let refused = refusal(LaunchRequest { grid: [0, 1, 1], ..SCALE_NOTHING });
     assert!(refused.contains("a grid of 0x1x1 blocks"), "{refused}");
 }
@@ -161,44 +163,76 @@ fn machine_code_is_loaded_where_it_is_for_the_gpu_and_else_the_ptx_compiled() {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("built_code");
     let (ptx, cubin) = (folder.join("sm_75/kernels.ptx"), folder.join("sm_75/kernels.cubin"));
     fs::create_dir_all(ptx.parent().unwrap()).unwrap();
-    let is_assembled = |machine_code: &[u8]| {
-        fs::write(&ptx, stand_in::KERNELS).unwrap();
+    let load = |text: String, machine_code: &[u8]| {
+        fs::write(&ptx, &text).unwrap();
         fs::write(&cubin, machine_code).unwrap();
         let gpu = gpu();
         let kernels = BuiltCode::best(gpu.info(), &folder, "kernels").unwrap();
-        assert_eq!((kernels.target.to_string().as_str(), kernels.ptx.as_str()), ("sm_75", stand_in::KERNELS));
+        assert_eq!((kernels.target.to_string(), &kernels.ptx), ("sm_75".to_owned(), &text));
         let module = gpu.load(&kernels).unwrap();
         assert!(module.resources("scale").unwrap().registers > 0);
         module.is_assembled()
     };
+    let is_assembled = |code: &[u8]| load(stand_in::sealed(stand_in::KERNELS, &[], code), code);
     // An ELF file without sections. A GPU refuses it, the stand-in asks its ninth byte.
     let mut file = [0; 64];
     file[..7].copy_from_slice(b"\x7fELF\x02\x01\x01");
     file[58] = 64;
     let is_stand_in = gpu().info().name == "Stand-in";
-    let kernels = || BuiltCode::best(gpu().info(), &folder, "kernels");
     assert_eq!(is_assembled(&file), is_stand_in);
-    let stale = || {
-        assert!(is_assembled(&file) || !is_stand_in);
-        File::options().write(true).open(&cubin).unwrap().set_modified(SystemTime::UNIX_EPOCH).unwrap();
-        gpu().load(&kernels().unwrap()).unwrap().is_assembled()
-    };
-    assert!(!stale(), "it may be of another PTX");
-    let changed = |changes: &[(usize, u8)]| {
-        let mut file = file;
-        changes.iter().for_each(|&(at, byte)| file[at] = byte);
-        is_assembled(&file)
-    };
-    assert!(!changed(&[(8, 9)]), "it is for another GPU");
-    assert!(!changed(&[(40, 64), (60, 1)]), "it says that a section is behind its end");
-    assert!(!is_assembled(b"no machine code"));
+    let mut for_another = file;
+    for_another[8] = 9;
+    assert!(!is_assembled(&for_another), "it is for another GPU");
+    let of_another = stand_in::sealed(stand_in::KERNELS, &[], &for_another);
+    assert!(!load(of_another, &file), "it is of another PTX");
+    let sealed = || stand_in::sealed(stand_in::KERNELS, &[], &file);
+    assert!(!load(sealed(), &file[..63]), "it is not whole");
+    assert!(!load(sealed().replace("trap;", "ret;"), &file), "the PTX was changed");
+    assert!(!load(stand_in::KERNELS.to_owned(), &file), "nothing says of which PTX it is");
+    fs::remove_file(&cubin).unwrap();
+    assert!(!gpu().load(&BuiltCode::best(gpu().info(), &folder, "kernels").unwrap()).unwrap().is_assembled());
+}
 
-    fs::remove_dir_all(&folder).unwrap();
-    let message = kernels().unwrap_err().to_string();
+#[test]
+#[ignore = "needs a GPU"]
+fn a_folder_without_the_kernels_is_named_with_what_is_in_it() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("no_built_code");
+    let _ = fs::remove_dir_all(&folder);
+    let best = |name| BuiltCode::best(gpu().info(), &folder, name).unwrap_err().to_string();
+    let message = best("kernels");
     assert!(message.starts_with(&format!("no kernels in {}, which cannot be read: ", folder.display())), "{message}");
+
+    let none = |file: &str, there: &str| {
+        format!(
+            "there is no `{file}` in any target's folder, such as sm_90a, of {}; PTX there: {there}",
+            folder.display()
+        )
+    };
     fs::create_dir_all(&folder).unwrap();
-    let message = kernels().unwrap_err().to_string();
+    assert_eq!(best("kernels"), none("kernels.ptx", "none"));
+    for target in ["sm_90a", "sm_100a", "sm_80"] {
+        fs::create_dir_all(folder.join(target)).unwrap();
+        fs::write(folder.join(target).join("kernels.ptx"), "").unwrap();
+    }
+    let listed = "sm_80/kernels.ptx, sm_90a/kernels.ptx, sm_100a/kernels.ptx";
+    assert_eq!(best("my-kernels"), none("my-kernels.ptx", listed));
+    // The folder of a target in the place of the one above.
+    let target = folder.join("sm_90a");
+    let message = BuiltCode::best(gpu().info(), &target, "kernels").unwrap_err().to_string();
+    assert!(message.ends_with("PTX there: kernels.ptx"), "{message}");
+
+    fs::remove_dir_all(folder.join("sm_90a")).unwrap();
+    fs::remove_dir_all(folder.join("sm_80")).unwrap();
+    fs::create_dir_all(folder.join("sm_120a")).unwrap();
+    fs::write(folder.join("sm_120a/kernels.ptx"), "").unwrap();
+    let message = best("kernels");
     assert!(message.starts_with("none of the architectures at hand runs on"), "{message}");
+    assert!(message.ends_with(": sm_100a, sm_120a"), "{message}");
+}
+
+/// The kernels, known by their fingerprints.
+fn kernels() -> String {
+    stand_in::sealed(stand_in::KERNELS, &[("scale", scale::INFO.fingerprint)], b"")
 }
 
 /// `scale` of the PTX, as a typed launch knows it.
@@ -210,7 +244,7 @@ fn scale(block: &Block, data: GlobalMut<f32>, factor: f32) {
 #[test]
 #[ignore = "needs a GPU"]
 fn work_in_a_stream_keeps_its_order_without_being_waited_for() {
-    let device = GpuDevice::new(gpu(), stand_in::KERNELS).unwrap();
+    let device = GpuDevice::new(gpu(), &kernels()).unwrap();
     let stream = device.gpu().new_stream().unwrap();
     let queue = device.in_stream(&stream);
     let mut data = queue.upload(&[1.0_f32; 1000]).unwrap();
@@ -230,7 +264,7 @@ fn work_in_a_stream_keeps_its_order_without_being_waited_for() {
 #[test]
 #[ignore = "needs a GPU"]
 fn a_buffer_that_a_kernel_still_needs_is_freed_after_it() {
-    let device = GpuDevice::new(gpu(), stand_in::KERNELS).unwrap();
+    let device = GpuDevice::new(gpu(), &kernels()).unwrap();
     let stream = device.gpu().new_stream().unwrap();
     let mut data = stream.filled::<f32>(1 << 20, 0).unwrap();
     for _ in 0..100 {
@@ -244,7 +278,7 @@ fn a_buffer_that_a_kernel_still_needs_is_freed_after_it() {
 #[test]
 #[ignore = "needs a GPU"]
 fn a_buffer_goes_from_stream_to_stream() {
-    let device = GpuDevice::new(gpu(), stand_in::KERNELS).unwrap();
+    let device = GpuDevice::new(gpu(), &kernels()).unwrap();
     let (first, second) = (device.gpu().new_stream().unwrap(), device.gpu().new_stream().unwrap());
     let mut data = first.upload(&[1.0_f32; 100]).unwrap();
     scale::launch(&device.in_stream(&first), 1, &mut data, 5.0).unwrap();
@@ -262,7 +296,7 @@ fn a_buffer_goes_from_stream_to_stream() {
 #[test]
 #[ignore = "needs a GPU"]
 fn a_stream_of_someone_else_serves_too() {
-    let device = GpuDevice::new(gpu(), stand_in::KERNELS).unwrap();
+    let device = GpuDevice::new(gpu(), &kernels()).unwrap();
     let theirs = device.gpu().new_stream().unwrap();
     // SAFETY: `theirs` lives to the end of the test.
     let stream = unsafe { device.gpu().stream_from_raw(theirs.raw()) };
@@ -291,7 +325,7 @@ fn the_driver_encodes_a_tensor_map() {
         return;
     }
     let is_stand_in = gpu.info().name == "Stand-in";
-    let device = GpuDevice::new(gpu, stand_in::KERNELS).unwrap();
+    let device = GpuDevice::new(gpu, &kernels()).unwrap();
     let buffer = device.upload(&[bf16::ZERO; 4096]).unwrap();
     let tensor = Tensor::<Tile, 3>::new([60, 8, 3]).strides([1, 64, 1024]).boxes([64, 8, 4]).steps([1, 1, 2]).start(8);
     let words = tensor.map(&device, &buffer).unwrap().words();

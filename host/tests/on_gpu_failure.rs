@@ -23,7 +23,7 @@ fn a_kernel_that_fails_is_named_and_stays_named() {
         early: false,
         params: &[],
     };
-    let earlier = LaunchRequest { kernel: "scale", params: &[&[0; 8], &[0; 8], &[0; 4]], ..request };
+    let earlier = LaunchRequest { kernel: "scale", threads: 128, params: &[&[0; 8], &[0; 8], &[0; 4]], ..request };
     // SAFETY: `scale` of nothing.
     unsafe { gpu.stream().launch(&module, &earlier) }.unwrap();
     // SAFETY: `traps` takes nothing.

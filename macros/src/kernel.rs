@@ -1,6 +1,8 @@
 use crate::arguments::Arguments;
+use crate::sources::{self, OfKernel};
 use proc_macro2::{Span, TokenStream};
 use quote::{format_ident, quote};
+use std::path::PathBuf;
 use syn::ext::IdentExt;
 use syn::{Error, FnArg, Ident, ItemFn, Pat, Result, ReturnType, Type, parse2};
 
@@ -11,7 +13,8 @@ struct Parameter {
     shared: bool,
 }
 
-pub fn expand(arguments: TokenStream, function: TokenStream) -> Result<TokenStream> {
+/// The kernel `function`, which stands in `file`.
+pub fn expand(arguments: TokenStream, function: TokenStream, file: Option<PathBuf>) -> Result<TokenStream> {
     let Arguments { threads, min_blocks, max_registers, cluster, early, targets } = parse2(arguments)?;
     let mut function: ItemFn = parse2(function)?;
     check_signature(&function, cluster.is_some())?;
@@ -29,7 +32,15 @@ pub fn expand(arguments: TokenStream, function: TokenStream) -> Result<TokenStre
     let device = device_entry(&function, &parameters, &shared, blocks, early);
     let host = host_launch(&function, &parameters, &shared, blocks);
     let [x, y, z] = cluster.unwrap_or([1; 3]);
-    let types: Vec<&Type> = parameters.iter().filter(|p| !p.shared).map(|p| &p.ty).collect();
+    let given: Vec<&Parameter> = parameters.iter().filter(|p| !p.shared).collect();
+    let types: Vec<&Type> = given.iter().map(|p| &p.ty).collect();
+    let texts: Vec<String> = given.iter().map(|p| p.text()).collect();
+    let OfKernel { crate_name, hash, dependencies, new_files } = sources::of_kernel(file);
+    let dependencies = dependencies.iter().map(|(name, hash)| quote!((#name, #hash)));
+    // So that cargo compiles the crate again when one of them changes, also one of another
+    // target's.
+    let watched: Vec<&str> = new_files.iter().filter_map(|file| file.to_str()).collect();
+    let watched = (!watched.is_empty()).then(|| quote!(const _: &[&[u8]] = &[#(::core::include_bytes!(#watched)),*];));
     let type_doc = format!("How the kernel `{name_text}` is launched.");
     Ok(quote! {
         #built
@@ -48,8 +59,7 @@ pub fn expand(arguments: TokenStream, function: TokenStream) -> Result<TokenStre
 
         #built
         impl #name {
-            /// What is known of the kernel.
-            pub const INFO: ::ptx_matrix::launch::KernelInfo =
+            const BOUNDS: ::ptx_matrix::launch::KernelInfo =
                 ::ptx_matrix::launch::KernelInfo::new::<#shared>(
                     #name_text,
                     #threads,
@@ -58,6 +68,23 @@ pub fn expand(arguments: TokenStream, function: TokenStream) -> Result<TokenStre
                     [#x, #y, #z],
                     #early,
                 );
+
+            const FINGERPRINT: ::ptx_matrix::launch::Fingerprint<'static> = ::ptx_matrix::launch::Fingerprint {
+                kernel: &Self::BOUNDS,
+                params: &[#((#texts, <#types as ::ptx_matrix::launch::KernelParam>::TYPE)),*],
+                crate_name: #crate_name,
+                sources: #hash,
+                dependencies: &[#(#dependencies),*],
+            };
+
+            const FINGERPRINT_TEXT: [u8; #name::FINGERPRINT.len()] = Self::FINGERPRINT.bytes();
+
+            /// What is known of the kernel.
+            #[cfg(target_arch = "nvptx64")]
+            pub const INFO: ::ptx_matrix::launch::KernelInfo = Self::BOUNDS;
+            /// What is known of the kernel.
+            #[cfg(not(target_arch = "nvptx64"))]
+            pub const INFO: ::ptx_matrix::launch::KernelInfo = Self::BOUNDS.with_fingerprint(&Self::FINGERPRINT_TEXT);
 
             #[doc(hidden)]
             const ASKS: bool = ::ptx_matrix::launch::asks(#early, &[#((
@@ -71,14 +98,24 @@ pub fn expand(arguments: TokenStream, function: TokenStream) -> Result<TokenStre
         #built
         const _: bool = #name::ASKS;
 
+        #watched
+
         #built
         #[cfg(target_arch = "nvptx64")]
         const _: () = { #device };
     })
 }
 
+impl Parameter {
+    /// Its name, as the source has it.
+    fn text(&self) -> String {
+        self.name.unraw().to_string()
+    }
+}
+
 fn check_signature(function: &ItemFn, has_cluster: bool) -> Result<()> {
     let signature = &function.sig;
+    check_name(&signature.ident)?;
     if let Some(parameter) = signature.generics.params.first() {
         let message = "a kernel is one entry in the PTX and cannot be generic: call a generic function from it";
         return Err(Error::new_spanned(parameter, message));
@@ -111,6 +148,25 @@ fn check_signature(function: &ItemFn, has_cluster: bool) -> Result<()> {
         None => Err(Error::new_spanned(&signature.ident, block)),
     }
 }
+
+/// A kernel's name goes into the PTX as it is.
+fn check_name(name: &Ident) -> Result<()> {
+    let text = name.unraw().to_string();
+    let message = if !text.is_ascii() {
+        format!(
+            "a kernel's name goes into the PTX, whose names have ASCII letters, digits and `_` only: rename `{text}`"
+        )
+    } else if RESERVED.contains(&text.as_str()) || text.starts_with("__ptx_matrix_") {
+        format!("`{text}` means something else in PTX, or to the builder: a kernel needs another name")
+    } else {
+        return Ok(());
+    };
+    Err(Error::new_spanned(name, message))
+}
+
+/// Names that a kernel cannot have: a constant of the assembler, and the functions that compiled
+/// code calls without being written so. (The builder finds other functions that are called.)
+const RESERVED: [&str; 7] = ["WARP_SZ", "memcpy", "memmove", "memset", "memcmp", "bcmp", "strlen"];
 
 /// The parameters after the block; `#[shared]` is taken off them.
 fn take_parameters(function: &mut ItemFn) -> Result<Vec<Parameter>> {
@@ -158,6 +214,7 @@ fn device_entry(
     let name = &function.sig.ident;
     let name_text = name.unraw().to_string();
     let metadata = format!("__ptx_matrix_kernel_{name_text}");
+    let fingerprint = format!("__ptx_matrix_signature_{name_text}");
     let symbol = format!("mov.u32 {{0}}, __ptx_matrix_shared_{name_text};");
     let has_shared = parameters.iter().any(|p| p.shared);
     let address = if has_shared {
@@ -173,7 +230,7 @@ fn device_entry(
     let parts = shared_parts(parameters, shared, address);
     let given: Vec<&Parameter> = parameters.iter().filter(|p| !p.shared).collect();
     let (names, types): (Vec<_>, Vec<_>) = given.iter().map(|p| (&p.name, &p.ty)).unzip();
-    let texts: Vec<_> = names.iter().map(|name| name.unraw().to_string()).collect();
+    let texts: Vec<_> = given.iter().map(|p| p.text()).collect();
     let (heads, tails): (Vec<_>, Vec<_>) =
         names.iter().map(|name| (format_ident!("{name}_head"), format_ident!("{name}_tail"))).unzip();
     let arguments = parameters.iter().map(|p| &p.name);
@@ -189,6 +246,10 @@ fn device_entry(
             <#types as ::ptx_matrix::launch::KernelParam>::PTX_PARAMS,
             <#types as ::ptx_matrix::launch::KernelParam>::BY_VALUE,
         )),*]);
+
+        // For the builder, which writes it into the PTX.
+        #[unsafe(export_name = #fingerprint)]
+        static FINGERPRINT: [u8; #name::FINGERPRINT.len()] = #name::FINGERPRINT_TEXT;
 
         #[unsafe(export_name = #name_text)]
         #[allow(improper_ctypes_definitions)]
@@ -223,7 +284,7 @@ fn host_launch(
     let name = &function.sig.ident;
     let given: Vec<&Parameter> = parameters.iter().filter(|p| !p.shared).collect();
     let (names, types): (Vec<_>, Vec<_>) = given.iter().map(|p| (&p.name, &p.ty)).unzip();
-    let texts: Vec<_> = names.iter().map(|name| name.unraw().to_string()).collect();
+    let texts: Vec<_> = given.iter().map(|p| p.text()).collect();
     let parts = shared_parts(parameters, shared, quote!(::ptx_matrix::sim::SHARED_BASE));
     let arguments = parameters.iter().map(|p| &p.name);
     let block = blocks.map(|blocks| quote!(let block = &::ptx_matrix::ClusterBlock::<#blocks>::simulated(block);));

@@ -1,8 +1,13 @@
 //! The macros of `ptx-matrix`; its documentation describes them.
 
 mod arguments;
+#[cfg(test)]
+mod files;
 mod kernel;
+mod manifest;
 mod shared_layout;
+mod sources;
+mod tokens;
 
 use proc_macro::TokenStream;
 
@@ -28,7 +33,8 @@ use proc_macro::TokenStream;
 /// | `target = "sm_90"` | the oldest GPU that has what the kernel uses: builds for older ones leave it out. Of what newer ones need not have, one for each: `"sm_100a or sm_120a"` |
 #[proc_macro_attribute]
 pub fn kernel(arguments: TokenStream, function: TokenStream) -> TokenStream {
-    kernel::expand(arguments.into(), function.into()).unwrap_or_else(|error| error.into_compile_error()).into()
+    let file = proc_macro::Span::call_site().local_file();
+    kernel::expand(arguments.into(), function.into(), file).unwrap_or_else(|error| error.into_compile_error()).into()
 }
 
 /// Lays out a struct of shared-memory parts, each behind the one before it, as its alignment needs.

@@ -24,6 +24,9 @@ pub trait Element: Sealed + Pod + LaneCapture + Send + Sync {
     type Width: Width;
     /// Its name in PTX.
     const NAME: &'static str;
+    /// Its name in Rust, which no other has.
+    #[doc(hidden)]
+    const TYPE: &'static str;
     /// The driver's number for it in tensor maps (`CUtensorMapDataType`); of what only has its width there, that of the unsigned integer.
     const TENSOR_DATA_TYPE: u32;
 
@@ -75,6 +78,7 @@ macro_rules! elements {
         impl Element for $element {
             type Width = $width;
             const NAME: &'static str = $name;
+            const TYPE: &'static str = stringify!($element);
             const TENSOR_DATA_TYPE: u32 = $tensor;
         }
     )*};

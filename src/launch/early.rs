@@ -2,7 +2,7 @@
 
 #[cfg(not(target_arch = "nvptx64"))]
 use super::{Device, Params};
-use super::{KernelInfo, KernelParam};
+use super::{KernelInfo, KernelParam, TypeName};
 use crate::target::{AtLeast, BuiltFor};
 use crate::tensor_map::{BoxTile, TensorMode};
 use crate::{Block, Lane, TensorMap};
@@ -86,6 +86,7 @@ unsafe impl<P: KernelParam> KernelParam for Early<P> {
     type Tail = P::Tail;
     const BY_VALUE: bool = P::BY_VALUE;
     const IS_EARLY: bool = true;
+    const TYPE: TypeName = TypeName::Parts(&[TypeName::Text("Early<"), P::TYPE, TypeName::Text(">")]);
 
     #[inline(always)]
     unsafe fn enter<'k>(head: Self::Head, tail: Self::Tail, name: &'static str) -> Self::In<'k> {

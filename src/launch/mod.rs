@@ -2,6 +2,7 @@
 //! that run it. `#[kernel]` writes the code that uses this module.
 
 mod early;
+mod fingerprint;
 mod grid;
 mod param;
 
@@ -11,6 +12,9 @@ mod device;
 #[cfg(not(target_arch = "nvptx64"))]
 pub use device::{Device, KernelBody, Launch};
 pub use early::{AheadEnded, Early, asks, begin_early, end_early};
+#[doc(hidden)]
+pub use fingerprint::Fingerprint;
+pub use fingerprint::TypeName;
 pub use grid::Grid;
 pub use param::KernelParam;
 #[cfg(not(target_arch = "nvptx64"))]
@@ -37,6 +41,20 @@ pub struct KernelInfo {
     pub cluster: Grid,
     /// Whether it waits by itself for the kernels ahead, so that its blocks may come before these have ended.
     pub early: bool,
+    /// The line that the host compares with the PTX's: parameters, launch bounds, shared memory,
+    /// and a hash of the crate's sources. A launch on a GPU fails where the two differ.
+    ///
+    /// ```
+    /// # use ptx_matrix::*;
+    /// #[kernel(threads = 64)]
+    /// fn scale(block: &Block, data: GlobalMut<f32>, factor: f32) {}
+    ///
+    /// let fields: Vec<&str> = scale::INFO.fingerprint.split("; ").collect();
+    /// assert_eq!(fields[..2], ["param data=GlobalMut<f32>", "param factor=f32"]);
+    /// assert_eq!(fields[2..4], ["shared=0 aligned to 1", "threads=64"]);
+    /// ```
+    #[cfg(not(target_arch = "nvptx64"))]
+    pub fingerprint: &'static str,
 }
 
 impl KernelInfo {
@@ -63,6 +81,18 @@ impl KernelInfo {
             shared_align: S::ALIGN as u32,
             cluster: Grid { x, y, z },
             early,
+            #[cfg(not(target_arch = "nvptx64"))]
+            fingerprint: "",
+        }
+    }
+
+    /// The same with a fingerprint, which is ASCII.
+    #[cfg(not(target_arch = "nvptx64"))]
+    #[doc(hidden)]
+    pub const fn with_fingerprint(self, fingerprint: &'static [u8]) -> Self {
+        match core::str::from_utf8(fingerprint) {
+            Ok(fingerprint) => KernelInfo { fingerprint, ..self },
+            Err(_) => panic!("a fingerprint is ASCII"),
         }
     }
 

@@ -1,5 +1,6 @@
 //! The parameters of kernels: how each is handed over by the host, and how it arrives in the PTX entry.
 
+use super::TypeName;
 use crate::{Element, Global, GlobalMut, bf16, f16};
 #[cfg(not(target_arch = "nvptx64"))]
 use {super::Device, bytemuck::Pod, std::vec::Vec};
@@ -9,6 +10,7 @@ use {super::Device, bytemuck::Pod, std::vec::Vec};
 ///
 /// # Safety
 /// `values` appends what `enter` takes: the bytes of `Head`, then, unless it is `()`, of `Tail`.
+/// Types whose parameters mean different things have different names in `TYPE`.
 #[diagnostic::on_unimplemented(
     message = "a kernel cannot take a parameter of type `{Self}`",
     label = "not a kernel parameter",
@@ -30,6 +32,9 @@ pub unsafe trait KernelParam {
     /// Whether it is memory that is not touched before these have ended: [`Early`](super::Early).
     #[doc(hidden)]
     const IS_EARLY: bool = false;
+    /// The type's name in fingerprints, by which a launch knows that the PTX takes such a
+    /// parameter. It has no `; ` in it.
+    const TYPE: TypeName;
     /// How many PTX parameters it becomes.
     const PTX_PARAMS: usize = if size_of::<Self::Tail>() == 0 { 1 } else { 2 };
 
@@ -87,6 +92,7 @@ macro_rules! scalars {
             type Head = $scalar;
             type Tail = ();
             const IS_MEMORY: bool = false;
+            const TYPE: TypeName = TypeName::Text(stringify!($scalar));
 
             #[inline(always)]
             unsafe fn enter<'k>(head: $scalar, _: (), _: &'static str) -> Self::In<'k> {
@@ -116,6 +122,8 @@ macro_rules! slices {
             type In<'k> = $slice<'k, T>;
             type Head = *mut T;
             type Tail = usize;
+            const TYPE: TypeName =
+                TypeName::Parts(&[TypeName::Text(concat!(stringify!($slice), "<")), TypeName::Text(T::TYPE), TypeName::Text(">")]);
 
             #[inline(always)]
             unsafe fn enter<'k>(start: *mut T, len: usize, name: &'static str) -> $slice<'k, T> {

@@ -21,9 +21,9 @@ pub use error::TensorMapError;
 #[cfg(not(target_arch = "nvptx64"))]
 pub use im2col::Im2colTensor;
 
-use crate::launch::KernelParam;
 #[cfg(not(target_arch = "nvptx64"))]
 use crate::launch::{Device, ParamValue, Params};
+use crate::launch::{KernelParam, TypeName};
 use crate::sealed::Sealed;
 use crate::shared::{Order, SharedTile, TensorSwizzle};
 use crate::target::{AtLeast, BuiltFor};
@@ -50,6 +50,9 @@ pub trait BoxTile: Sealed + Copy + 'static {
     const BYTES: u32;
     /// The driver's number of its swizzle.
     const SWIZZLE: u32;
+    /// Its type's name in fingerprints of kernels.
+    #[doc(hidden)]
+    const TYPE: TypeName;
 }
 
 impl<T: Element, const ROWS: usize, const COLS: usize, S: TensorSwizzle, O: Order> BoxTile
@@ -68,10 +71,29 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: TensorSwizzle, O: Orde
     const LINES: usize = if O::ROW_MAJOR { ROWS } else { COLS };
     const BYTES: u32 = (Self::INNER * Self::LINES * size_of::<T>()) as u32;
     const SWIZZLE: u32 = S::CODE;
+    const TYPE: TypeName = TypeName::Parts(&[
+        TypeName::Text("SharedTile<"),
+        TypeName::Text(T::TYPE),
+        TypeName::Text(", "),
+        TypeName::Number(ROWS),
+        TypeName::Text(", "),
+        TypeName::Number(COLS),
+        TypeName::Text(match S::CODE {
+            0 => ", Unswizzled128",
+            1 => ", Swizzle32",
+            2 => ", Swizzle64",
+            _ => ", Swizzle128",
+        }),
+        TypeName::Text(if O::ROW_MAJOR { ", RowMajor>" } else { ", ColMajor>" }),
+    ]);
 }
 
 /// What instructions copy by a tensor map: boxes, if it is [`Tiled`], or the pixels of images, if it is [`Im2col`].
-pub trait TensorMode: Sealed + Copy + 'static {}
+pub trait TensorMode: Sealed + Copy + 'static {
+    /// Its name.
+    #[doc(hidden)]
+    const NAME: &'static str;
+}
 
 /// Boxes of a tensor (PTX ISA 5.5.3): what [`Tensor`] makes maps of.
 #[derive(Debug, Clone, Copy)]
@@ -82,9 +104,13 @@ pub struct Tiled;
 pub struct Im2col;
 
 impl Sealed for Tiled {}
-impl TensorMode for Tiled {}
+impl TensorMode for Tiled {
+    const NAME: &'static str = "Tiled";
+}
 impl Sealed for Im2col {}
-impl TensorMode for Im2col {}
+impl TensorMode for Im2col {
+    const NAME: &'static str = "Im2col";
+}
 
 /// A tensor of `RANK` dimensions, from 1 to 5, that no thread writes while the kernel runs, of which boxes are copied to tiles of the type `Tile`
 /// ([`SharedTile::load_box`]); or, in [`Im2col`] mode, pixels ([`SharedTile::load_im2col`]).
@@ -200,6 +226,15 @@ macro_rules! maps {
             type Head = *const TensorMapWords;
             type Tail = ();
             const BY_VALUE: bool = true;
+            const TYPE: TypeName = TypeName::Parts(&[
+                TypeName::Text(concat!(stringify!($map), "<")),
+                Tile::TYPE,
+                TypeName::Text(", "),
+                TypeName::Number(RANK),
+                TypeName::Text(", "),
+                TypeName::Text(Mode::NAME),
+                TypeName::Text(">"),
+            ]);
 
             #[inline(always)]
             unsafe fn enter<'k>(head: Self::Head, _: (), _: &'static str) -> Self::In<'k> {
@@ -274,6 +309,7 @@ unsafe impl<P: KernelParam<Head = *const TensorMapWords, Tail = ()>> KernelParam
     type Tail = ();
     const BY_VALUE: bool = true;
     const IS_EARLY: bool = P::IS_EARLY;
+    const TYPE: TypeName = TypeName::Parts(&[TypeName::Text("Option<"), P::TYPE, TypeName::Text(">")]);
 
     #[inline(always)]
     unsafe fn enter<'k>(head: Self::Head, _: (), name: &'static str) -> Self::In<'k> {

@@ -67,11 +67,22 @@ fn described(_: &Block, #[shared] _tile: SharedTile<u8, 3, 16>) {}
 
 #[test]
 fn what_is_known_of_a_kernel() {
-    let launch::KernelInfo { name, threads, min_blocks, max_registers, shared_bytes, shared_align, cluster, early } =
-        described::INFO;
+    let launch::KernelInfo {
+        name,
+        threads,
+        min_blocks,
+        max_registers,
+        shared_bytes,
+        shared_align,
+        cluster,
+        early,
+        fingerprint,
+    } = described::INFO;
     assert_eq!((name, threads, min_blocks, max_registers), ("described", 1024, 2, 32));
     assert_eq!((shared_bytes, shared_align, cluster.blocks()), (48, 16, 1));
     assert!(!early);
+    let start = "shared=48 aligned to 16; threads=1024; crate=";
+    assert!(fingerprint.starts_with(start), "how a kernel is tuned is no part of it: {fingerprint}");
     assert_eq!(described::simulate(2).unwrap().warps, 64);
 }
 

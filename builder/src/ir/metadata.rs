@@ -3,6 +3,7 @@
 use anyhow::{Context, Result, bail, ensure};
 
 const PREFIX: &str = "@__ptx_matrix_kernel_";
+const FINGERPRINT: &str = "@__ptx_matrix_signature_";
 const FORMAT: u32 = 3;
 const WORDS: usize = 9;
 
@@ -33,10 +34,26 @@ pub fn read(line: &str) -> Result<Option<(String, KernelMetadata)>> {
     Ok(Some((kernel.to_owned(), decoded)))
 }
 
-fn decode(value: &str) -> Result<KernelMetadata> {
+/// The kernel's name and fingerprint, if the line is the static of one.
+pub fn fingerprint(line: &str) -> Result<Option<(String, String)>> {
+    let Some((kernel, value)) = line.strip_prefix(FINGERPRINT).and_then(|rest| rest.split_once(" = ")) else {
+        return Ok(None);
+    };
+    if value.starts_with("external ") {
+        return Ok(None);
+    }
+    let text = bytes(value).and_then(|bytes| Ok(String::from_utf8(bytes)?));
+    Ok(Some((kernel.to_owned(), text.with_context(|| format!("the fingerprint of kernel `{kernel}`"))?)))
+}
+
+fn bytes(value: &str) -> Result<Vec<u8>> {
     let literal =
         value.split_once(" c\"").and_then(|(_, rest)| rest.split_once('"')).context("it is no byte string")?;
-    let words = words(&unescape(literal.0)?);
+    unescape(literal.0)
+}
+
+fn decode(value: &str) -> Result<KernelMetadata> {
+    let words = words(&bytes(value)?);
     ensure!(
         words.first() == Some(&FORMAT),
         "kernel crate and builder are of different versions of ptx-matrix: the crate writes format {}, the builder reads {FORMAT}",

@@ -11,7 +11,7 @@ mod shared;
 pub mod statics;
 mod unit;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Result, bail};
 
@@ -33,6 +33,8 @@ pub struct Prepared {
 pub struct Kernel {
     pub name: String,
     pub metadata: Option<KernelMetadata>,
+    /// The line by which a program knows it; see [`seal`](crate::seal).
+    pub fingerprint: Option<String>,
 }
 
 /// Whether every inline-asm call is made `convergent`.
@@ -42,10 +44,22 @@ pub enum AsmCalls {
     LeaveAsTheyAre,
 }
 
+/// The function that the line calls, if it has a name of its own. A kernel is never called, but it
+/// may have the name of what the compiler calls, such as `fmodf`.
+fn unmangled_callee(line: &str) -> Option<&str> {
+    let (_, rest) = line.split_once("call ")?;
+    let (_, rest) = rest.split_once('@')?;
+    let (name, _) = rest.split_once('(')?;
+    let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    (!name.starts_with("_R") && !name.starts_with("_ZN") && name.chars().all(is_name)).then_some(name)
+}
+
 /// Turns the IR of a whole kernel crate, as rustc and llvm-link leave it, into what the optimiser may have.
 pub fn prepare(ir: &str, asm_calls: AsmCalls) -> Result<Prepared> {
     let mut metadata: BTreeMap<String, KernelMetadata> = BTreeMap::new();
+    let mut fingerprints: BTreeMap<String, String> = BTreeMap::new();
     for line in ir.lines() {
+        fingerprints.extend(metadata::fingerprint(line)?);
         if let Some((kernel, decoded)) = metadata::read(line)? {
             metadata.insert(kernel, decoded);
         }
@@ -54,12 +68,17 @@ pub fn prepare(ir: &str, asm_calls: AsmCalls) -> Result<Prepared> {
     let mut text = String::with_capacity(ir.len() + ir.len() / 16);
     let mut kernels = Vec::new();
     let mutable_statics = ir.lines().filter_map(statics::mutable).map(str::to_owned).collect();
+    let mut called = BTreeSet::new();
     for line in ir.lines() {
+        called.extend(unmangled_callee(line));
         if let Some(name) = attributes::kernel_name(line) {
             let metadata = metadata.remove(name);
             let line = parameters::with_grid_constants(line, metadata.as_ref())?;
             text.push_str(&attributes::with_launch_bounds(&line, metadata.as_ref())?);
-            kernels.push(Kernel { name: name.to_owned(), metadata });
+            kernels.push(Kernel { name: name.to_owned(), metadata, fingerprint: fingerprints.remove(name) });
+        } else if metadata::fingerprint(line)?.is_some() {
+            // It is no part of the code, which need not be made again for another one.
+            continue;
         } else if line.starts_with("attributes #") {
             text.push_str(&attributes::without_target(line));
         } else if let Some(unit) = line_info::directives_only(line) {
@@ -73,6 +92,13 @@ pub fn prepare(ir: &str, asm_calls: AsmCalls) -> Result<Prepared> {
     }
     if let Some(kernel) = metadata.keys().next() {
         bail!("there is metadata for a kernel `{kernel}`, but no kernel of that name");
+    }
+    if let Some(kernel) = kernels.iter().find(|kernel| called.contains(kernel.name.as_str())) {
+        bail!(
+            "kernel `{}` has the name of a function that compiled code calls: names of kernels go into the PTX as they \
+             are, so rename it",
+            kernel.name
+        );
     }
     Ok(Prepared { text, kernels, mutable_statics })
 }
@@ -104,9 +130,29 @@ attributes #0 = { convergent nounwind "target-cpu"="sm_90a" }
     }
 
     #[test]
+    fn a_fingerprint_is_the_kernels_and_no_part_of_the_code() {
+        let line = "@__ptx_matrix_signature_tile = constant [14 x i8] c\"threads=128; x\", align 1\n";
+        let without = prepare(MODULE, AsmCalls::MarkConvergent).unwrap();
+        let with = prepare(&format!("{line}{MODULE}"), AsmCalls::MarkConvergent).unwrap();
+        assert_eq!(with.text, without.text);
+        let fingerprints: Vec<_> = with.kernels.iter().map(|kernel| kernel.fingerprint.as_deref()).collect();
+        assert_eq!(fingerprints, [Some("threads=128; x"), None]);
+    }
+
+    #[test]
     fn the_plain_compile_is_left_unmarked() {
         let Prepared { text, .. } = prepare(MODULE, AsmCalls::LeaveAsTheyAre).unwrap();
         assert!(!text.contains(") convergent"), "{text}");
+    }
+
+    #[test]
+    fn a_kernel_of_the_name_of_a_called_function_is_an_error() {
+        let calls =
+            "define float @f(float %a) {\n  %b = tail call float @tile(float %a, float %a) #3\n  ret float %b\n}\n";
+        let error = prepare(&format!("{MODULE}{calls}"), AsmCalls::MarkConvergent).unwrap_err().to_string();
+        assert!(error.starts_with("kernel `tile` has the name of a function that compiled code calls"), "{error}");
+        let others = calls.replace("@tile(", "@tiled(");
+        assert!(prepare(&format!("{MODULE}{others}"), AsmCalls::MarkConvergent).is_ok());
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! Whether a launch can succeed, decided before anything runs.
 
+use ptx_matrix::launch::KernelInfo;
+
 use super::{LaunchError, LaunchRequest};
 use crate::module::KernelResources;
 use crate::ptx::Entry;
@@ -66,6 +68,18 @@ fn check_cluster(request: &LaunchRequest<'_>, entry: &Entry) -> Result<(), Launc
     Err(LaunchError::Cluster { kernel: request.kernel.to_owned(), grid: request.grid, cluster })
 }
 
+/// Whether a kernel without a fingerprint has the clusters that the program launches it with.
+pub(crate) fn check_cluster_of(kernel: &KernelInfo, entry: &Entry) -> Result<(), LaunchError> {
+    let ours = [kernel.cluster.x, kernel.cluster.y, kernel.cluster.z];
+    let theirs = entry.cluster.unwrap_or([1; 3]);
+    if ours == theirs {
+        return Ok(());
+    }
+    let by = |[x, y, z]: [u32; 3]| format!("{x}x{y}x{z}");
+    let differences = vec![format!("its clusters are {} in the PTX and {} in this program", by(theirs), by(ours))];
+    Err(LaunchError::OtherKernel { kernel: kernel.name.to_owned(), differences })
+}
+
 fn check_threads(
     request: &LaunchRequest<'_>,
     entry: &Entry,
@@ -81,14 +95,17 @@ fn check_threads(
             required,
         });
     }
-    // The product may be spread over the axes as the launch likes.
-    let declared = entry.max_threads.map(|extents| extents.iter().map(|&extent| u64::from(extent)).product());
-    let limits = [
-        declared.map(|limit| ("its .maxntid", limit)),
-        Some(("the device", device.threads.into())),
-        Some(("its use of registers", resources.max_threads.into())),
-    ];
-    for (limited_by, limit) in limits.into_iter().flatten() {
+    // A kernel counts on all of its warps. They may be spread over the axes as the launch likes.
+    let declared = entry.max_threads.map(|extents| extents.iter().map(|&extent| u64::from(extent)).product::<u64>());
+    if let Some(expected) = declared.filter(|&expected| expected != request.threads.into()) {
+        return Err(LaunchError::OtherThreads {
+            kernel: request.kernel.to_owned(),
+            threads: request.threads,
+            expected,
+        });
+    }
+    let limits = [("the device", device.threads), ("its use of registers", resources.max_threads)];
+    for (limited_by, limit) in limits.map(|(limited_by, limit)| (limited_by, u64::from(limit))) {
         if !(1..=limit).contains(&request.threads.into()) {
             return Err(LaunchError::Threads {
                 kernel: request.kernel.to_owned(),
@@ -131,7 +148,7 @@ mod tests {
     };
 
     fn entry() -> Entry {
-        Entry { name: "k".to_owned(), params: vec![8, 4], max_threads: Some([32, 8, 1]), ..Entry::default() }
+        Entry { name: "k".to_owned(), params: vec![8, 4], max_threads: Some([32, 4, 1]), ..Entry::default() }
     }
 
     /// The message for a request to a kernel, or nothing if it is accepted.
@@ -142,7 +159,7 @@ mod tests {
     #[test]
     fn a_launch_within_every_limit_is_accepted() {
         assert_eq!(refusal(REQUEST, &entry()), "");
-        let largest = LaunchRequest { grid: H200.grid, threads: 256, dynamic_shared_bytes: 232_448 - 1024, ..REQUEST };
+        let largest = LaunchRequest { grid: H200.grid, dynamic_shared_bytes: 232_448 - 1024, ..REQUEST };
         assert_eq!(refusal(largest, &entry()), "");
     }
 
@@ -175,12 +192,16 @@ mod tests {
     }
 
     #[test]
-    fn a_block_keeps_to_the_narrowest_limit() {
+    fn a_block_has_the_threads_of_the_kernel_within_every_limit() {
         let with = |max_threads, threads| {
             let entry = Entry { max_threads, ..entry() };
             refusal(LaunchRequest { threads, ..REQUEST }, &entry)
         };
-        assert!(with(Some([32, 8, 1]), 257).contains("its .maxntid allows from 1 to 256"));
+        assert_eq!(with(Some([32, 8, 1]), 256), "");
+        for threads in [0, 32, 255, 257] {
+            let expected = format!("kernel `k`: a block of {threads} threads; its .maxntid is for 256");
+            assert_eq!(with(Some([32, 8, 1]), threads), expected);
+        }
         assert!(with(None, 641).contains("its use of registers allows from 1 to 640"));
         assert!(with(None, 1025).contains("the device allows from 1 to 1024"));
         assert!(with(None, 0).contains("a block of 0 threads"));

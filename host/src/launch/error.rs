@@ -17,6 +17,22 @@ pub enum LaunchError {
         /// The names of those that there are.
         at_hand: Vec<String>,
     },
+    /// The kernel of the PTX is not the program's.
+    #[error("kernel `{kernel}` of the PTX is not this program's: {}", differences.join("; "))]
+    OtherKernel {
+        /// The kernel.
+        kernel: String,
+        /// In what they differ.
+        differences: Vec<String>,
+    },
+    /// Nothing says whether the kernel of the PTX is the program's.
+    #[error(
+        "kernel `{kernel}` of the PTX has no fingerprint, by which it is known to be this program's: it was not made by `#[kernel]`"
+    )]
+    NoFingerprint {
+        /// The kernel.
+        kernel: String,
+    },
     /// The number of parameters is not the kernel's.
     #[error("kernel `{kernel}` takes {expected} parameters and was given {given}")]
     ParamCount {
@@ -66,6 +82,16 @@ pub enum LaunchError {
         grid: [u32; 3],
         /// The blocks of a cluster.
         cluster: [u32; 3],
+    },
+    /// The block has fewer threads than the kernel is compiled for, or more.
+    #[error("kernel `{kernel}`: a block of {threads} threads; its .maxntid is for {expected}")]
+    OtherThreads {
+        /// The kernel.
+        kernel: String,
+        /// The number of threads asked for.
+        threads: u32,
+        /// The number that the kernel counts on.
+        expected: u64,
     },
     /// The block is empty or larger than something allows.
     #[error("kernel `{kernel}`: a block of {threads} threads; {limited_by} allows from 1 to {limit}")]

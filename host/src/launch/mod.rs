@@ -2,12 +2,15 @@
 
 mod check;
 mod error;
+mod fingerprint;
 mod run;
 
 use std::time::Duration;
 
 pub use check::DeviceLimits;
+pub(crate) use check::check_cluster_of;
 pub use error::{KernelFailure, LaunchError};
+pub(crate) use fingerprint::differences;
 pub(crate) use run::{enqueue, run};
 
 /// What to launch, and with what.

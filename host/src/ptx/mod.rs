@@ -1,11 +1,13 @@
 //! What a PTX text says about itself: its target, its kernels and what each of them expects of a launch.
 
 mod parse;
+mod seal;
 mod tokens;
 
 use thiserror::Error;
 
 use crate::arch::{Arch, NotAnArch};
+pub use seal::Seal;
 
 /// The facts of a PTX text that loading and launching are checked against.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,6 +16,22 @@ pub struct Ptx {
     pub target: Arch,
     /// The kernels, in the order of the text.
     pub entries: Vec<Entry>,
+    /// The builder's lines behind the text, by which its kernels are known to be a program's own.
+    pub seal: Option<Seal>,
+}
+
+impl Ptx {
+    /// Whether the kernels are as the builder made them of a crate.
+    ///
+    /// # Errors
+    /// They have no fingerprints, or the text was changed.
+    pub(crate) fn check_seal(&self) -> Result<(), PtxError> {
+        match &self.seal {
+            None => Err(PtxError::NoFingerprints),
+            Some(seal) if !seal.is_whole => Err(PtxError::Changed),
+            Some(_) => Ok(()),
+        }
+    }
 }
 
 /// One kernel of a PTX text.
@@ -31,6 +49,8 @@ pub struct Entry {
     pub cluster: Option<[u32; 3]>,
     /// Whether it has a `griddepcontrol.wait`: it may be launched before the kernels ahead have ended, if it waits before all else.
     pub waits: bool,
+    /// What the builder wrote of it: parameters, launch bounds, sources.
+    pub fingerprint: Option<String>,
 }
 
 /// A text that is not PTX as a compiler writes it.
@@ -45,6 +65,15 @@ pub enum PtxError {
     /// It has a nul, at which the driver would stop reading.
     #[error("this is not PTX: it has a nul byte")]
     Nul,
+    /// Nothing says of which kernels it is.
+    #[error(
+        "this PTX has no fingerprints, by which its kernels are known to be this program's: build it with `ptx_matrix_build::Builder`, \
+         or, if you know what it is, load it with `unsafe` `GpuDevice::new_unchecked`"
+    )]
+    NoFingerprints,
+    /// Its text is not the one that was built.
+    #[error("this PTX is not as it was built: it was changed, or is not all there; build it again")]
+    Changed,
     /// The head of a kernel is not understood.
     #[error("the head of kernel `{kernel}`: {problem}")]
     Entry {

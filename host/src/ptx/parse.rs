@@ -3,6 +3,7 @@
 use std::iter::Peekable;
 use std::str::FromStr;
 
+use super::seal::Seal;
 use super::tokens::tokens;
 use super::{Entry, Ptx, PtxError};
 
@@ -25,7 +26,11 @@ impl FromStr for Ptx {
                 _ => {}
             }
         }
-        Ok(Self { target: target.ok_or(PtxError::NoTarget)?.parse()?, entries })
+        let seal = Seal::read(text);
+        for entry in &mut entries {
+            entry.fingerprint = seal.as_ref().and_then(|seal| seal.kernels.get(&entry.name).cloned());
+        }
+        Ok(Self { target: target.ok_or(PtxError::NoTarget)?.parse()?, entries, seal })
     }
 }
 
@@ -148,6 +153,7 @@ mod tests {
             required_threads,
             cluster,
             waits: name == "empty",
+            fingerprint: None,
         });
         assert_eq!(ptx.entries, expected);
     }

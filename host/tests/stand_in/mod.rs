@@ -5,8 +5,25 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
+use sha2::{Digest, Sha256};
+
 /// The kernels that the stand-in knows.
 pub const KERNELS: &str = include_str!("kernels.ptx");
+
+/// A PTX with the lines that the builder writes behind it, of kernels with these fingerprints, and
+/// this machine code.
+#[allow(dead_code, reason = "not every program that has this module")]
+pub fn sealed(ptx: &str, kernels: &[(&str, &str)], cubin: &[u8]) -> String {
+    const HEAD: &str = "// ptx-matrix fingerprints 1\n";
+    let hexadecimal = |hash: &[u8]| hash.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+    let mut sealed = ptx.split(HEAD).next().unwrap().to_owned() + HEAD;
+    for (name, fingerprint) in kernels {
+        sealed += &format!("// kernel {name}: {fingerprint}\n");
+    }
+    sealed += &format!("// cubin {}\n", hexadecimal(&Sha256::digest(cubin)));
+    let text = hexadecimal(&Sha256::digest(&sealed));
+    sealed + &format!("// text {text}\n")
+}
 
 /// Runs the ignored tests of this program in another process, where `libcuda.so.1` is the stand-in.
 #[allow(dead_code, reason = "not every program that has this module")]

@@ -1,0 +1,154 @@
+//! Each kernel but the first is another one in the build for a GPU, although it has the same
+//! sources, and parameters of the same sizes.
+
+#![no_std]
+
+use ptx_matrix::launch::Early;
+use ptx_matrix::*;
+
+#[cfg(target_arch = "nvptx64")]
+mod sizes {
+    use ptx_matrix::*;
+
+    pub type Number = u64;
+    pub type Signed = i32;
+    pub type Half = f16;
+    pub type Memory<'k> = GlobalMut<'k, u32>;
+    pub type Late<'k> = GlobalMut<'k, u32>;
+    pub type Tile = SharedTile<f32, 1024, 32>;
+    pub type Aligned = SharedTile<bf16, 8, 64, Swizzle128>;
+    pub type OtherTile<'k> = TensorMap<'k, SharedTile<bf16, 8, 64, Swizzle128>, 3>;
+    pub type OtherSwizzle<'k> = TensorMap<'k, SharedTile<bf16, 16, 64, Unswizzled128>, 3>;
+    pub type OtherRank<'k> = TensorMap<'k, SharedTile<bf16, 16, 64, Swizzle128>, 2>;
+    pub type OtherMode<'k> = TensorMap<'k, SharedTile<bf16, 16, 64, Swizzle128>, 3, Im2col>;
+    pub type OtherAccess<'k> = TensorMapMut<'k, SharedTile<bf16, 16, 64, Swizzle128>, 3>;
+    pub type Maybe<'k> = Option<TensorMap<'k, SharedTile<bf16, 16, 64, Swizzle128>, 3>>;
+}
+
+#[cfg(not(target_arch = "nvptx64"))]
+mod sizes {
+    use ptx_matrix::launch::Early;
+    use ptx_matrix::*;
+
+    pub type Number = u32;
+    pub type Signed = u32;
+    pub type Half = bf16;
+    pub type Memory<'k> = Global<'k, u32>;
+    pub type Late<'k> = Early<GlobalMut<'k, u32>>;
+    pub type Tile = SharedTile<f32, 512, 32>;
+    pub type Aligned = SharedTile<bf16, 8, 64, Unswizzled>;
+    pub type OtherTile<'k> = TensorMap<'k, SharedTile<bf16, 16, 64, Swizzle128>, 3>;
+    pub type OtherSwizzle<'k> = OtherTile<'k>;
+    pub type OtherRank<'k> = OtherTile<'k>;
+    pub type OtherMode<'k> = OtherTile<'k>;
+    pub type OtherAccess<'k> = OtherTile<'k>;
+    pub type Maybe<'k> = OtherTile<'k>;
+}
+
+use sizes::*;
+
+/// A factor that a test changes.
+const FACTOR: f32 = 1.0;
+
+/// Scales a vector. How many blocks are to fit an SM is for tuning, and no difference.
+#[cfg_attr(target_arch = "nvptx64", kernel(threads = 128, min_blocks = 2))]
+#[cfg_attr(not(target_arch = "nvptx64"), kernel(threads = 128))]
+pub fn scale(block: &Block, data: GlobalMut<f32>, factor: f32) {
+    let first = block.index().x as usize * 128;
+    let warp = block.warp();
+    let first = first + warp.index() * 32;
+    warp.each(|lane| {
+        let at = first + lane.id();
+        if at < data.len() {
+            data.set(at, data.get(lane, at) * factor * FACTOR + fingerprint_helper::SHIFT);
+        }
+    });
+}
+
+#[kernel(threads = 32)]
+pub fn doubled(block: &Block, d: GlobalMut<Number>) {
+    block.warp().each(|lane| {
+        let last = d.len() - 1 - lane.id();
+        d.set(last, 7);
+    });
+}
+
+#[kernel(threads = 32)]
+pub fn halved(block: &Block, #[shared] tile: Tile) {
+    tile.fill(block, |_, _| 1.0);
+}
+
+#[kernel(threads = 32)]
+pub fn aligned(block: &Block, #[shared] tile: Aligned) {
+    tile.fill(block, |_, _| bf16::ONE);
+}
+
+#[cfg_attr(target_arch = "nvptx64", kernel(threads = 64))]
+#[cfg_attr(not(target_arch = "nvptx64"), kernel(threads = 32))]
+pub fn narrow(_: &Block) {}
+
+#[cfg_attr(target_arch = "nvptx64", kernel(threads = 32))]
+#[cfg_attr(not(target_arch = "nvptx64"), kernel(threads = 32, cluster = 2))]
+pub fn paired(_: &Block) {}
+
+#[cfg_attr(target_arch = "nvptx64", kernel(threads = 32))]
+#[cfg_attr(not(target_arch = "nvptx64"), kernel(threads = 32, early = true))]
+pub fn ahead(_: &Block, _d: GlobalMut<u32>) {}
+
+#[kernel(threads = 32, early = true)]
+pub fn late(_: &Block, _d: Late) {}
+
+#[cfg(target_arch = "nvptx64")]
+#[kernel(threads = 32)]
+pub fn swapped(_: &Block, _a: f32, _b: u32) {}
+
+#[cfg(not(target_arch = "nvptx64"))]
+#[kernel(threads = 32)]
+pub fn swapped(_: &Block, _a: u32, _b: f32) {}
+
+#[cfg(target_arch = "nvptx64")]
+#[kernel(threads = 32)]
+pub fn split(_: &Block, _d: u64, _len: usize) {}
+
+#[cfg(not(target_arch = "nvptx64"))]
+#[kernel(threads = 32)]
+pub fn split(_: &Block, _d: GlobalMut<u32>) {}
+
+#[kernel(threads = 32)]
+pub fn written(_: &Block, _d: Memory) {}
+
+#[kernel(threads = 32)]
+pub fn signed(_: &Block, _d: GlobalMut<Signed>) {}
+
+#[kernel(threads = 32)]
+pub fn rounded(_: &Block, _d: GlobalMut<Half>) {}
+
+#[kernel(threads = 32)]
+pub fn other_tile(_: &Block, _map: OtherTile) {}
+
+#[kernel(threads = 32)]
+pub fn other_swizzle(_: &Block, _map: OtherSwizzle) {}
+
+#[kernel(threads = 32)]
+pub fn other_rank(_: &Block, _map: OtherRank) {}
+
+#[kernel(threads = 32)]
+pub fn other_mode(_: &Block, _map: OtherMode) {}
+
+#[kernel(threads = 32)]
+pub fn other_access(_: &Block, _map: OtherAccess) {}
+
+#[kernel(threads = 32)]
+pub fn maybe(_: &Block, _map: Maybe) {}
+
+/// The same on both sides, with a type of each kind: what a launch of it compares is equal.
+#[kernel(threads = 32, cluster = (2, 1, 1), early = true)]
+pub fn same(
+    _: &Block,
+    #[shared] _tile: SharedTile<bf16, 8, 64, Swizzle128>,
+    _a: Early<Global<InByte<e2m1>>>,
+    _b: Early<Option<TensorMapMut<SharedTile<u8, 16, 32, Swizzle32, ColMajor>, 5, Im2col>>>,
+    größe: u16,
+) {
+    let _ = größe;
+}
