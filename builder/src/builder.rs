@@ -1,5 +1,6 @@
 //! The build of a kernel crate for several targets.
 
+use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -11,10 +12,11 @@ use crate::kernel_crate::{self, Request};
 use crate::lock::FolderLock;
 use crate::manifest::{KernelManifest, Manifest};
 use crate::optimiser::Optimiser;
-use crate::package;
+use crate::package::{self, Package};
 use crate::sysroot;
 use crate::target::Target;
 use crate::toolchain::Toolchain;
+use crate::watch;
 
 /// Compiles a kernel crate to PTX and cubin.
 ///
@@ -161,14 +163,34 @@ impl Builder {
         self
     }
 
-    /// Builds, in the order of the targets. What is up to date is not made again.
+    /// Builds, in the order of the targets. What is up to date is not made again; an output that
+    /// was changed or damaged is.
+    ///
+    /// In a build script, cargo is told to run it again when the crate, a path dependency of it, or
+    /// an output changes. With that cargo no longer runs it again for every file of its own
+    /// package.
     pub fn build(&self) -> Result<Vec<Artifact>> {
-        let package = package::read(&self.manifest_dir)?;
-        let target_dir = self.target_dir.as_ref().unwrap_or(&package.target_directory);
+        let built = self.build_all();
+        match &built {
+            Ok((package, sources, artifacts)) => watch::tell_cargo(package, sources, artifacts),
+            Err(_) => watch::tell_cargo_of_failure(),
+        }
+        built.map(|(.., artifacts)| artifacts)
+    }
+
+    /// The crate, the files that it was compiled of, and the outputs.
+    fn build_all(&self) -> Result<(Package, BTreeSet<PathBuf>, Vec<Artifact>)> {
+        // Other programs are run in other folders.
+        let manifest_dir = package::absolute(&self.manifest_dir)?;
+        let package = package::read(&manifest_dir)?;
+        let target_dir = match &self.target_dir {
+            Some(folder) => package::absolute(folder)?,
+            None => package.target_directory.clone(),
+        };
         let work = target_dir.join("ptx-matrix");
         let toolchain = match &self.toolchain {
             Some(toolchain) => toolchain.clone(),
-            None => self.find_toolchain(&work.join("toolchain"))?,
+            None => self.find_toolchain(&manifest_dir, &work.join("toolchain"))?,
         };
         let sysroot = sysroot::find_or_build(&work.join("sysroot"), &toolchain, &self.progress)?;
         let kernels = work.join("kernels");
@@ -176,7 +198,7 @@ impl Builder {
         let _lock = FolderLock::acquire(&kernels, "build-lock")?;
         let request = Request {
             toolchain: &toolchain,
-            manifest_dir: &self.manifest_dir,
+            manifest_dir: &manifest_dir,
             target_dir: &kernels,
             sysroot: &sysroot,
             features: &self.features,
@@ -188,6 +210,10 @@ impl Builder {
         let kind = if self.plain { "ptx-plain" } else { "ptx" };
         let scratch = work.join(kind).join(&package.name);
         let optimiser = Optimiser::new(&toolchain, self.plain, scratch.join("kernels"))?;
+        let out_dir = match &self.out_dir {
+            Some(folder) => package::absolute(folder)?,
+            None => target_dir.join(kind),
+        };
         let target = |arch: Arch| Target {
             toolchain: &toolchain,
             optimiser: &optimiser,
@@ -196,15 +222,17 @@ impl Builder {
             plain: self.plain,
             line_info: self.line_info,
             scratch: scratch.join(arch.name()),
-            out_dir: self.out_dir.clone().unwrap_or_else(|| target_dir.join(kind)).join(arch.name()),
+            out_dir: out_dir.join(arch.name()),
             progress: &*self.progress,
         };
 
+        let mut sources = BTreeSet::new();
         let artifacts = thread::scope(|scope| {
             let mut running = Vec::new();
             // The newest have most kernels: what takes longest comes first.
             for (index, &arch) in self.archs.iter().rev().enumerate() {
                 let bitcode = kernel_crate::compile(&request, arch)?;
+                sources.extend(bitcode.sources.iter().cloned());
                 // Once is enough, and on the older targets much of a crate is unused.
                 if index == 0 && !bitcode.warnings.trim().is_empty() {
                     (self.progress)(bitcode.warnings.trim_end());
@@ -224,7 +252,7 @@ impl Builder {
         if self.deny_local_memory {
             refuse_local_memory(&artifacts)?;
         }
-        Ok(artifacts)
+        Ok((package, sources, artifacts))
     }
 
     /// The targets that have kernels; those without are left out, unless they were asked for.
@@ -242,11 +270,11 @@ impl Builder {
         Ok(built.into_iter().flatten().collect())
     }
 
-    fn find_toolchain(&self, store: &Path) -> Result<Toolchain> {
+    fn find_toolchain(&self, project: &Path, store: &Path) -> Result<Toolchain> {
         if self.fetch {
-            Toolchain::find_or_fetch(&self.manifest_dir, store, &self.progress)
+            Toolchain::find_or_fetch(project, store, &self.progress)
         } else {
-            Ok(Toolchain::find(&self.manifest_dir, store)?)
+            Ok(Toolchain::find(project, store)?)
         }
     }
 }

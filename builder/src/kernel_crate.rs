@@ -1,6 +1,7 @@
 //! Compiling a kernel crate, with everything it depends on, to LLVM bitcode.
 
-use std::path::Path;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
@@ -11,6 +12,7 @@ use crate::archive;
 use crate::flags;
 use crate::process;
 use crate::toolchain::Toolchain;
+use crate::watch;
 
 /// rustc refused the kernel crate.
 #[derive(Debug, thiserror::Error)]
@@ -40,6 +42,8 @@ pub struct Bitcode {
     pub kernels: Vec<u8>,
     /// What compiled code calls without being written so, such as `memcmp`; to be linked as far as it is called.
     pub builtins: Vec<Vec<u8>>,
+    /// The files that rustc read, those of path dependencies too.
+    pub sources: BTreeSet<PathBuf>,
     /// rustc's warnings.
     pub warnings: String,
 }
@@ -62,7 +66,9 @@ pub fn compile(request: &Request<'_>, arch: Arch) -> Result<Bitcode> {
         .context("cargo reported no static library for the kernel crate")?;
     let archive = std::fs::read(&library).with_context(|| format!("cannot read {library}"))?;
     let (kernels, builtins) = split(&archive).with_context(|| format!("unexpected contents of {library}"))?;
-    Ok(Bitcode { kernels, builtins, warnings: stderr })
+    let dep_info = std::fs::read_to_string(Path::new(&library).with_extension("d")).unwrap_or_default();
+    let sources = watch::sources(&dep_info, request.manifest_dir);
+    Ok(Bitcode { kernels, builtins, sources, warnings: stderr })
 }
 
 /// A static library is the one output that takes no linker and is kept by cargo under one hash per set of flags, so that

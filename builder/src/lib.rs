@@ -25,6 +25,10 @@
 //! # anyhow::Ok(())
 //! ```
 //!
+//! In a build script it also tells cargo to run the script again when the kernel crate, a path
+//! dependency of it, or an output changes. With that, cargo no longer does so for each file of the
+//! script's own package: a script that reads others has to name them, by `cargo::rerun-if-changed`.
+//!
 //! The toolchain is found or, if need be, fetched into the target folder: see [`Toolchain`].
 //!
 //! A kernel crate is `no_std`, without `alloc`, and needs a panic handler. What a kernel is compiled for (threads, shared
@@ -54,6 +58,7 @@ mod target;
 mod toolchain;
 mod traps;
 mod version;
+mod watch;
 
 pub use arch::{Arch, NoPtxVersion, PtxVersion, UnsupportedArch};
 pub use builder::{Artifact, Builder};

@@ -1,9 +1,10 @@
 //! What cargo knows about a kernel crate.
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use serde::Deserialize;
 
 use crate::process;
@@ -13,14 +14,19 @@ use crate::process;
 pub struct Package {
     /// Its name, as in its manifest.
     pub name: String,
+    /// Where it lies.
+    pub folder: PathBuf,
     /// The target folder of its workspace.
     pub target_directory: PathBuf,
+    /// The folder of its workspace.
+    pub workspace_root: PathBuf,
 }
 
 #[derive(Deserialize)]
 struct Metadata {
     packages: Vec<MetadataPackage>,
     target_directory: PathBuf,
+    workspace_root: PathBuf,
 }
 
 #[derive(Deserialize)]
@@ -38,20 +44,58 @@ pub fn target_directory(project: &Path) -> Result<PathBuf> {
 pub fn read(folder: &Path) -> Result<Package> {
     // Before cargo is run in it: "cannot run cargo" would be no help.
     let manifest = canonical(&folder.join("Cargo.toml"))?;
-    let metadata = metadata(folder)?;
+    let mut metadata = metadata(folder)?;
     let package = metadata
         .packages
-        .into_iter()
+        .drain(..)
         .find(|package| canonical(&package.manifest_path).is_ok_and(|path| path == manifest))
         .with_context(|| format!("{} is no package's manifest", manifest.display()))?;
-    Ok(Package { name: package.name, target_directory: metadata.target_directory })
+    let Metadata { target_directory, workspace_root, .. } = metadata;
+    Ok(Package { name: package.name, folder: folder.to_owned(), target_directory, workspace_root })
 }
 
 fn metadata(folder: &Path) -> Result<Metadata> {
-    let printed =
-        process::stdout(ambient_cargo().args(["metadata", "--no-deps", "--format-version", "1"]).current_dir(folder))
-            .with_context(|| format!("{} holds no package that cargo can read", folder.display()))?;
-    serde_json::from_str(&printed).context("cannot read the output of cargo metadata")
+    let mut cargo = ambient_cargo();
+    cargo.args(["metadata", "--no-deps", "--format-version", "1"]).current_dir(folder);
+    // It is relative to this process's folder, and cargo is run in another.
+    if let Some(target) = std::env::var_os("CARGO_TARGET_DIR") {
+        cargo.env("CARGO_TARGET_DIR", absolute_target(Path::new(&target), std::env::var_os("OUT_DIR").as_deref())?);
+    }
+    let output = process::output(&mut cargo)?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    if !output.status.success() {
+        bail!("{}:\n{}", problem(&said, folder), said.trim_end());
+    }
+    serde_json::from_slice(&output.stdout).context("cannot read the output of cargo metadata")
+}
+
+/// A target folder that may be relative: to that of this process, or, in a build script, to that of
+/// the cargo which runs it.
+fn absolute_target(target: &Path, out_dir: Option<&OsStr>) -> Result<PathBuf> {
+    let outer = out_dir.map(Path::new).into_iter().flat_map(Path::ancestors).find(|folder| folder.ends_with(target));
+    match outer {
+        Some(outer) if target.is_relative() => Ok(outer.to_owned()),
+        _ => absolute(target),
+    }
+}
+
+/// The path from the root, whatever folder a process is run in.
+pub fn absolute(path: &Path) -> Result<PathBuf> {
+    std::path::absolute(path).with_context(|| format!("`{}` is no path", path.display()))
+}
+
+/// What is wrong where cargo has said this of a folder.
+fn problem(said: &str, folder: &Path) -> String {
+    let folder = folder.display();
+    let named = said.split(['\'', '`']).nth(1);
+    match named {
+        // rustup's words: the cargo that runs is its proxy.
+        Some(toolchain) if said.contains("toolchain") && said.contains("is not installed") => format!(
+            "{folder} is pinned to the toolchain `{toolchain}`, which is not installed: rustup toolchain install {toolchain} \
+             --component rust-src,llvm-tools"
+        ),
+        _ => format!("{folder} holds no package that cargo can read"),
+    }
 }
 
 /// Whichever cargo is at hand: it only says where things are, so its version does not matter.
@@ -61,4 +105,30 @@ fn ambient_cargo() -> Command {
 
 fn canonical(path: &Path) -> Result<PathBuf> {
     path.canonicalize().with_context(|| format!("there is no {}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_toolchain_that_is_not_installed_is_named() {
+        let said = "error: toolchain 'nightly-2020-01-01-x86_64-unknown-linux-gnu' is not installed\nhelp: run `rustup toolchain install \
+            nightly-2020-01-01-x86_64-unknown-linux-gnu` to install it\n";
+        let expected = "/k is pinned to the toolchain `nightly-2020-01-01-x86_64-unknown-linux-gnu`, which is not installed: rustup \
+            toolchain install nightly-2020-01-01-x86_64-unknown-linux-gnu --component rust-src,llvm-tools";
+        assert_eq!(problem(said, Path::new("/k")), expected);
+        let manifest = "error: failed to parse manifest at `/k/Cargo.toml`";
+        assert_eq!(problem(manifest, Path::new("/k")), "/k holds no package that cargo can read");
+    }
+
+    #[test]
+    fn a_relative_target_folder_is_that_of_the_cargo_that_was_started() {
+        let of =
+            |target: &str, out_dir: Option<&str>| absolute_target(Path::new(target), out_dir.map(OsStr::new)).unwrap();
+        assert_eq!(of("rel", None), std::env::current_dir().unwrap().join("rel"));
+        assert_eq!(of("/t", Some("/w/t/debug/build/k-0/out")), Path::new("/t"));
+        assert_eq!(of("a/rel", Some("/w/a/rel/debug/build/k-0/out")), Path::new("/w/a/rel"));
+        assert_eq!(of("rel", Some("/w/other/debug/build/k-0/out")), std::env::current_dir().unwrap().join("rel"));
+    }
 }

@@ -80,6 +80,19 @@ fn what_is_up_to_date_is_not_made_again() {
     std::fs::remove_file(&artifacts[1].cubin).unwrap();
     assert_eq!(steps().0, 1);
     assert!(artifacts[1].cubin.is_file());
+
+    let Artifact { ptx, cubin, .. } = &artifacts[0];
+    for file in [ptx, cubin, &ptx.with_extension("json")] {
+        let whole = std::fs::read(file).unwrap();
+        let mut edited = whole.clone();
+        edited[whole.len() / 2] ^= 1;
+        for damaged in [&whole[..whole.len() - 1], &edited, b"", &[whole.as_slice(), b"\n"].concat()] {
+            std::fs::write(file, damaged).unwrap();
+            assert_eq!(steps().0, 1, "{}", file.display());
+            assert_eq!(std::fs::read(file).unwrap(), whole, "{}", file.display());
+        }
+    }
+    assert_eq!(steps().0, 0);
 }
 
 #[test]

@@ -112,5 +112,8 @@ fn kernels() -> PathBuf {
 
 /// Cargo's target folder.
 fn target() -> PathBuf {
-    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)
+    let named = std::env::var_os("CARGO_TARGET_DIR").filter(|named| !named.is_empty());
+    // A relative one is cargo's own, in whose folder this runs; programs that are started from here
+    // run in others.
+    named.map_or_else(|| root().join("target"), |named| std::path::absolute(&named).unwrap_or_else(|_| named.into()))
 }

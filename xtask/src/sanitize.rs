@@ -19,6 +19,11 @@ pub struct Arguments {
 
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let program = crate::MISUSES.build()?;
+    // Where it cannot run, it should not have to wait for the kernels' build.
+    let validated = status(Command::new(&program).arg("validate"))?;
+    if !validated.success() {
+        return Ok(exit_code(validated));
+    }
     kernels().archs([arguments.arch]).build()?;
     let record = arguments.record.clone().unwrap_or_else(|| crate::target().join("sanitizer.json"));
     let mut sanitize = Command::new(program);

@@ -12,37 +12,70 @@ use super::tool::{Origin, Tool, search_path};
 pub struct CudaTools {
     pub ptxas: Tool,
     pub nvdisasm: Option<Tool>,
+    /// Why one that comes before is not taken.
+    pub passed_over: Vec<String>,
 }
 
-/// The first ptxas that is new enough; else why each one is not.
-pub fn find(store: &Path) -> Result<CudaTools, Vec<String>> {
+/// Why there is no ptxas.
+#[derive(Debug)]
+pub enum Missing {
+    /// The one that `$PTXAS` names will not do. No other is taken in its place.
+    Named(String),
+    /// None that was found will do, for these reasons.
+    All(Vec<String>),
+}
+
+/// The ptxas that `$PTXAS` names, or else the first that is new enough.
+pub fn find(store: &Path) -> Result<CudaTools, Missing> {
     let private = fetch::cuda_binaries(store);
+    let found = |ptxas: Tool, passed_over| {
+        let nvdisasm = nvdisasm(&ptxas, private.as_deref(), store);
+        CudaTools { ptxas, nvdisasm, passed_over }
+    };
+    if let Some(named) = std::env::var_os("PTXAS").filter(|named| !named.is_empty()) {
+        let path = named_program(Path::new(&named));
+        let usable = probe(path, Origin::CudaToolkit).and_then(new_enough);
+        let refused =
+            |reason| Missing::Named(format!("$PTXAS is `{}`, which cannot be used: {reason}", named.display()));
+        return usable.map(|ptxas| found(ptxas, Vec::new())).map_err(refused);
+    }
     let mut reasons = Vec::new();
     for (path, origin) in candidates(private.as_deref(), store) {
-        match probe(path, origin) {
-            Ok(ptxas) if ptxas.version() >= MIN_PTXAS => {
-                let nvdisasm = nvdisasm(&ptxas, private.as_deref(), store);
-                return Ok(CudaTools { ptxas, nvdisasm });
-            }
-            Ok(old) => reasons.push(format!("{} is {}", old.path().display(), old.version())),
+        match probe(path, origin).and_then(new_enough) {
+            Ok(ptxas) => return Ok(found(ptxas, reasons)),
             Err(reason) => reasons.push(reason),
         }
     }
     if reasons.is_empty() {
         reasons.push("neither $PTXAS nor $CUDA_HOME is set, and no ptxas is on the PATH".to_owned());
     }
-    Err(reasons)
+    Err(Missing::All(reasons))
+}
+
+/// A program as a shell would find it: by its name on the `PATH`, or by its path.
+fn named_program(named: &Path) -> PathBuf {
+    let is_name = named.components().count() == 1 && !named.is_file();
+    let on_path =
+        is_name.then(|| search_path().into_iter().map(|folder| folder.join(named)).find(|path| path.is_file()));
+    on_path.flatten().unwrap_or_else(|| std::path::absolute(named).unwrap_or_else(|_| named.to_owned()))
+}
+
+fn new_enough(ptxas: Tool) -> Result<Tool, String> {
+    if ptxas.version() >= MIN_PTXAS {
+        return Ok(ptxas);
+    }
+    Err(format!("{} is {}, older than {MIN_PTXAS}", ptxas.path().display(), ptxas.version()))
 }
 
 fn candidates(private: Option<&Path>, store: &Path) -> Vec<(PathBuf, Origin)> {
+    let ptxas = |folder: PathBuf| folder.join("ptxas");
+    let on_path = search_path().into_iter().map(ptxas).filter(|path| path.is_file());
     // What the user names is tried even if it is not there, so that a wrong name is reported.
-    let named = std::env::var_os("PTXAS").map(PathBuf::from);
-    let toolkits = ["CUDA_HOME", "CUDA_PATH"].into_iter().filter_map(std::env::var_os).map(PathBuf::from);
-    let usual =
-        search_path().into_iter().chain(toolkits.chain(["/usr/local/cuda".into()]).map(|root| root.join("bin")));
-    let usual = usual.map(|folder| folder.join("ptxas")).filter(|path| path.is_file());
+    let toolkits = ["CUDA_HOME", "CUDA_PATH"].into_iter().filter_map(std::env::var_os).filter(|root| !root.is_empty());
+    let named = toolkits.map(|root| ptxas(std::path::absolute(&root).unwrap_or_else(|_| root.into()).join("bin")));
+    let usual = [ptxas("/usr/local/cuda/bin".into())].into_iter().filter(|path| path.is_file());
 
-    let mut found: Vec<_> = named.into_iter().chain(usual).map(|path| (path, Origin::CudaToolkit)).collect();
+    let mut found: Vec<_> = on_path.chain(named).chain(usual).map(|path| (path, Origin::CudaToolkit)).collect();
     found.extend(private.map(|folder| (folder.join("ptxas"), Origin::Private(store.to_owned()))));
     found
 }

@@ -19,6 +19,7 @@ use crate::package;
 use crate::process;
 use crate::version::Version;
 
+use cuda::Missing;
 pub use tool::{Origin, Tool};
 pub(crate) use tool::{joined, library_folders};
 
@@ -43,6 +44,8 @@ pub struct Incomplete {
     pub rust: Vec<String>,
     /// Why no ptxas will do; empty if it was found.
     pub ptxas: Vec<String>,
+    /// Why the one that `$PTXAS` names will not do: nothing takes its place.
+    pub named: Option<String>,
 }
 
 impl Toolchain {
@@ -54,15 +57,22 @@ impl Toolchain {
     /// Finds a complete toolchain without fetching anything.
     ///
     /// Rust comes from rustup's toolchain for `project` if it has `rust-src` and `llvm-tools`, else from the system's
-    /// packages, else from what was fetched into `store` before. ptxas comes from `$PTXAS`, the `PATH` or a CUDA
-    /// toolkit, else from `store`.
+    /// packages, else from what was fetched into `store` before. ptxas comes from `$PTXAS` alone if
+    /// that is set, else from the `PATH`, a CUDA toolkit, or `store`.
     pub fn find(project: &Path, store: &Path) -> Result<Self, Incomplete> {
-        let rust = rust::find(project, store);
-        let cuda = cuda::find(store);
+        // What is found is run in other folders.
+        let store = std::path::absolute(store).unwrap_or_else(|_| store.to_owned());
+        let rust = rust::find(project, &store);
+        let cuda = cuda::find(&store);
         match (rust, cuda) {
             (Ok((rust, llvm)), Ok(cuda)) => Ok(Self { rust, llvm, cuda }),
             (rust, cuda) => {
-                Err(Incomplete { rust: rust.err().unwrap_or_default(), ptxas: cuda.err().unwrap_or_default() })
+                let (ptxas, named) = match cuda.err() {
+                    Some(Missing::Named(reason)) => (Vec::new(), Some(reason)),
+                    Some(Missing::All(reasons)) => (reasons, None),
+                    None => (Vec::new(), None),
+                };
+                Err(Incomplete { rust: rust.err().unwrap_or_default(), ptxas, named })
             }
         }
     }
@@ -70,8 +80,13 @@ impl Toolchain {
     /// Finds a toolchain as [`Toolchain::find`] does; what is missing is fetched into `store`, without root and without
     /// touching the system. `progress` is told each step that takes time.
     pub fn find_or_fetch(project: &Path, store: &Path, progress: &dyn Fn(&str)) -> Result<Self> {
-        if let Ok(found) = Self::find(project, store) {
-            return Ok(found);
+        match Self::find(project, store) {
+            Ok(found) => {
+                found.passed_over().for_each(|reason| progress(&format!("passed over: {reason}")));
+                return Ok(found);
+            }
+            Err(wrong) if wrong.named.is_some() => return Err(wrong.into()),
+            Err(_) => {}
         }
         let _lock = FolderLock::acquire(store, "lock")?;
         // Another process may have fetched it while this one waited for the lock.
@@ -82,6 +97,11 @@ impl Toolchain {
         let parts = fetch::Parts { rust: !missing.rust.is_empty(), ptxas: !missing.ptxas.is_empty() };
         fetch::fetch(store, parts, progress).context(missing)?;
         Self::find(project, store).context("what was fetched is not a complete toolchain")
+    }
+
+    /// Why what comes before was not taken.
+    fn passed_over(&self) -> impl Iterator<Item = &String> {
+        self.rust.passed_over.iter().chain(&self.cuda.passed_over)
     }
 
     /// rustc.
@@ -192,6 +212,9 @@ impl fmt::Display for Toolchain {
         for (name, tool) in tools {
             writeln!(f, "{name:<10} {:<9} {} ({})", tool.version().to_string(), tool.path().display(), tool.origin())?;
         }
+        for reason in self.passed_over() {
+            writeln!(f, "passed over: {reason}")?;
+        }
         write!(f, "{:<10} {:<9} {}", "rust-src", self.rustc().version().to_string(), self.library_source().display())
     }
 }
@@ -206,6 +229,10 @@ impl fmt::Display for Incomplete {
             }
             writeln!(message, "  To get one: rustup component add rust-src llvm-tools --toolchain nightly")?;
             writeln!(message, "  or, on Debian: apt-get install rustc-web rust-web-src cargo-web llvm-22")?;
+        }
+        if let Some(reason) = &self.named {
+            writeln!(message, "{reason}")?;
+            writeln!(message, "  Name a ptxas {MIN_PTXAS} or newer, or unset the variable, and one is looked for")?;
         }
         if !self.ptxas.is_empty() {
             writeln!(message, "no ptxas {MIN_PTXAS} or newer:")?;

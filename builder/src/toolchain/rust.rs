@@ -17,6 +17,8 @@ pub struct RustTools {
     pub rustc: Tool,
     pub cargo: Tool,
     pub library: PathBuf,
+    /// That the project is pinned to a toolchain which is not installed, if it is.
+    pub passed_over: Option<String>,
 }
 
 /// The first Rust toolchain that will do, and its LLVM; else why each one will not.
@@ -32,7 +34,10 @@ pub fn find(project: &Path, store: &Path) -> Result<(RustTools, LlvmTools), Vec<
             examine(rustc, origin, store).map(Some)
         });
         match found {
-            Ok(Some(found)) => return Ok(found),
+            Ok(Some((rust, llvm))) => {
+                let passed_over = reasons.into_iter().find(|reason: &String| reason.contains("is not installed"));
+                return Ok((RustTools { passed_over, ..rust }, llvm));
+            }
             Ok(None) => {}
             Err(reason) => reasons.push(reason),
         }
@@ -105,7 +110,7 @@ fn examine(rustc: PathBuf, origin: Origin, store: &Path) -> Result<(RustTools, L
         }
     };
     let cargo = cargo(&rustc, store).map_err(|reason| format!("{named} has no cargo: {reason}"))?;
-    Ok((RustTools { rustc, cargo, library }, tools))
+    Ok((RustTools { rustc, cargo, library, passed_over: None }, tools))
 }
 
 fn sysroot(rustc: &mut Command) -> Option<PathBuf> {

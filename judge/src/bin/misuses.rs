@@ -3,6 +3,7 @@
 
 use anyhow::{Result, bail};
 use clap::{Parser, Subcommand};
+use ptx_matrix_host::Gpu;
 use ptx_matrix_judge::gpu;
 use ptx_matrix_judge::misuses::{CASES, Case, Recording, Sanitizer, Tool, on_gpu, on_simulator};
 use ptx_matrix_output::{errln, outln};
@@ -30,6 +31,8 @@ enum Command {
         #[arg(long, value_name = "FOLDER")]
         gpu: Option<PathBuf>,
     },
+    /// Say whether there is a GPU to run cases on.
+    Validate,
     /// Run all cases on the GPU, mended and not, under each tool of compute-sanitizer, and write what these say to a file.
     Sanitize {
         /// The folder with the kernels' PTX, one folder in it for each target.
@@ -50,6 +53,7 @@ enum Command {
 fn main() -> ExitCode {
     let done = match Arguments::parse().command {
         Command::Run { cases, mended, gpu } => run(&cases, mended, gpu.as_deref()),
+        Command::Validate => Gpu::open(0).map(drop).map_err(Into::into),
         Command::Sanitize { ptx, record, sanitizer, logs } => sanitize(&ptx, &record, sanitizer, logs),
     };
     match done {
