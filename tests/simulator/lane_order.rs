@@ -172,6 +172,78 @@ fn raw_loads_of_what_other_lanes_stored() {
     assert!(!race(&warning).0, "{warning}");
 }
 
+/// The sum of a row by halves: all steps in one closure, or each in one of its own.
+#[kernel(threads = 32)]
+fn sum_by_halves(block: &Block, #[shared] row: Row, d: GlobalMut<u32>, how: u32) {
+    let warp = block.warp();
+    row.fill(warp, |_, col| col as u32);
+    warp.sync();
+    let step = |lane: Lane<'_>, half: usize| {
+        let sum = row.get(lane, (0, lane.id())) + row.get(lane, (0, lane.id() + half));
+        row.set((0, lane.id()), sum); // <- half of the sums
+    };
+    if how == 0 {
+        warp.each(|lane| {
+            [16, 8, 4, 2, 1].into_iter().filter(|&half| lane.id() < half).for_each(|half| step(lane, half))
+        });
+    } else {
+        for half in [16, 8, 4, 2, 1] {
+            warp.each(|lane| {
+                if lane.id() < half {
+                    step(lane, half)
+                }
+            });
+            warp.sync();
+        }
+    }
+    warp.each(|lane| {
+        if lane.id() == 0 {
+            d.set(0, row.get(lane, (0, 0)))
+        }
+    });
+}
+
+/// Each lane writes its own element, and then reads that of the next lane, which has not written it yet here.
+#[kernel(threads = 32)]
+fn next_element(block: &Block, d: GlobalMut<u32>, e: GlobalMut<u32>, first: u32) {
+    let warp = block.warp();
+    warp.each(|lane| {
+        let next = (lane.id() + 1).min(31);
+        if first == 1 {
+            e.set(lane.id(), d.get(lane, next));
+        }
+        d.set(lane.id(), lane.id() as u32); // <- the next lane's own
+        if first == 0 {
+            e.set(lane.id(), d.get(lane, next));
+        }
+    });
+}
+
+#[test]
+fn a_lane_that_reads_too_soon_what_in_step_is_written() {
+    for seed in 0..8 {
+        let device = Simulator::new(seed);
+        let error = sum_by_halves::launch(&device, 1, &mut [0], 0).unwrap_err();
+        let Misuse::Race { access: "write", other_access: "read", same_closure: true, .. } = error.misuse else {
+            panic!("{error}")
+        };
+        assert_at(&error, "half of the sums", (0, 0, 0), 0, error.lane);
+        let mut d = [0];
+        sum_by_halves::launch(&device, 1, &mut d, 1).check();
+        assert_eq!(d, [496]);
+        let error = next_element::launch(&device, 1, &mut [9; 32], &mut [0; 32], 0).unwrap_err();
+        let Misuse::Race { access: "write", other_access: "read", same_closure: true, .. } = error.misuse else {
+            panic!("{error}")
+        };
+        assert_at(&error, "the next lane's own", (0, 0, 0), 0, Some(1));
+        // What all read before any writes is the same in step: a warning.
+        let mut e = [0; 32];
+        let warning = next_element::launch(&device, 1, &mut [9; 32], &mut e, 1).unwrap().check().unwrap_err();
+        let Misuse::Race { same_closure: false, .. } = warning.misuse else { panic!("{warning}") };
+        assert_eq!(e, [9; 32]);
+    }
+}
+
 /// The elected lane hands on to all, in one closure or in two.
 #[kernel(threads = 32, target = "sm_90")]
 fn elected(block: &Block, #[shared] row: Row, d: GlobalMut<u32>) {

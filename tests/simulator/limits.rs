@@ -79,7 +79,7 @@ const WHICH: &str = "PTX_MATRIX_TEST_OVERFLOW";
 #[ignore = "it ends the program: the test behind it runs it in another"]
 fn overflows() {
     match std::env::var(WHICH).as_deref() {
-        Ok("lane") => drop(recurse::simulate((1, 3, 1), &mut [0], u64::MAX, 0)),
+        Ok("lane") => drop(recurse::simulate(1, &mut [0], u64::MAX, 0)),
         Ok("warp") => drop(recurse::simulate(1, &mut [0], u64::MAX, 1)),
         Ok("array") => drop(too_large::simulate(1, &mut [0; 32])),
         // Threads of the test's own have their own stacks: here the system's message is to come.

@@ -47,6 +47,10 @@ impl fmt::Display for Misuse {
             Misuse::GlobalUnwritten { name, index } => {
                 write!(f, "read of global memory that nothing wrote: element {index} of `{name}`")
             }
+            Misuse::Race { access: "write", memory, other, same_closure: true, .. } => write!(
+                f,
+                "race: write of {memory}, which {other} read before in the same lane closure, and in step reads behind it"
+            ),
             Misuse::Race { access, memory, other, same_closure: true, .. } => {
                 write!(f, "race: {access} of {memory}, which {other} wrote in the same lane closure")
             }

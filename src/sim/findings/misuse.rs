@@ -313,8 +313,9 @@ pub enum Misuse {
         other_place: Place,
         /// Who made the other access.
         other: Agent,
-        /// Whether a lane reads a value that another lane of its warp wrote in the same lane closure. On a GPU the lanes go in step, or in
-        /// any order; here they run one after the other, and the value is one that no GPU need give.
+        /// Whether the value that is read comes of the order in which the simulator runs the lanes of a closure, one after the other. On a
+        /// GPU they go in step, or in any order. It is so of what another lane wrote earlier in the same closure, and of what one writes
+        /// later, if in step it would have done so before.
         same_closure: bool,
     },
     /// Bytes of a live mbarrier are touched by something other than its own instructions.

@@ -162,7 +162,8 @@ mod tests {
 
     fn read(known: &mut KnownBytes, agent: usize, range: Range<usize>, alike: impl Fn(usize, usize) -> bool) {
         let location = Location::caller();
-        let access = Access { agent, by: Lanes::Each, closure: 0, epoch: 0, warp_epoch: 0, tick: 0, location };
+        let access =
+            Access { agent, by: Lanes::Each, closure: 0, before: 0, epoch: 0, warp_epoch: 0, tick: 0, location };
         known.change(range, alike, |_, known| {
             known.history.read(access, &Order::default());
         });

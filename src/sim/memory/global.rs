@@ -158,7 +158,7 @@ impl LaunchAccesses {
             // What threads of one cluster do to each other is known already: here it counts as done by one.
             let as_a_block = |by: Access| {
                 let tick = (by.agent / warps) as u32;
-                Access { agent, by: Lanes::Each, closure: 0, epoch: 0, warp_epoch: 0, tick, ..by }
+                Access { agent, by: Lanes::Each, closure: 0, before: 0, epoch: 0, warp_epoch: 0, tick, ..by }
             };
             // Reads first: the block's own write takes the place of the one that they race with.
             let mut races = Vec::new();
@@ -362,6 +362,6 @@ fn race(
     earlier: Access,
 ) -> Misuse {
     let (other_place, other) = (earlier.location.into(), block.findings.agent(by, earlier));
-    let same_closure = (access, other_access) == ("read", "write") && earlier.is_in_closure_of(&by);
+    let same_closure = by.shows_order(&earlier, (access == "write", other_access == "write"));
     Misuse::Race { access, memory, other_access, other_place, other, same_closure }
 }

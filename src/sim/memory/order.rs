@@ -350,7 +350,7 @@ mod tests {
     #[track_caller]
     fn access(order: &Order, agent: usize, by: Lanes) -> Access {
         let tick = order.tick(agent);
-        Access { agent, by, closure: 0, epoch: 0, warp_epoch: 0, tick, location: Location::caller() }
+        Access { agent, by, closure: 0, before: 0, epoch: 0, warp_epoch: 0, tick, location: Location::caller() }
     }
 
     #[test]

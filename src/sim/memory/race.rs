@@ -14,8 +14,10 @@ pub(in crate::sim) struct Access {
     /// The warp, counted through the blocks of the cluster (or the cluster of the launch, where clusters are compared).
     pub(in crate::sim) agent: usize,
     pub(in crate::sim) by: Lanes,
-    /// The part of a lane closure that the warp runs, by its number; [`NO_CLOSURE`] for none.
-    pub(in crate::sim) closure: u16,
+    /// The part of a lane closure that the warp runs, by the lowest bits of its number; [`NO_CLOSURE`] for none.
+    pub(in crate::sim) closure: u8,
+    /// Accesses that the lane made in that part before; at most 255.
+    pub(in crate::sim) before: u8,
     /// Barriers that the block has passed.
     pub(in crate::sim) epoch: u32,
     /// Barriers that the warp has passed by itself.
@@ -26,7 +28,7 @@ pub(in crate::sim) struct Access {
 }
 
 /// In place of a closure's number: what is written changes nothing, so no order of the lanes shows.
-pub(in crate::sim) const NO_CLOSURE: u16 = 0;
+pub(in crate::sim) const NO_CLOSURE: u8 = 0;
 
 /// Which lanes of the warp make an access. Small, as each byte of shared memory has four accesses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,11 +60,21 @@ impl Access {
         }
     }
 
-    /// Whether this write, and a read by another lane of its warp, are in the same part of one lane
-    /// closure. Which value the read returns is then the order of the lanes, which no GPU keeps.
-    pub(in crate::sim) fn is_in_closure_of(&self, read: &Access) -> bool {
-        let lanes = matches!((self.by, read.by), (Lanes::One(lane), Lanes::One(other)) if lane != other);
-        lanes && self.agent == read.agent && self.closure == read.closure && self.closure != NO_CLOSURE
+    /// Whether two lanes of a warp make the two accesses, in the same part of one lane closure.
+    fn is_in_closure_of(&self, other: &Access) -> bool {
+        let lanes = matches!((self.by, other.by), (Lanes::One(lane), Lanes::One(other)) if lane != other);
+        lanes && self.agent == other.agent && self.closure == other.closure && self.closure != NO_CLOSURE
+    }
+
+    /// Whether the value that is read comes of the order in which the simulator runs the lanes of a closure. Of a read behind the write of
+    /// another lane, always. Of one before it (`other_is_write` is false), where it is the later step of the closure: lanes in step would
+    /// read what was written.
+    pub(in crate::sim) fn shows_order(&self, other: &Access, (is_write, other_is_write): (bool, bool)) -> bool {
+        match (is_write, other_is_write) {
+            (false, true) => other.is_in_closure_of(self),
+            (true, false) => other.is_in_closure_of(self) && other.before > self.before,
+            _ => false,
+        }
     }
 
     /// Whether the two accesses happen in this order (or one after the other, by one thread) whatever the schedule is.
@@ -197,7 +209,7 @@ mod tests {
     #[track_caller]
     fn access(agent: usize, epoch: u32) -> Access {
         let (by, closure, location) = (Lanes::One(0), 1, Location::caller());
-        Access { agent, by, closure, epoch, warp_epoch: 0, tick: 0, location }
+        Access { agent, by, closure, before: 0, epoch, warp_epoch: 0, tick: 0, location }
     }
 
     fn by(by: Lanes, warp_epoch: u32) -> Access {
@@ -302,7 +314,7 @@ mod tests {
         let write = |lane, closure| Access { closure, ..by(Lanes::One(lane), 0) };
         let raced = |history: &History, lane, closure| {
             let read = write(lane, closure);
-            history.clone().was_read(read).map(|earlier| earlier.is_in_closure_of(&read))
+            history.clone().was_read(read).map(|earlier| read.shows_order(&earlier, (false, true)))
         };
         let mut history = History::default();
         history.written(write(3, 7), true);
@@ -316,6 +328,18 @@ mod tests {
         let mut history = History::default();
         history.written(write(3, 7), false);
         assert_eq!(raced(&history, 4, 7), Some(false), "nothing has changed");
+    }
+
+    #[test]
+    fn a_lane_that_reads_before_another_writes_and_in_step_would_read_behind() {
+        let at = |lane, before| Access { closure: 7, before, ..by(Lanes::One(lane), 0) };
+        for (read, write, shows) in [(0, 1, false), (1, 1, false), (2, 1, true)] {
+            let mut history = History::default();
+            history.was_read(at(0, read));
+            let write = at(4, write);
+            let (earlier, wrote) = history.written(write, true).unwrap();
+            assert_eq!((wrote, write.shows_order(&earlier, (true, false))), (false, shows));
+        }
     }
 
     #[test]

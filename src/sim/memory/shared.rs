@@ -418,7 +418,7 @@ impl SharedMemory {
         earlier: Access,
     ) -> Misuse {
         let (other_place, other) = (earlier.location.into(), self.findings.agent(by, earlier));
-        let same_closure = (access, other_access) == ("read", "write") && earlier.is_in_closure_of(&by);
+        let same_closure = by.shows_order(&earlier, (access == "write", other_access == "write"));
         let memory = Memory::Shared { address };
         Misuse::Race { access, memory, other_access, other_place, other, same_closure }
     }

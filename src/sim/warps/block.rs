@@ -58,7 +58,9 @@ pub(in crate::sim) struct BlockState {
     /// Barriers that each warp has passed by itself.
     warp_epochs: RefCell<Vec<u32>>,
     /// The part of a lane closure that each warp runs, or ran last: a collective ends one, and begins the next.
-    closures: RefCell<Vec<u16>>,
+    closures: RefCell<Vec<u8>>,
+    /// Accesses that the running lane has made in it, as far as they are counted.
+    accesses: Cell<u8>,
     /// Whether a lane was found to have more local memory than there is: that is told once.
     is_deep: Cell<bool>,
     /// How often its clock was read.
@@ -114,8 +116,11 @@ impl BlockState {
         let agent = self.agent();
         let warp_epoch = self.warp_epochs.borrow()[self.running.get()];
         let closure = self.closures.borrow()[self.running.get()];
+        let before = self.accesses.get();
+        self.accesses.set(before.saturating_add(1));
         let tick = self.order.tick(agent);
-        let access = Access { agent, by, closure, epoch: self.epoch.get(), warp_epoch, tick, location: site.location };
+        let access =
+            Access { agent, by, closure, before, epoch: self.epoch.get(), warp_epoch, tick, location: site.location };
         if let Some(bytes) = stack::local_memory().filter(|_| !self.is_deep.replace(true)) {
             self.findings.note(access, Misuse::LocalMemory { bytes });
         }
@@ -126,6 +131,11 @@ impl BlockState {
     pub(in crate::sim) fn begin_closure(&self) {
         let closure = &mut self.closures.borrow_mut()[self.running.get()];
         *closure = closure.checked_add(1).unwrap_or(NO_CLOSURE + 1);
+    }
+
+    /// A lane begins its part of the closure, or goes on with it.
+    pub(in crate::sim) fn begin_lane(&self) {
+        self.accesses.set(0);
     }
 
     /// The lanes of the running warp wait for each other.
@@ -193,6 +203,7 @@ impl ClusterState {
             epoch: Cell::new(0),
             warp_epochs: RefCell::new(vec![0; warps]),
             closures: RefCell::new(vec![NO_CLOSURE; warps]),
+            accesses: Cell::new(0),
             is_deep: Cell::new(false),
             clock: Cell::new(0),
             elected: elected(index, seed, warps),

@@ -159,6 +159,7 @@ fn enter(lane: usize, yielder: &Yielder<Registers, Pause>) {
     set_lane(Some(lane));
     YIELDER.set(yielder);
     forget_reads();
+    with_block(BlockState::begin_lane);
 }
 
 /// Waits with the lanes that wait by themselves, and lets those go on that can.

@@ -216,7 +216,7 @@ impl Barrier {
     fn tell_asynchronously(&mut self, proxy: Proxy, location: &'static Location<'static>) -> Access {
         let (agent, tick) = (self.agents[proxy as usize], self.phase.wrapping_add(1));
         self.told.pass_asynchronously(agent, tick);
-        Access { agent, by: Lanes::One(0), closure: 0, epoch: u32::MAX, warp_epoch: 0, tick, location }
+        Access { agent, by: Lanes::One(0), closure: 0, before: 0, epoch: u32::MAX, warp_epoch: 0, tick, location }
     }
 
     /// What the current phase still needs: its number, arrivals, bytes.

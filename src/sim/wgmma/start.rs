@@ -54,6 +54,7 @@ fn start(site: Site, operands: Operands, held: Columns) -> Columns {
             agent,
             by: Lanes::One(0),
             closure: 0,
+            before: 0,
             epoch: u32::MAX,
             warp_epoch: 0,
             tick: warp.committed + 1,
