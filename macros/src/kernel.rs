@@ -77,7 +77,7 @@ pub fn expand(arguments: TokenStream, function: TokenStream, file: Option<PathBu
                 dependencies: &[#(#dependencies),*],
             };
 
-            const FINGERPRINT_TEXT: [u8; #name::FINGERPRINT.len()] = Self::FINGERPRINT.bytes();
+            const FINGERPRINT_TEXT: [u8; #name::FINGERPRINT.text_len()] = Self::FINGERPRINT.bytes();
 
             /// What is known of the kernel.
             #[cfg(target_arch = "nvptx64")]
@@ -249,7 +249,7 @@ fn device_entry(
 
         // For the builder, which writes it into the PTX.
         #[unsafe(export_name = #fingerprint)]
-        static FINGERPRINT: [u8; #name::FINGERPRINT.len()] = #name::FINGERPRINT_TEXT;
+        static FINGERPRINT: [u8; #name::FINGERPRINT.text_len()] = #name::FINGERPRINT_TEXT;
 
         #[unsafe(export_name = #name_text)]
         #[allow(improper_ctypes_definitions)]

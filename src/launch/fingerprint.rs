@@ -53,11 +53,11 @@ pub struct Fingerprint<'a> {
 
 impl Fingerprint<'_> {
     /// The bytes of the text.
-    pub const fn len(&self) -> usize {
+    pub const fn text_len(&self) -> usize {
         self.write::<0>().len
     }
 
-    /// The text; `LEN` is [`len`](Self::len). All of it is ASCII.
+    /// The text; `LEN` is [`text_len`](Self::text_len). All of it is ASCII.
     pub const fn bytes<const LEN: usize>(&self) -> [u8; LEN] {
         self.write::<LEN>().bytes
     }

@@ -91,8 +91,9 @@ mod tests {
     #[kernel(threads = 64)]
     fn increment(block: &Block, c: Global<u32>, d: GlobalMut<u32>, shift: u32) {
         let warp = block.warp();
+        let first = warp.index() * 32;
         warp.each(|lane| {
-            let index = warp.index() * 32 + lane.id();
+            let index = first + lane.id();
             d.set((index + shift as usize) % 64, c.get(index) + 1);
         });
     }

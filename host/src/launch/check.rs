@@ -97,7 +97,7 @@ fn check_threads(
     }
     // A kernel counts on all of its warps. They may be spread over the axes as the launch likes.
     let declared = entry.max_threads.map(|extents| extents.iter().map(|&extent| u64::from(extent)).product::<u64>());
-    if let Some(expected) = declared.filter(|&expected| expected != request.threads.into()) {
+    if let Some(expected) = declared.filter(|&expected| expected != u64::from(request.threads)) {
         return Err(LaunchError::OtherThreads {
             kernel: request.kernel.to_owned(),
             threads: request.threads,

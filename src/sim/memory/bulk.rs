@@ -385,7 +385,7 @@ pub(crate) unsafe fn store(
 
 /// All of a copy's bytes, as the one part that it needs.
 fn whole(bytes: usize) -> Vec<Range<usize>> {
-    Vec::from_iter([0..bytes])
+    std::iter::once(0..bytes).collect()
 }
 
 /// What is in shared memory when a copy from it starts, which needs the `parts` of its bytes. The others go nowhere: nobody need have

@@ -312,7 +312,7 @@ pub(crate) fn init(site: Site, form: &'static str, address: u32, count: u32) {
             return misuse(BarrierMisuse::InitialisedAgain);
         }
         block.shared.make_barrier(block.access(site), address)?;
-        let which = u64::from(address) / BYTES as u64 & 0x7fff;
+        let which = (u64::from(address) / BYTES as u64) & 0x7fff;
         let which =
             which << state::ADDRESS | (block.rank as u64) << state::RANK | (barriers.made as u64) << state::MADE;
         let agents = agents_of_barrier(barriers.made).map(|number| block.asynchronous(number));
