@@ -4,6 +4,8 @@
 //! The build script runs this program's ignored tests, so that nothing else has to be compiled for
 //! it.
 
+#![allow(clippy::print_stdout, reason = "an ignored test prints for the test that runs it")]
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
