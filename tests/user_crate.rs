@@ -39,7 +39,7 @@ fn for_a_gpu_that_lacks_one_rustc_says_which_and_where() {
         stderr.contains("this instruction needs a GPU that is `AtLeast<90>`; this build is for `Sm80`"),
         "{stderr}"
     );
-    assert!(stderr.contains("src/lib.rs:11"), "{stderr}");
+    assert!(stderr.contains("src/lib.rs:12"), "{stderr}");
     assert!(stderr.contains("#[kernel(.., target = \"sm_..\")]"), "{stderr}");
 }
 
@@ -50,7 +50,7 @@ fn a_kernel_with_clusters_is_one_for_gpus_that_have_them() {
     assert_eq!(ptx.matches(".reqnctapercluster 2, 1, 1").count(), 1, "of no other kernel");
     let error = build(Arch::SM_80, &["clusters"]).unwrap_err();
     let CompileError { stderr, .. } = error.downcast_ref().unwrap_or_else(|| panic!("{error:?}"));
-    for place in ["src/lib.rs:35", "src/lib.rs:37"] {
+    for place in ["src/lib.rs:36", "src/lib.rs:38"] {
         assert!(stderr.contains(place), "{place}: {stderr}");
     }
 }
@@ -58,5 +58,52 @@ fn a_kernel_with_clusters_is_one_for_gpus_that_have_them() {
 #[test]
 fn a_kernel_that_uses_a_mutable_static_is_refused_by_its_name() {
     let error = format!("{:#}", build(Arch::SM_90A, &["mutable-static"]).unwrap_err());
-    assert!(error.contains("uses the mutable static `user_kernels::take_a_number::NEXT`"), "{error}");
+    assert!(
+        error.contains("kernel `take_a_number` uses the mutable static `user_kernels::take_a_number::NEXT`"),
+        "{error}"
+    );
+    assert!(error.contains("let the kernel take a `GlobalMut` instead"), "{error}");
+}
+
+#[test]
+fn mutable_statics_of_every_kind_are_refused() {
+    let error = format!("{:#}", build(Arch::SM_90A, &["statics"]).unwrap_err());
+    for (kernels, name) in [
+        ("kernel `plain` uses", "user_kernels::statics::PLAIN"),
+        ("kernel `array` uses", "user_kernels::statics::ARRAY"),
+        ("kernels `fields`, `flag` use", "user_kernels::statics::STRUCT"),
+        ("kernel `exported` uses", "my.counter"),
+        ("kernel `unmangled` uses", "UNMANGLED"),
+        ("kernel `used` uses", "user_kernels::statics::USED"),
+        ("kernel `mutable` uses", "user_kernels::statics::MUTABLE"),
+        ("kernel `table` uses", "user_kernels::statics::FIRST"),
+        ("kernel `table` uses", "user_kernels::statics::SECOND"),
+        ("kernel `cell` uses", "user_kernels::statics::CELL"),
+        ("kernel `local` uses", "user_kernels::statics::in_a_function::LOCAL"),
+        ("kernel `behind_dyn` uses", "user_kernels::statics::BEHIND_DYN"),
+        ("kernel `of_a_dependency` uses", "counters::COUNT"),
+        ("kernel `of_a_dependency_by_name` uses", "PLAIN_COUNT"),
+    ] {
+        let expected = format!("{kernels} the mutable static `{name}`");
+        assert!(error.contains(&expected), "{expected}: {error}");
+    }
+    assert!(!error.contains("NUMBERS") && !error.contains("NOBODYS"), "{error}");
+}
+
+#[test]
+fn a_kernel_with_more_shared_memory_than_its_target_has_is_refused() {
+    let error = format!("{:#}", build(Arch::SM_75, &["large"]).unwrap_err());
+    let expected = "kernel `large` has 196608 bytes of shared memory; a block on a GPU of sm_75 has at most 65536";
+    assert!(error.contains(expected), "{error}");
+}
+
+#[test]
+fn a_collective_that_is_called_by_its_address_stays_single() {
+    let artifact = build(Arch::SM_90A, &["dynamic"]).unwrap();
+    let ptx = std::fs::read_to_string(&artifact.ptx).unwrap();
+    for kernel in ["table", "products", "stages", "applied", "closures", "plans", "chosen"] {
+        let (_, entry) = ptx.split_once(&format!(".entry {kernel}(")).unwrap_or_else(|| panic!("no {kernel}"));
+        let entry = &entry[..entry.find("\n}").unwrap()];
+        assert_eq!(entry.matches("{ // callseq").count(), 1, "{entry}");
+    }
 }

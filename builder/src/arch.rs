@@ -14,6 +14,7 @@ pub struct Arch(&'static Row);
 struct Row {
     name: &'static str,
     ptx: PtxVersion,
+    shared_kib: u32,
 }
 
 /// A version of the PTX ISA, such as `8.7`.
@@ -24,24 +25,26 @@ pub struct PtxVersion {
     minor: u8,
 }
 
-const fn row(name: &'static str, major: u8, minor: u8) -> Row {
-    Row { name, ptx: PtxVersion { major, minor } }
+const fn row(name: &'static str, major: u8, minor: u8, shared_kib: u32) -> Row {
+    Row { name, ptx: PtxVersion { major, minor }, shared_kib }
 }
 
-// The PTX version decides which drivers can load the PTX, so each target has the least that LLVM and ptxas take for it
-// (7.8 where less would do: it is the first with everything that sm_89 and sm_90 share). Code that needs more gets more.
-// Targets that LLVM has but rustc does not know as target features (`sm_100f`, `sm_103a`, `sm_121a`...) are left out: for
-// them every `cfg(target_feature = "sm_90")` would be false.
+// The PTX version decides which drivers can load the PTX, so each target has the least that LLVM
+// and ptxas take for it (7.8 where less would do: it is the first with everything that sm_89 and
+// sm_90 share). Code that needs more gets more. Targets that LLVM has but rustc does not know as
+// target features (`sm_100f`, `sm_103a`, `sm_121a`...) are left out: for them every
+// `cfg(target_feature = "sm_90")` would be false. Behind the version: the KiB of shared memory that
+// a block can have (CUDA programming guide, compute capabilities).
 static TABLE: [Row; 9] = [
-    row("sm_75", 7, 8),
-    row("sm_80", 7, 8),
-    row("sm_86", 7, 8),
-    row("sm_87", 7, 8),
-    row("sm_89", 7, 8),
-    row("sm_90", 7, 8),
-    row("sm_90a", 8, 0),
-    row("sm_100a", 8, 6),
-    row("sm_120a", 8, 7),
+    row("sm_75", 7, 8, 64),
+    row("sm_80", 7, 8, 163),
+    row("sm_86", 7, 8, 99),
+    row("sm_87", 7, 8, 163),
+    row("sm_89", 7, 8, 99),
+    row("sm_90", 7, 8, 227),
+    row("sm_90a", 8, 0, 227),
+    row("sm_100a", 8, 6, 227),
+    row("sm_120a", 8, 7, 99),
 ];
 
 impl Arch {
@@ -73,6 +76,18 @@ impl Arch {
     #[must_use]
     pub const fn name(self) -> &'static str {
         self.0.name
+    }
+
+    /// The bytes of shared memory that a block can have.
+    #[must_use]
+    pub const fn max_shared(self) -> u32 {
+        self.0.shared_kib * 1024
+    }
+
+    /// The targets up to this one, of which a kernel may be meant for the least.
+    pub(crate) fn up_to(self) -> impl Iterator<Item = Self> {
+        let older = Self::supported().take_while(move |&arch| arch != self);
+        older.chain([self])
     }
 
     /// The PTX version that a build for this target starts from.

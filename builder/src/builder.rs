@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::thread;
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Error, Result, ensure};
 
 use crate::arch::Arch;
 use crate::kernel_crate::{self, Request};
@@ -13,6 +13,7 @@ use crate::lock::FolderLock;
 use crate::manifest::{KernelManifest, Manifest};
 use crate::optimiser::Optimiser;
 use crate::package::{self, Package};
+use crate::refusal::Refused;
 use crate::sysroot;
 use crate::target::Target;
 use crate::toolchain::Toolchain;
@@ -36,6 +37,7 @@ pub struct Builder {
     out_dir: Option<PathBuf>,
     features: Vec<String>,
     plain: bool,
+    unmarked: bool,
     deny_local_memory: bool,
     line_info: bool,
     color: bool,
@@ -68,6 +70,7 @@ impl Builder {
             out_dir: None,
             features: Vec::new(),
             plain: false,
+            unmarked: false,
             deny_local_memory: false,
             line_info: false,
             color: false,
@@ -117,6 +120,15 @@ impl Builder {
     #[must_use]
     pub fn plain(mut self, plain: bool) -> Self {
         self.plain = plain;
+        self
+    }
+
+    /// Compiles as ever, but marks nothing `convergent`: to be refused for the copies that LLVM
+    /// makes then.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn unmarked(mut self, unmarked: bool) -> Self {
+        self.unmarked = unmarked;
         self
     }
 
@@ -209,7 +221,8 @@ impl Builder {
 
         let kind = if self.plain { "ptx-plain" } else { "ptx" };
         let scratch = work.join(kind).join(&package.name);
-        let optimiser = Optimiser::new(&toolchain, self.plain, scratch.join("kernels"))?;
+        let crate_folder = manifest_dir.canonicalize().context("the kernel crate's folder")?;
+        let optimiser = Optimiser::new(&toolchain, self.plain, scratch.join("kernels"), crate_folder)?;
         let out_dir = match &self.out_dir {
             Some(folder) => package::absolute(folder)?,
             None => target_dir.join(kind),
@@ -220,6 +233,7 @@ impl Builder {
             package: &package.name,
             arch,
             plain: self.plain,
+            unmarked: self.unmarked,
             line_info: self.line_info,
             scratch: scratch.join(arch.name()),
             out_dir: out_dir.join(arch.name()),
@@ -246,13 +260,32 @@ impl Builder {
                 Err(panic) => std::panic::resume_unwind(panic),
             });
             joined.collect::<Result<Vec<_>>>()
-        })?;
+        });
+        let artifacts = artifacts.map_err(|error| self.with_places(error, &request, target))?;
         optimiser.forget_others(&scratch)?;
         let artifacts = self.with_kernels(&package.name, artifacts)?;
         if self.deny_local_memory {
             refuse_local_memory(&artifacts)?;
         }
         Ok((package, sources, artifacts))
+    }
+
+    /// The error, with the lines of the source if it is of kernels that are refused. For that they
+    /// are compiled once more: with line information a build takes longer, and makes other code.
+    fn with_places<'t>(&self, error: Error, request: &Request<'_>, target: impl Fn(Arch) -> Target<'t>) -> Error {
+        let Some(refused) = error.downcast_ref::<Refused>() else { return error };
+        let kernels = refused.without_place();
+        if kernels.is_empty() || self.line_info {
+            return error;
+        }
+        (self.progress)("compiling with line information, to say where in the source");
+        let request = Request { line_info: true, ..*request };
+        let again = kernel_crate::compile(&request, refused.arch)
+            .and_then(|bitcode| target(refused.arch).refuse(&bitcode, &kernels));
+        match again {
+            Err(placed) if placed.is::<Refused>() => placed,
+            _ => error,
+        }
     }
 
     /// The targets that have kernels; those without are left out, unless they were asked for.

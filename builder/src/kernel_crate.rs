@@ -25,6 +25,7 @@ pub struct CompileError {
 }
 
 /// How a kernel crate is compiled.
+#[derive(Clone, Copy)]
 pub struct Request<'a> {
     pub toolchain: &'a Toolchain,
     pub manifest_dir: &'a Path,

@@ -8,8 +8,9 @@
 //! ```text
 //! cargo rustc, for each target   unoptimised bitcode of the kernels and of all they use
 //! llvm-link                      with what the compiler calls of its own accord
-//! marked here                    convergent asm, launch bounds, shared memory
+//! marked here                    convergent asm and calls, launch bounds, shared memory
 //! opt, for each kernel           the same for all targets where its code is
+//! checked here                   that no collective was copied, nor is anything inexact
 //! llvm-link, llc                 PTX
 //! ptxas                          cubin, and what each kernel takes: the manifest
 //! ```
@@ -51,6 +52,7 @@ mod optimiser;
 mod package;
 mod process;
 mod ptxas;
+mod refusal;
 mod seal;
 mod stamp;
 mod sysroot;

@@ -7,8 +7,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use anyhow::{Context, Result};
 
 use crate::flags;
-use crate::ir::Unit;
+use crate::ir::{Unit, copies, operations, place};
 use crate::process;
+use crate::refusal::Refusal;
 use crate::stamp;
 use crate::toolchain::Toolchain;
 
@@ -26,28 +27,38 @@ const NAME_LENGTH: usize = 120;
 /// Beside what a target was linked to: the files of its kernels.
 const LIST: &str = "kernels.txt";
 
+/// Beside each file: that it was looked at, and by which rules. To be changed with them.
+pub const CHECKED: &str = "copies 1, operations 1, statics 1";
+
+/// Which passes come first, and which behind them.
+///
+/// What functions keep in memory goes to registers before they are inlined many times over; no more
+/// than that, for which docs/LADDER.md has a kernel that was slower. Then inlining comes first, so
+/// that LLVM finds the reads of thread indices in the kernels, where it knows from the launch
+/// bounds how large they get.
+const PASSES: [&str; 2] = ["internalize,function(sroa),inline", "default<O3>"];
+
 /// What opt makes of kernels, kept in a folder.
 pub struct Optimiser<'a> {
     toolchain: &'a Toolchain,
     plain: bool,
     folder: PathBuf,
+    /// The kernel crate's.
+    crate_folder: PathBuf,
     /// For each kernel, whose turn it is to make it, or to find it made.
     turns: Mutex<HashMap<String, Arc<Mutex<()>>>>,
 }
 
 impl<'a> Optimiser<'a> {
     /// Keeps what it makes in `folder`. With `plain`, rustc has optimised already.
-    pub fn new(toolchain: &'a Toolchain, plain: bool, folder: PathBuf) -> Result<Self> {
+    pub fn new(toolchain: &'a Toolchain, plain: bool, folder: PathBuf, crate_folder: PathBuf) -> Result<Self> {
         std::fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
-        Ok(Self { toolchain, plain, folder, turns: Mutex::default() })
+        Ok(Self { toolchain, plain, folder, crate_folder, turns: Mutex::default() })
     }
 
     /// What opt is told of every kernel. Of the target it is told nothing: what it does would be the same.
     pub fn arguments(&self) -> [String; 4] {
-        // What functions keep in memory goes to registers before they are inlined many times over; no more than that, for which docs/LADDER.md
-        // has a kernel that was slower. Then inlining comes first, so that LLVM finds the reads of thread indices in the kernels, where it knows
-        // from the launch bounds how large they get.
-        let passes = if self.plain { "internalize,globaldce" } else { "internalize,function(sroa),inline,default<O3>" };
+        let passes = if self.plain { "internalize,globaldce".to_owned() } else { PASSES.join(",") };
         [
             format!("-passes={passes}"),
             UNROLL_THRESHOLD.into(),
@@ -56,8 +67,8 @@ impl<'a> Optimiser<'a> {
         ]
     }
 
-    /// The file of the unit's kernels, optimised.
-    pub fn optimised(&self, unit: &Unit) -> Result<PathBuf> {
+    /// The file of the unit's kernels, optimised, or why they are refused.
+    pub fn optimised(&self, unit: &Unit) -> Result<Result<PathBuf, Refusal>> {
         let arguments = self.arguments();
         let opt = self.toolchain.opt();
         let version = opt.version().to_string();
@@ -68,10 +79,9 @@ impl<'a> Optimiser<'a> {
 
         let turn = self.turns.lock().unwrap_or_else(PoisonError::into_inner).entry(name.clone()).or_default().clone();
         let _turn = turn.lock().unwrap_or_else(PoisonError::into_inner);
-        let optimised = self.folder.join(format!("{name}.bc"));
+        let [optimised, input, unfinished, checked] =
+            ["bc", "ll", "part", "checked"].map(|extension| self.folder.join(format!("{name}.{extension}")));
         if !optimised.is_file() {
-            let (input, unfinished) =
-                (self.folder.join(format!("{name}.ll")), self.folder.join(format!("{name}.part")));
             std::fs::write(&input, &unit.text).with_context(|| format!("cannot write {}", input.display()))?;
             let mut opt = opt.command();
             opt.args(arguments).arg(format!("-internalize-public-api-list={}", unit.kernels.join(",")));
@@ -79,7 +89,61 @@ impl<'a> Optimiser<'a> {
             std::fs::rename(&unfinished, &optimised)
                 .with_context(|| format!("cannot rename {}", unfinished.display()))?;
         }
-        Ok(optimised)
+        if !self.plain && !std::fs::read_to_string(&checked).is_ok_and(|by| by == CHECKED) {
+            if let Some(refusal) = self.refusal(unit, &optimised)? {
+                return Ok(Err(refusal));
+            }
+            std::fs::write(&checked, CHECKED).with_context(|| format!("cannot write {}", checked.display()))?;
+        }
+        Ok(Ok(optimised))
+    }
+
+    /// Why kernels are refused, of which a GPU would compute something else than is written.
+    fn refusal(&self, unit: &Unit, optimised: &Path) -> Result<Option<Refusal>> {
+        let mut link = self.toolchain.llvm_link().command();
+        let text = process::stdout(link.args(["-S", "-o", "-"]).arg(optimised))?;
+        let refused = |reason: String, module: &str, line: &str| {
+            let place = place::of(module, line, &self.crate_folder);
+            Ok(Some(Refusal { kernels: unit.kernels.clone(), reason, place }))
+        };
+        if let Some(inexact) = operations::first_inexact(&text) {
+            let reason = format!(
+                "PTX has no exact instruction for {}; a function in plain Rust, such as the crate `libm` has, gives the \
+                 same bits on GPUs and in the simulator",
+                inexact.what
+            );
+            return refused(reason, &text, inexact.line);
+        }
+        if copies::first(&text, copies::Known::ByText).is_none() {
+            return Ok(None);
+        }
+        // They may be two of the source. Once more, each with a number: behind the inlining, which
+        // may copy what it will.
+        let [first, then] = PASSES;
+        let file = optimised.with_extension("numbered");
+        let inlined = self.opt_to_text(first, &unit.text, &file, &unit.kernels)?;
+        let numbered = self.opt_to_text(then, &copies::numbered(&inlined), &file, &unit.kernels)?;
+        match copies::first(&numbered, copies::Known::ByNumber) {
+            None => Ok(None),
+            Some(copied) => {
+                let reason = format!(
+                    "LLVM has copied `{}`, which all lanes of a warp execute together, into arms of a branch that lanes take \
+                     differently; where the branch is on a lane's value, take it in a lane closure of its own",
+                    copied.what
+                );
+                refused(reason, &numbered, copied.line)
+            }
+        }
+    }
+
+    /// What some passes make of a module's text, which goes to a file for them.
+    fn opt_to_text(&self, passes: &str, module: &str, input: &Path, kernels: &[String]) -> Result<String> {
+        std::fs::write(input, module).with_context(|| format!("cannot write {}", input.display()))?;
+        let mut opt = self.toolchain.opt().command();
+        let others = self.arguments().into_iter().filter(|argument| !argument.starts_with("-passes="));
+        opt.arg(format!("-passes={passes}")).args(others);
+        opt.arg(format!("-internalize-public-api-list={}", kernels.join(",")));
+        process::stdout(opt.arg("-S").arg(input).args(["-o", "-"]))
     }
 
     /// Notes in a target's folder which files it was made of.

@@ -2,12 +2,12 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, ensure};
 
 use crate::arch::Arch;
 use crate::builder::Artifact;
 use crate::codegen::Codegen;
-use crate::ir::{Kernel, Prepared, statics};
+use crate::ir::Kernel;
 use crate::kernel_crate::Bitcode;
 use crate::manifest::{KernelManifest, Manifest, ToolVersions};
 use crate::optimiser::Optimiser;
@@ -23,6 +23,7 @@ pub struct Target<'a> {
     pub package: &'a str,
     pub arch: Arch,
     pub plain: bool,
+    pub unmarked: bool,
     pub line_info: bool,
     pub scratch: PathBuf,
     pub out_dir: PathBuf,
@@ -33,8 +34,8 @@ impl Target<'_> {
     /// Makes the files, unless those that are there were made of the same. There are none where the crate has no kernel for
     /// the target.
     pub fn build(self, bitcode: &Bitcode) -> Result<Option<Artifact>> {
-        let Self { toolchain, optimiser, arch, plain, package, .. } = self;
-        let codegen = Codegen { toolchain, optimiser, arch, plain, scratch: self.scratch.clone() };
+        let Self { toolchain, arch, package, .. } = self;
+        let codegen = self.codegen();
         let job = Job {
             ptxas: toolchain.ptxas(),
             arch,
@@ -56,6 +57,7 @@ impl Target<'_> {
         if prepared.kernels.is_empty() {
             return Ok(None);
         }
+        check_shared_memory(&prepared.kernels, arch, self.progress)?;
         std::fs::create_dir_all(&self.out_dir).with_context(|| format!("cannot make {}", self.out_dir.display()))?;
         let stamp = Stamp { path: self.file("stamp"), inputs: self.inputs(&codegen, [prepared.text.as_bytes()]) };
         let manifest = match kept(&stamp) {
@@ -67,7 +69,6 @@ impl Target<'_> {
                 // What is refused has none: that of other code is not to stay beside it.
                 stamp::remove(&manifest_path)?;
                 let ptx = codegen.generate(&prepared)?;
-                refuse_mutable_statics(package, &prepared, &ptx)?;
                 let assembled = job.assemble(ptx)?;
                 let manifest = Manifest {
                     package: package.to_owned(),
@@ -80,17 +81,32 @@ impl Target<'_> {
                 for remark in &manifest.remarks {
                     (self.progress)(remark);
                 }
+                refuse_stacks(&manifest.kernels, arch)?;
                 manifest.write(&manifest_path)?;
                 manifest
             }
         };
         // A plain compile is wrong: nothing is to take it for the program's kernels.
-        if !plain {
+        if !self.plain {
             seal::write(&job.ptx, &job.cubin, &prepared.kernels)?;
         }
         stamp.write(files)?;
         linked.write(files)?;
         Ok(artifact(manifest))
+    }
+
+    /// Compiles some of the kernels once more, for what there is to refuse of them: no files are
+    /// made.
+    pub fn refuse(self, bitcode: &Bitcode, kernels: &[String]) -> Result<()> {
+        let codegen = self.codegen();
+        let mut prepared = codegen.prepare(bitcode)?;
+        prepared.kernels.retain(|kernel| kernels.contains(&kernel.name));
+        codegen.generate(&prepared).map(drop)
+    }
+
+    fn codegen(&self) -> Codegen<'_> {
+        let Self { toolchain, optimiser, arch, plain, unmarked, ref scratch, .. } = *self;
+        Codegen { toolchain, optimiser, arch, plain, unmarked, scratch: scratch.clone() }
     }
 
     fn file(&self, extension: &str) -> PathBuf {
@@ -108,17 +124,42 @@ impl Target<'_> {
     }
 }
 
-/// Kernels by `#[kernel]` rely on types to keep what differs by lane from what is uniform; a static goes around them.
-fn refuse_mutable_statics(package: &str, prepared: &Prepared, ptx: &str) -> Result<()> {
-    let relies_on_types = prepared.kernels.iter().any(|kernel| kernel.metadata.is_some());
-    let used = prepared.mutable_statics.iter().find(|name| statics::is_in_ptx(ptx, name));
-    if let (true, Some(name)) = (relies_on_types, used) {
-        bail!(
-            "{package} has a kernel that uses the mutable static `{:#}`: through it, a value of one lane could pass for one \
-             of all; use a `GlobalMut`",
-            rustc_demangle::demangle(name)
-        );
+/// More shared memory than any GPU of the target has is an error, unless a GPU of an older one has
+/// it: a kernel for that comes along in builds for the newer, and is told of.
+fn check_shared_memory(kernels: &[Kernel], arch: Arch, progress: &dyn Fn(&str)) -> Result<()> {
+    let bytes = |kernel: &Kernel| kernel.metadata.as_ref().map_or(0, |metadata| metadata.shared_bytes);
+    let beyond: Vec<&Kernel> = kernels.iter().filter(|kernel| bytes(kernel) > arch.max_shared()).collect();
+    let (along, refused): (Vec<&Kernel>, Vec<&Kernel>) =
+        beyond.into_iter().partition(|kernel| arch.up_to().any(|older| bytes(kernel) <= older.max_shared()));
+    let most = arch.max_shared();
+    let lines = refused.iter().map(|kernel| {
+        format!(
+            "kernel `{}` has {} bytes of shared memory; a block on a GPU of {arch} has at most {most}",
+            kernel.name,
+            bytes(kernel)
+        )
+    });
+    ensure!(refused.is_empty(), "{}", lines.collect::<Vec<_>>().join("\n"));
+    if !along.is_empty() {
+        let names = along.iter().map(|kernel| kernel.name.as_str()).collect::<Vec<_>>().join(", ");
+        progress(&format!(
+            "more shared memory than the {most} bytes of a GPU of {arch}, where they cannot be launched: {names}"
+        ));
     }
+    Ok(())
+}
+
+/// The bytes of local memory that a thread can have, on any GPU (CUDA programming guide, compute
+/// capabilities).
+const MAX_STACK: u32 = 512 * 1024;
+
+fn refuse_stacks(kernels: &[KernelManifest], arch: Arch) -> Result<()> {
+    let beyond = kernels.iter().filter(|kernel| kernel.stack > MAX_STACK).map(|kernel| {
+        let KernelManifest { name, stack, .. } = kernel;
+        format!("kernel `{name}` for {arch} has a stack of {stack} bytes; a thread on a GPU has at most {MAX_STACK}")
+    });
+    let beyond: Vec<String> = beyond.collect();
+    ensure!(beyond.is_empty(), "{}", beyond.join("\n"));
     Ok(())
 }
 

@@ -105,8 +105,8 @@ fn a_kernel_is_optimised_once_for_all_targets_where_it_is_the_same() {
     assert!(!of_another_build.exists());
     let files: Vec<_> = std::fs::read_dir(&kept).unwrap().map(|file| file.unwrap().file_name()).collect();
     let of = |start: &str| files.iter().filter(|name| name.to_string_lossy().starts_with(start)).count();
-    // Each is there as it was given to opt, and as opt left it.
-    assert_eq!((of("small_tile-"), of("ldmatrix_between_branches-")), (2, 2), "{files:?}");
+    // Each is there as it was given to opt, as opt left it, and as looked at.
+    assert_eq!((of("small_tile-"), of("ldmatrix_between_branches-")), (3, 3), "{files:?}");
 }
 
 #[test]
@@ -142,4 +142,16 @@ fn a_compile_error_is_rustcs_own() {
     let refused = error.downcast_ref::<CompileError>().expect("a compile error");
     assert!(refused.stderr.contains("this crate is broken on purpose"), "{}", refused.stderr);
     assert!(!refused.stderr.contains('\x1b'), "colours were not asked for");
+}
+
+#[test]
+fn stacks_that_no_gpu_has_are_refused_and_unknown_ones_told_of() {
+    let folder = tempfile::tempdir().unwrap();
+    let built = |feature| common::fixture(folder.path()).archs([Arch::SM_80]).features([feature]).build();
+    let error = format!("{:#}", built("stack").unwrap_err());
+    assert!(error.contains("kernel `deep` for sm_80 has a stack of 10"), "{error}");
+    assert!(error.contains("a thread on a GPU has at most 524288"), "{error}");
+    let remarks = built("recursion").unwrap().remove(0).manifest.remarks;
+    let told = "kernel `recursive`: the size of its stack is not known";
+    assert!(remarks.iter().any(|remark| remark.starts_with(told)), "{remarks:?}");
 }

@@ -5,12 +5,23 @@ mod common;
 use ptx_matrix_build::{Arch, Artifact};
 
 /// The source has each instruction once. None of these needs `pure` to be miscompiled.
-const COPIED: [(&str, &str); 4] = [
+const COPIED: [(&str, &str); 12] = [
     ("stmatrix_between_branches", "stmatrix.sync"),
     ("stmatrix_in_a_function", "call.uni"),
     ("ldmatrix_between_branches", "ldmatrix.sync"),
     ("mma_between_branches", "mma.sync"),
+    ("by_table", CALL),
+    ("by_products", CALL),
+    ("by_dyn", CALL),
+    ("by_helper", CALL),
+    ("by_closure", CALL),
+    ("by_choice", CALL),
+    ("by_parameter", CALL),
+    ("by_recursion", CALL),
 ];
+
+/// As LLVM begins each call, of whomever.
+const CALL: &str = "{ // callseq";
 
 fn compile(plain: bool) -> (tempfile::TempDir, Artifact) {
     let folder = tempfile::tempdir().unwrap();
@@ -57,4 +68,33 @@ fn the_plain_compile_still_miscompiles() {
         "the plain compile no longer miscompiles: a `pure` `mma.sync` is not moved into a branch any more:\n{}",
         common::entry(&plain, pure)
     );
+}
+
+/// The check does not rely on the marks: without them it finds the copies that LLVM makes, and says
+/// where in the source.
+#[test]
+fn copies_are_refused_with_kernel_and_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let refused = common::fixture(folder.path()).archs([Arch::SM_90A]).unmarked(true).build().unwrap_err();
+    let refused = format!("{refused:#}");
+    for (place, kernel, what) in [
+        ("src/convergence.rs", "stmatrix_between_branches", "stmatrix.sync.aligned.m8n8.x1.shared.b16"),
+        ("src/convergence.rs", "mma_between_branches", "mma.sync.aligned.m8n8k16"),
+        ("src/indirect.rs", "by_table", "a function that is not known"),
+        ("src/indirect.rs", "by_dyn", "a function that is not known"),
+        ("src/indirect.rs", "by_helper", "apply"),
+    ] {
+        let line = refused.lines().find(|line| line.contains(&format!("kernel `{kernel}`")));
+        let line = line.unwrap_or_else(|| panic!("nothing of {kernel}: {refused}"));
+        assert!(line.starts_with(&format!("{place}:")) && line.contains(what), "{line}");
+    }
+}
+
+/// Copies for the rounds of a loop are legal also where each warp comes to one of them only.
+#[test]
+fn copies_that_no_warp_parts_for_are_let_through() {
+    let (_folder, cured) = compile(false);
+    let copies = |kernel| count(&cured, kernel, "bar.warp.sync");
+    let copied = ["part_of_the_warp", "part_by_argument", "part_by_memory", "part_by_sum"].map(copies);
+    assert!(copied.iter().any(|&copies| copies > 1), "nothing is copied any more: {copied:?}");
 }

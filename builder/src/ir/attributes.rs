@@ -16,6 +16,16 @@ pub fn kernel_name(line: &str) -> Option<&str> {
     Some(name.split_once('(')?.0.trim_matches('"'))
 }
 
+/// The name of the function that the line begins to define, or declares, with its quotes.
+pub fn function_name(line: &str) -> Option<&str> {
+    let (_, name) = line.split_once('@')?;
+    let end = match name.strip_prefix('"') {
+        Some(quoted) => quoted.find('"')? + 2,
+        None => name.find('(')?,
+    };
+    Some(&name[..end])
+}
+
 /// The `define` line of a kernel with the bounds that its metadata asks for.
 pub fn with_launch_bounds(line: &str, metadata: Option<&KernelMetadata>) -> Result<String> {
     let Some(metadata) = metadata else { return Ok(line.to_owned()) };
@@ -34,7 +44,7 @@ pub fn with_launch_bounds(line: &str, metadata: Option<&KernelMetadata>) -> Resu
 }
 
 /// Where further function attributes may stand: behind the reference to an attribute group, or where one would be.
-fn attributes_end(line: &str) -> Option<usize> {
+pub fn attributes_end(line: &str) -> Option<usize> {
     let mut end = scan::closing_parenthesis(line, line.find('@')?)? + 1;
     for word in ["local_unnamed_addr", "unnamed_addr"] {
         if let Some(rest) = line[end..].strip_prefix(' ').and_then(|rest| rest.strip_prefix(word)) {

@@ -1,79 +1,102 @@
-//! Marking inline asm `convergent`.
+//! Marking `convergent` what LLVM must not copy into both arms of a lane-dependent branch, or sink
+//! into one.
 //!
-//! rustc marks GPU functions so, but not the asm in them; LLVM then takes a warp-wide instruction for something that it
-//! may copy into both arms of a lane-dependent branch, or sink into one.
+//! rustc marks GPU functions so, but neither the asm in them nor calls of a function that is not
+//! known: of a function pointer, or through a `dyn`. LLVM takes `convergent` off a function that
+//! has nothing convergent in it, and off calls of such a function. So what must be marked is just
+//! where the unknown begins, and all callers of that follow.
 
-use anyhow::{Context, Result, bail};
+use std::collections::HashSet;
 
-use super::scan;
+use anyhow::Result;
 
-/// Whether the instruction calls inline asm.
-pub fn is_asm_call(line: &str) -> Result<bool> {
-    // Most lines are decided by this; the scan that knows about strings costs more.
-    if !line.contains(" asm ") {
-        return Ok(false);
-    }
-    let Some(asm) = scan::find_word(line, "asm") else { return Ok(false) };
-    let instruction = &line[..asm];
-    for unwinding in ["invoke", "callbr"] {
-        if scan::find_word(instruction, unwinding).is_some() {
-            bail!("inline asm in an `{unwinding}`, which GPU code never has: {}", line.trim());
-        }
-    }
-    Ok(scan::find_word(instruction, "call").is_some())
+use super::attributes;
+use super::call::{self, Callee};
+
+/// The functions that a module defines: of them LLVM sees for itself whether they are convergent.
+pub struct Marker<'a> {
+    defined: HashSet<&'a str>,
 }
 
-/// The same call, `convergent`, and without the number by which rustc would find its source.
-pub fn mark(line: &str) -> Result<String> {
-    let arguments_end = scan::find_word(line, "asm")
-        .and_then(|asm| scan::closing_parenthesis(line, asm))
-        .with_context(|| format!("an inline-asm call without arguments: {}", line.trim()))?;
-    let (call, attributes) = line.split_at(arguments_end + 1);
-    let (attributes, source) = attributes.split_once(", !srcloc !").unwrap_or((attributes, ""));
-    let rest = source.trim_start_matches(|c: char| c.is_ascii_digit());
-    Ok(format!("{call} convergent{attributes}{rest}"))
+impl<'a> Marker<'a> {
+    pub fn of(ir: &'a str) -> Self {
+        let definitions = ir.lines().filter(|line| line.starts_with("define "));
+        Self { defined: definitions.filter_map(attributes::function_name).collect() }
+    }
+
+    /// The line as it is to be, if it calls something unknown, or declares it.
+    pub fn marked(&self, line: &str) -> Result<Option<String>> {
+        if line.starts_with("declare ") {
+            let foreign = attributes::function_name(line).is_some_and(|name| self.is_foreign(name));
+            let end = attributes::attributes_end(line).filter(|_| foreign);
+            return Ok(end.map(|end| format!("{} convergent{}", &line[..end], &line[end..])));
+        }
+        let Some(call) = call::read(line)? else { return Ok(None) };
+        let is_unknown = match call.callee {
+            Callee::Asm | Callee::Address => true,
+            Callee::Named(name) => self.is_foreign(name),
+        };
+        let (call, attributes) = line.split_at(call.arguments_end);
+        // The number behind `!srcloc` means something to rustc only.
+        let (attributes, source) = attributes.split_once(", !srcloc !").unwrap_or((attributes, ""));
+        let rest = source.trim_start_matches(|c: char| c.is_ascii_digit());
+        Ok(is_unknown.then(|| format!("{call} convergent{attributes}{rest}")))
+    }
+
+    /// Whether the function is one of another module. LLVM knows of its own intrinsics which are
+    /// convergent.
+    fn is_foreign(&self, name: &str) -> bool {
+        !name.starts_with("llvm.") && !self.defined.contains(name)
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn marked(line: &str) -> String {
-        assert!(is_asm_call(line).unwrap(), "{line}");
-        mark(line).unwrap()
+    fn marked(line: &str) -> Option<String> {
+        Marker::of("define internal void @known(ptr %x) #1 {\n}\n").marked(line).unwrap()
     }
 
     #[test]
     fn marks_before_attributes_and_metadata() {
-        assert_eq!(
-            marked(r#"  %0 = call i32 asm "mov.u32 ${0}, %tid.x;", "=&r"() #28, !srcloc !5"#),
-            r#"  %0 = call i32 asm "mov.u32 ${0}, %tid.x;", "=&r"() convergent #28"#
-        );
-        assert_eq!(
-            marked(r#"  tail call void asm sideeffect alignstack "bar.sync 0;", "~{memory}"(), !dbg !9, !srcloc !6"#),
-            r#"  tail call void asm sideeffect alignstack "bar.sync 0;", "~{memory}"() convergent, !dbg !9"#
-        );
-        assert_eq!(
-            marked(r#"  call void asm sideeffect "// a ) ( asm \22", "r"(i32 ptrtoint (ptr @x to i32))"#),
-            r#"  call void asm sideeffect "// a ) ( asm \22", "r"(i32 ptrtoint (ptr @x to i32)) convergent"#
-        );
-    }
-
-    #[test]
-    fn leaves_other_lines_alone() {
-        for line in [
-            r#"@text = constant [12 x i8] c"x call asm y""#,
-            r#"  call void @f(ptr @"an asm name")"#,
-            r#"module asm ".shared .b8 x[4]; call asm ""#,
-            "  %1 = add i32 %0, 1",
+        for (line, expected) in [
+            (
+                r#"  %0 = call i32 asm "mov.u32 ${0}, %tid.x;", "=&r"() #28, !srcloc !5"#,
+                r#"  %0 = call i32 asm "mov.u32 ${0}, %tid.x;", "=&r"() convergent #28"#,
+            ),
+            (
+                r#"  tail call void asm sideeffect alignstack "bar.sync 0;", "~{memory}"(), !dbg !9, !srcloc !6"#,
+                r#"  tail call void asm sideeffect alignstack "bar.sync 0;", "~{memory}"() convergent, !dbg !9"#,
+            ),
+            (
+                r#"  call void asm sideeffect "// a ) ( asm \22", "r"(i32 ptrtoint (ptr @x to i32))"#,
+                r#"  call void asm sideeffect "// a ) ( asm \22", "r"(i32 ptrtoint (ptr @x to i32)) convergent"#,
+            ),
+            ("  call void %7(ptr %block) #2", "  call void %7(ptr %block) convergent #2"),
+            (
+                "  %1 = tail call i32 (ptr, ...) @printf(ptr @t) #3, !dbg !1",
+                "  %1 = tail call i32 (ptr, ...) @printf(ptr @t) convergent #3, !dbg !1",
+            ),
+            (
+                "declare i32 @printf(ptr, ...) unnamed_addr #2",
+                "declare i32 @printf(ptr, ...) unnamed_addr #2 convergent",
+            ),
         ] {
-            assert!(!is_asm_call(line).unwrap(), "{line}");
+            assert_eq!(marked(line).as_deref(), Some(expected));
         }
     }
 
     #[test]
-    fn unwinding_asm_is_an_error() {
-        let line = r#"  invoke void asm sideeffect "bar.sync 0;", ""() to label %a unwind label %b"#;
-        assert!(is_asm_call(line).is_err());
+    fn leaves_what_llvm_knows_alone() {
+        for line in [
+            "  call void @known(ptr %x) #2",
+            "  %1 = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()",
+            "declare i32 @llvm.nvvm.read.ptx.sreg.tid.x() #2",
+            r#"  call void @known(ptr @"an asm name")"#,
+            "  %1 = add i32 %0, 1",
+        ] {
+            assert_eq!(marked(line), None, "{line}");
+        }
     }
 }

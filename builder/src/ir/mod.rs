@@ -1,20 +1,29 @@
 //! What the builder does to the LLVM IR between rustc and the optimiser, as text.
 
+pub mod arithmetic;
 mod attributes;
+mod call;
 mod convergent;
+pub mod copies;
+mod flow;
+mod function;
+mod lanes;
 mod line_info;
 mod metadata;
+pub mod operations;
 mod parameters;
+pub mod place;
 mod references;
 mod scan;
 mod shared;
-pub mod statics;
+mod statics;
 mod unit;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Result, bail};
 
+use convergent::Marker;
 pub use metadata::KernelMetadata;
 pub use shared::STATIC_SHARED_LIMIT;
 pub use unit::{Module, Unit};
@@ -24,8 +33,6 @@ pub use unit::{Module, Unit};
 pub struct Prepared {
     pub text: String,
     pub kernels: Vec<Kernel>,
-    /// The statics that are no constants.
-    pub mutable_statics: Vec<String>,
 }
 
 /// A kernel, and what its crate says about it; raw `extern "ptx-kernel"` functions say nothing.
@@ -37,9 +44,9 @@ pub struct Kernel {
     pub fingerprint: Option<String>,
 }
 
-/// Whether every inline-asm call is made `convergent`.
+/// Whether inline asm, and calls of functions that are not known, are made `convergent`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum AsmCalls {
+pub enum UnknownCalls {
     MarkConvergent,
     LeaveAsTheyAre,
 }
@@ -55,7 +62,7 @@ fn unmangled_callee(line: &str) -> Option<&str> {
 }
 
 /// Turns the IR of a whole kernel crate, as rustc and llvm-link leave it, into what the optimiser may have.
-pub fn prepare(ir: &str, asm_calls: AsmCalls) -> Result<Prepared> {
+pub fn prepare(ir: &str, unknown_calls: UnknownCalls) -> Result<Prepared> {
     let mut metadata: BTreeMap<String, KernelMetadata> = BTreeMap::new();
     let mut fingerprints: BTreeMap<String, String> = BTreeMap::new();
     for line in ir.lines() {
@@ -67,8 +74,8 @@ pub fn prepare(ir: &str, asm_calls: AsmCalls) -> Result<Prepared> {
 
     let mut text = String::with_capacity(ir.len() + ir.len() / 16);
     let mut kernels = Vec::new();
-    let mutable_statics = ir.lines().filter_map(statics::mutable).map(str::to_owned).collect();
     let mut called = BTreeSet::new();
+    let marker = (unknown_calls == UnknownCalls::MarkConvergent).then(|| Marker::of(ir));
     for line in ir.lines() {
         called.extend(unmangled_callee(line));
         if let Some(name) = attributes::kernel_name(line) {
@@ -83,8 +90,10 @@ pub fn prepare(ir: &str, asm_calls: AsmCalls) -> Result<Prepared> {
             text.push_str(&attributes::without_target(line));
         } else if let Some(unit) = line_info::directives_only(line) {
             text.push_str(&unit);
-        } else if asm_calls == AsmCalls::MarkConvergent && convergent::is_asm_call(line)? {
-            text.push_str(&convergent::mark(line)?);
+        } else if let Some(marker) = &marker
+            && let Some(marked) = marker.marked(line)?
+        {
+            text.push_str(&marked);
         } else {
             text.push_str(line);
         }
@@ -100,7 +109,7 @@ pub fn prepare(ir: &str, asm_calls: AsmCalls) -> Result<Prepared> {
             kernel.name
         );
     }
-    Ok(Prepared { text, kernels, mutable_statics })
+    Ok(Prepared { text, kernels })
 }
 
 #[cfg(test)]
@@ -121,7 +130,7 @@ attributes #0 = { convergent nounwind "target-cpu"="sm_90a" }
 
     #[test]
     fn prepares_a_whole_module() {
-        let Prepared { text, kernels, .. } = prepare(MODULE, AsmCalls::MarkConvergent).unwrap();
+        let Prepared { text, kernels } = prepare(MODULE, UnknownCalls::MarkConvergent).unwrap();
         assert!(text.contains(r#"(i32 %a, i32 %b) convergent"#), "{text}");
         assert!(text.contains(r#"#0 "nvvm.maxntid"="128,1,1" "nvvm.minctasm"="2" {"#), "{text}");
         assert!(text.contains("attributes #0 = { convergent nounwind }"), "{text}");
@@ -132,8 +141,8 @@ attributes #0 = { convergent nounwind "target-cpu"="sm_90a" }
     #[test]
     fn a_fingerprint_is_the_kernels_and_no_part_of_the_code() {
         let line = "@__ptx_matrix_signature_tile = constant [14 x i8] c\"threads=128; x\", align 1\n";
-        let without = prepare(MODULE, AsmCalls::MarkConvergent).unwrap();
-        let with = prepare(&format!("{line}{MODULE}"), AsmCalls::MarkConvergent).unwrap();
+        let without = prepare(MODULE, UnknownCalls::MarkConvergent).unwrap();
+        let with = prepare(&format!("{line}{MODULE}"), UnknownCalls::MarkConvergent).unwrap();
         assert_eq!(with.text, without.text);
         let fingerprints: Vec<_> = with.kernels.iter().map(|kernel| kernel.fingerprint.as_deref()).collect();
         assert_eq!(fingerprints, [Some("threads=128; x"), None]);
@@ -141,7 +150,7 @@ attributes #0 = { convergent nounwind "target-cpu"="sm_90a" }
 
     #[test]
     fn the_plain_compile_is_left_unmarked() {
-        let Prepared { text, .. } = prepare(MODULE, AsmCalls::LeaveAsTheyAre).unwrap();
+        let Prepared { text, .. } = prepare(MODULE, UnknownCalls::LeaveAsTheyAre).unwrap();
         assert!(!text.contains(") convergent"), "{text}");
     }
 
@@ -149,16 +158,16 @@ attributes #0 = { convergent nounwind "target-cpu"="sm_90a" }
     fn a_kernel_of_the_name_of_a_called_function_is_an_error() {
         let calls =
             "define float @f(float %a) {\n  %b = tail call float @tile(float %a, float %a) #3\n  ret float %b\n}\n";
-        let error = prepare(&format!("{MODULE}{calls}"), AsmCalls::MarkConvergent).unwrap_err().to_string();
+        let error = prepare(&format!("{MODULE}{calls}"), UnknownCalls::MarkConvergent).unwrap_err().to_string();
         assert!(error.starts_with("kernel `tile` has the name of a function that compiled code calls"), "{error}");
         let others = calls.replace("@tile(", "@tiled(");
-        assert!(prepare(&format!("{MODULE}{others}"), AsmCalls::MarkConvergent).is_ok());
+        assert!(prepare(&format!("{MODULE}{others}"), UnknownCalls::MarkConvergent).is_ok());
     }
 
     #[test]
     fn metadata_without_its_kernel_is_an_error() {
         let orphan = MODULE.replace("@tile(", "@other(");
-        let error = prepare(&orphan, AsmCalls::MarkConvergent).unwrap_err().to_string();
+        let error = prepare(&orphan, UnknownCalls::MarkConvergent).unwrap_err().to_string();
         assert!(error.contains("`tile`"), "{error}");
     }
 }

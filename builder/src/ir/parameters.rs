@@ -19,7 +19,7 @@ pub fn with_grid_constants(line: &str, metadata: Option<&KernelMetadata>) -> Res
     }
     let start = line.find('(').with_context(|| format!("a kernel's definition without parameters: {line}"))?;
     let end = scan::closing_parenthesis(line, start).context("a kernel's parameters do not end")?;
-    let mut parameters: Vec<String> = split(&line[start + 1..end]).into_iter().map(str::to_owned).collect();
+    let mut parameters: Vec<String> = scan::split(&line[start + 1..end]).into_iter().map(str::to_owned).collect();
     let marked = |index: &usize| constants >> index & 1 == 1;
     for index in (0..64).filter(marked) {
         let parameter = parameters.get_mut(index).with_context(|| format!("there is no parameter {index}: {line}"))?;
@@ -29,24 +29,6 @@ pub fn with_grid_constants(line: &str, metadata: Option<&KernelMetadata>) -> Res
         parameter.insert_str(at, ATTRIBUTES);
     }
     Ok(format!("{}{}{}", &line[..=start], parameters.join(","), &line[end..]))
-}
-
-/// The parts between the commas that are in no parentheses, brackets or braces.
-fn split(parameters: &str) -> Vec<&str> {
-    let (mut parts, mut depth, mut first) = (Vec::new(), 0, 0);
-    for (at, character) in parameters.char_indices() {
-        match character {
-            '(' | '[' | '{' | '<' => depth += 1,
-            ')' | ']' | '}' | '>' => depth -= 1,
-            ',' if depth == 0 => {
-                parts.push(&parameters[first..at]);
-                first = at + 1;
-            }
-            _ => {}
-        }
-    }
-    parts.push(&parameters[first..]);
-    parts
 }
 
 #[cfg(test)]

@@ -35,6 +35,24 @@ pub fn closing_parenthesis(line: &str, from: usize) -> Option<usize> {
     None
 }
 
+/// The parts between the commas that are in no parentheses, brackets or braces.
+pub fn split(parameters: &str) -> Vec<&str> {
+    let (mut parts, mut depth, mut first) = (Vec::new(), 0, 0);
+    for (at, character) in parameters.char_indices() {
+        match character {
+            '(' | '[' | '{' | '<' => depth += 1,
+            ')' | ']' | '}' | '>' => depth -= 1,
+            ',' if depth == 0 => {
+                parts.push(&parameters[first..at]);
+                first = at + 1;
+            }
+            _ => {}
+        }
+    }
+    parts.push(&parameters[first..]);
+    parts
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

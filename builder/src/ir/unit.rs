@@ -3,7 +3,7 @@
 //! A kernel's unit is a module of the kernel and what it calls and reads, under names and numbers that depend on nothing else. So it is the
 //! same on every target where the code does not differ, and until somebody changes that kernel: it has to be optimised once.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 
 use super::references::{self, Symbol};
 use super::{Kernel, attributes, shared, statics};
@@ -38,7 +38,11 @@ struct Definition<'a> {
 impl Definition<'_> {
     /// Whether it is memory that a kernel can write, and that is not declared only.
     fn is_variable(&self) -> bool {
-        statics::mutable(self.text).is_some() && !self.text.contains(" = external ")
+        self.mutable_static().is_some() && !self.text.contains(" = external ")
+    }
+
+    fn mutable_static(&self) -> Option<&str> {
+        statics::mutable(self.text)
     }
 }
 
@@ -89,15 +93,33 @@ impl<'a> Module<'a> {
     }
 
     fn reaches_variable(&self, kernel: &Kernel) -> bool {
+        self.reached_from(kernel).any(Definition::is_variable)
+    }
+
+    /// The statics that kernels reach and can change, also those that are declared only, each with
+    /// its kernels. They are looked for before anything is optimised: LLVM takes statics apart, and
+    /// renames them.
+    pub fn mutable_statics(&self, kernels: &[Kernel]) -> BTreeMap<&'a str, Vec<String>> {
+        let mut found: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+        if !self.definitions.values().any(|definition| definition.mutable_static().is_some()) {
+            return found;
+        }
+        for kernel in kernels {
+            for name in self.reached_from(kernel).filter_map(|definition| statics::mutable(definition.text)) {
+                found.entry(name).or_default().push(kernel.name.clone());
+            }
+        }
+        found
+    }
+
+    fn reached_from<'m>(&'m self, kernel: &Kernel) -> impl Iterator<Item = &'m Definition<'a>> {
         let mut unit = Writer::new(self);
         unit.refer_to_kernel(kernel);
-        while let Some(definition) = unit.to_be_written.pop_front() {
-            if definition.is_variable() {
-                return true;
-            }
+        std::iter::from_fn(move || {
+            let definition = unit.to_be_written.pop_front()?;
             unit.write(definition.text);
-        }
-        false
+            Some(definition)
+        })
     }
 
     /// The kernels' own module.
@@ -196,7 +218,7 @@ impl<'m, 'a> Writer<'m, 'a> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{AsmCalls, prepare};
+    use super::super::{UnknownCalls, prepare};
     use super::*;
 
     /// Two kernels that share a function; `hash` and `number` are what two compiles differ in.
@@ -227,7 +249,7 @@ attributes #{number} = {{ nounwind }}
     }
 
     fn units(module: &str) -> Vec<Unit> {
-        let prepared = prepare(module, AsmCalls::MarkConvergent).unwrap();
+        let prepared = prepare(module, UnknownCalls::MarkConvergent).unwrap();
         let module = Module::read(&prepared.text);
         module.groups(&prepared.kernels).iter().map(|kernels| module.unit(kernels)).collect()
     }
@@ -266,6 +288,23 @@ attributes #{number} = {{ nounwind }}
         // What is declared only, as shared memory is, has its name whoever uses it.
         let declared = module.replace("internal global i8 0", "external global i8");
         assert_eq!(super::tests::units(&declared).len(), 4);
+    }
+
+    #[test]
+    fn statics_are_known_by_the_kernels_that_reach_them() {
+        let table = "@TABLE = internal constant [1 x ptr] [ptr @COUNT]\n@COUNT = internal global i8 0\n@OTHER = external global i8\n";
+        let uses = |name: &str, of: &str| {
+            format!("define ptx_kernel void @{name}() {{\n  %1 = load ptr, ptr @{of}\n  ret void\n}}\n")
+        };
+        let module = two_kernels("s1_", 7)
+            + table
+            + &uses("third", "TABLE")
+            + &uses("fourth", "OTHER")
+            + &uses("fifth", "COUNT");
+        let prepared = prepare(&module, UnknownCalls::MarkConvergent).unwrap();
+        let found = Module::read(&prepared.text).mutable_statics(&prepared.kernels);
+        let found: Vec<_> = found.iter().map(|(name, kernels)| format!("{name}: {}", kernels.join(" "))).collect();
+        assert_eq!(found, ["COUNT: third fifth", "OTHER: fourth"]);
     }
 
     #[test]

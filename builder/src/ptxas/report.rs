@@ -37,7 +37,7 @@ pub fn read(output: &str, ptx: &str) -> Result<Report> {
         if remark_code(line).is_some_and(|code| FATAL_REMARKS.contains(&code)) {
             fatal.push(with_place(line, ptx));
         } else if remark_code(line).is_some() || line.starts_with("ptxas warning") {
-            report.remarks.push(line.to_owned());
+            report.remarks.push(unknown_stack(line).unwrap_or_else(|| line.to_owned()));
         }
         if let Some((_, rest)) = line.split_once("Compiling entry function '") {
             kernel = rest.split_once('\'').map(|(name, _)| name.to_owned());
@@ -60,6 +60,18 @@ pub fn read(output: &str, ptx: &str) -> Result<Report> {
         bail!("the compiled kernels would be slow:\n{}", fatal.join("\n"));
     }
     Ok(report)
+}
+
+/// What ptxas' warning of a stack without a known size means for the launch.
+fn unknown_stack(line: &str) -> Option<String> {
+    let (_, rest) = line.split_once("Stack size for entry function '")?;
+    let (kernel, rest) = rest.split_once('\'')?;
+    rest.contains("cannot be statically determined").then(|| {
+        format!(
+            "kernel `{kernel}`: the size of its stack is not known, as it calls itself or a function by its address; a thread \
+             has no more than the driver's limit (1024 bytes unless `cuCtxSetLimit` sets another)"
+        )
+    })
 }
 
 /// Such a remark, with its kernel, and where in it registers in flight are touched, or what may panic is checked.
@@ -157,6 +169,17 @@ ptxas info    : Used 14 registers, used 0 barriers
         assert!(read(read_in_flight, "").unwrap_err().to_string().contains("kernel `reader`: ptxas info    : (C7514)"));
         assert!(with("C7508").unwrap().remarks[0].contains("(C7508)"));
         assert_eq!(with("C7520").unwrap().usage.len(), 2);
+    }
+
+    #[test]
+    fn a_stack_of_unknown_size_is_told_by_its_kernel() {
+        let warning = "ptxas warning : Stack size for entry function 'deep' cannot be statically determined\n";
+        let report = read(&format!("{warning}{OUTPUT}"), "").unwrap();
+        assert!(
+            report.remarks[0].starts_with("kernel `deep`: the size of its stack is not known"),
+            "{:?}",
+            report.remarks
+        );
     }
 
     #[test]

@@ -1,4 +1,7 @@
-//! What the tests share: the fixture crate and a reader of PTX.
+//! What the tests share: the fixture crates and a reader of PTX.
+
+// Not each test needs all.
+#![allow(dead_code)]
 
 use std::path::{Path, PathBuf};
 
@@ -6,7 +9,12 @@ use ptx_matrix_build::{Artifact, Builder};
 
 /// A build of the fixture crate into a folder of its own.
 pub fn fixture(out_dir: &Path) -> Builder {
-    let crate_dir = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/kernels");
+    crate_named("kernels", out_dir)
+}
+
+/// A build of one of the fixtures' crates into a folder of its own.
+pub fn crate_named(name: &str, out_dir: &Path) -> Builder {
+    let crate_dir = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(name);
     Builder::new(crate_dir).target_dir(target_dir()).out_dir(out_dir)
 }
 

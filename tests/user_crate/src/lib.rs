@@ -3,6 +3,7 @@
 use ptx_matrix::*;
 
 /// Doubles a 16x8 matrix of f16, by way of `stmatrix`, in any build: one for a GPU without it does not compile.
+#[cfg(not(feature = "large"))]
 #[kernel(threads = 32)]
 pub fn double(block: &Block, #[shared] tile: SharedTile<f16, 16, 8>, a: Global<f16>, d: GlobalMut<f16>) {
     let warp = block.warp();
@@ -36,3 +37,17 @@ pub fn take_a_number(_: &Block, d: GlobalMut<u32>) {
 pub fn meet(block: &ClusterBlock<2>) {
     block.cluster().sync();
 }
+
+/// As much shared memory as only GPUs from Hopper on have.
+#[cfg(feature = "large")]
+#[kernel(threads = 32)]
+pub fn large(block: &Block, #[shared] tile: SharedTile<u8, 3, 65536>, d: GlobalMut<u8>) {
+    tile.fill(block, |_, col| col as u8);
+    block.sync();
+    tile.for_each(block, |_, col, value| d.set(col, value));
+}
+
+#[cfg(feature = "dynamic")]
+mod dynamic;
+#[cfg(feature = "statics")]
+mod statics;

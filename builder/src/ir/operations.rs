@@ -1,0 +1,111 @@
+//! Operations that LLVM cannot lower for GPUs, or only to an approximation.
+
+use super::call::{self, Callee};
+use super::function::{self, Instruction};
+
+/// Intrinsics by the word behind `llvm.`, and what they are.
+const INEXACT: [(&str, &str); 21] = [
+    ("sin", "the sine"),
+    ("cos", "the cosine"),
+    ("tan", "the tangent"),
+    ("sincos", "sine and cosine"),
+    ("asin", "the arcsine"),
+    ("acos", "the arccosine"),
+    ("atan", "the arctangent"),
+    ("atan2", "the arctangent"),
+    ("sinh", "the hyperbolic sine"),
+    ("cosh", "the hyperbolic cosine"),
+    ("tanh", "the hyperbolic tangent"),
+    ("exp", "the exponential"),
+    ("exp2", "a power of two"),
+    ("exp10", "a power of ten"),
+    ("log", "the logarithm"),
+    ("log2", "the logarithm"),
+    ("log10", "the logarithm"),
+    ("pow", "a power"),
+    ("powi", "a power of vectors"),
+    ("ldexp", "a product with a power of two"),
+    ("frexp", "the parts of a float"),
+];
+
+/// An operation of which PTX has no exact instruction.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Inexact<'a> {
+    /// What it is, in words.
+    pub what: String,
+    pub line: &'a str,
+}
+
+/// The first such operation in what is left of some kernels.
+pub fn first_inexact(module: &str) -> Option<Inexact<'_>> {
+    // Most modules are decided by this.
+    let is_candidate = |line: &str| {
+        line.contains("@llvm.") || line.contains("i128") || line.contains("fp128") || line.contains(" frem ")
+    };
+    module.lines().any(|line| line.starts_with(' ') && is_candidate(line)).then_some(())?;
+    function::all(module).find_map(|function| {
+        let mut instructions = function.blocks.into_iter().flat_map(|block| block.instructions);
+        instructions.find_map(|instruction| Some(Inexact { what: inexact(&instruction)?, line: instruction.line }))
+    })
+}
+
+fn inexact(instruction: &Instruction<'_>) -> Option<String> {
+    let text = instruction.text();
+    let words = || text.split([' ', ',', '(', ')', '<', '>', '[', ']']);
+    if words().any(|word| word == "fp128") {
+        return Some("arithmetic of f128".into());
+    }
+    let of_128_bits = words().any(|word| word == "i128");
+    match instruction.opcode {
+        "frem" => Some(format!("the remainder `{text}`")),
+        "sitofp" | "uitofp" | "fptosi" | "fptoui" if of_128_bits => Some(format!("the conversion `{text}`")),
+        "atomicrmw" | "cmpxchg" if of_128_bits => Some("an atomic operation of 128 bits".into()),
+        "call" => {
+            let Callee::Named(name) = call::read(instruction.line).ok()??.callee else { return None };
+            let mut parts = name.strip_prefix("llvm.")?.split('.');
+            let word = parts.next()?;
+            if word.starts_with("fpto") && name.contains("i128") {
+                return Some(format!("the conversion `{name}`"));
+            }
+            let (_, what) = INEXACT.iter().find(|(other, _)| *other == word)?;
+            Some(format!("{what} of {} (LLVM's `{name}`)", parts.next().unwrap_or("floats")))
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(line: &str) -> Option<String> {
+        let module = format!("define ptx_kernel void @k(ptr %a) {{\n  {line}\n  ret void\n}}\n");
+        first_inexact(&module).map(|inexact| inexact.what)
+    }
+
+    #[test]
+    fn says_what_has_no_exact_instruction() {
+        for (line, what) in [
+            ("%1 = tail call float @llvm.exp.f32(float %0), !dbg !3", "the exponential of f32 (LLVM's `llvm.exp.f32`)"),
+            ("%1 = call fast double @llvm.pow.f64(double %0, double %0)", "a power of f64 (LLVM's `llvm.pow.f64`)"),
+            ("%1 = frem <2 x fp128> %0, %0", "arithmetic of f128"),
+            ("%1 = sitofp <2 x i128> %0 to <2 x float>", "the conversion `sitofp <2 x i128> %0 to <2 x float>`"),
+            ("%1 = atomicrmw add ptr %a, i128 1 seq_cst", "an atomic operation of 128 bits"),
+        ] {
+            assert_eq!(found(line).as_deref(), Some(what), "{line}");
+        }
+    }
+
+    #[test]
+    fn exact_operations_pass() {
+        for line in [
+            "%1 = call float @llvm.fma.f32(float %0, float %0, float %0)",
+            "%1 = call float @llvm.sqrt.f32(float %0)",
+            "%1 = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()",
+            "%1 = mul i128 %0, 3",
+            "%1 = sitofp i64 %0 to float",
+        ] {
+            assert_eq!(found(line), None, "{line}");
+        }
+    }
+}

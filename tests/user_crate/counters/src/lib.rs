@@ -1,0 +1,15 @@
+//! Counts what is asked of it.
+
+#![no_std]
+
+use core::sync::atomic::{AtomicU32, Ordering};
+
+static COUNT: AtomicU32 = AtomicU32::new(0);
+
+#[no_mangle]
+pub static mut PLAIN_COUNT: u32 = 0;
+
+/// How often this was asked.
+pub fn count() -> u32 {
+    COUNT.fetch_add(1, Ordering::Relaxed)
+}
