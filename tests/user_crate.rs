@@ -107,3 +107,11 @@ fn a_collective_that_is_called_by_its_address_stays_single() {
         assert_eq!(entry.matches("{ // callseq").count(), 1, "{entry}");
     }
 }
+
+#[test]
+fn two_kernels_of_one_name_are_refused_with_their_modules() {
+    let error = format!("{:#}", build(Arch::SM_90A, &["namesakes"]).unwrap_err());
+    let expected = "two kernels are named `twin`: `user_kernels::one::twin` and `user_kernels::two::twin`";
+    assert!(error.contains(expected), "{error}");
+    assert!(error.contains("names go into the PTX as they are"), "{error}");
+}

@@ -213,8 +213,10 @@ fn device_entry(
 ) -> TokenStream {
     let name = &function.sig.ident;
     let name_text = name.unraw().to_string();
-    let metadata = format!("__ptx_matrix_kernel_{name_text}");
-    let fingerprint = format!("__ptx_matrix_signature_{name_text}");
+    // With the path of its module, so that two kernels of one name come as far as the builder, which
+    // tells where they are.
+    let exported = |start: &str| quote!(::core::concat!(#start, ::core::module_path!(), "::", #name_text));
+    let [entry, metadata, fingerprint] = ["", "__ptx_matrix_kernel_", "__ptx_matrix_signature_"].map(exported);
     let symbol = format!("mov.u32 {{0}}, __ptx_matrix_shared_{name_text};");
     let has_shared = parameters.iter().any(|p| p.shared);
     let address = if has_shared {
@@ -251,7 +253,7 @@ fn device_entry(
         #[unsafe(export_name = #fingerprint)]
         static FINGERPRINT: [u8; #name::FINGERPRINT.text_len()] = #name::FINGERPRINT_TEXT;
 
-        #[unsafe(export_name = #name_text)]
+        #[unsafe(export_name = #entry)]
         #[allow(improper_ctypes_definitions)]
         unsafe extern "ptx-kernel" fn entry(
             #(

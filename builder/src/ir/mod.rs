@@ -10,6 +10,7 @@ mod function;
 mod lanes;
 mod line_info;
 mod metadata;
+mod names;
 pub mod operations;
 mod parameters;
 pub mod place;
@@ -63,6 +64,7 @@ fn unmangled_callee(line: &str) -> Option<&str> {
 
 /// Turns the IR of a whole kernel crate, as rustc and llvm-link leave it, into what the optimiser may have.
 pub fn prepare(ir: &str, unknown_calls: UnknownCalls) -> Result<Prepared> {
+    let ir = &*names::without_paths(ir)?;
     let mut metadata: BTreeMap<String, KernelMetadata> = BTreeMap::new();
     let mut fingerprints: BTreeMap<String, String> = BTreeMap::new();
     for line in ir.lines() {

@@ -47,6 +47,26 @@ pub fn large(block: &Block, #[shared] tile: SharedTile<u8, 3, 65536>, d: GlobalM
     tile.for_each(block, |_, col, value| d.set(col, value));
 }
 
+#[cfg(feature = "namesakes")]
+mod one {
+    use ptx_matrix::*;
+
+    #[kernel(threads = 32)]
+    pub fn twin(block: &Block, d: GlobalMut<u32>) {
+        block.warp().each(|lane| d.set(lane.id(), 1));
+    }
+}
+
+#[cfg(feature = "namesakes")]
+mod two {
+    use ptx_matrix::*;
+
+    #[kernel(threads = 32)]
+    pub fn twin(block: &Block, d: GlobalMut<u32>) {
+        block.warp().each(|lane| d.set(lane.id(), 2));
+    }
+}
+
 #[cfg(feature = "dynamic")]
 mod dynamic;
 #[cfg(feature = "statics")]
