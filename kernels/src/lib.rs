@@ -3,10 +3,11 @@
 //! for the simulator.
 
 #![no_std]
-#![feature(core_float_math, macro_metavar_expr_concat, stmt_expr_attributes)]
+#![feature(core_float_math, float_minimum_maximum, macro_metavar_expr_concat, stmt_expr_attributes)]
 // A build for an older GPU leaves kernels out, and with them what only they use.
 #![cfg_attr(target_arch = "nvptx64", allow(unused))]
 
+pub mod arithmetic;
 pub mod barriers;
 pub mod ceiling;
 pub mod copies;

@@ -3,7 +3,6 @@
 use super::Buffers;
 use super::by_name::Digests;
 use super::checks::all;
-use super::compare::difference;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use ptx_matrix::launch::Device;
@@ -51,10 +50,10 @@ impl Recording {
                 return vec![format!("{name}: recorded, but there is no such check any more")];
             };
             let again = match (check.run)(device, inputs) {
-                Ok(again) => difference(output, &again, check.element).map(|why| format!("{name}: {why}")),
+                Ok(again) => check.difference(inputs, output, &again).map(|why| format!("{name}: {why}")),
                 Err(error) => Some(format!("{name}: {error}")),
             };
-            let reference = difference(output, &(check.reference)(inputs), check.element);
+            let reference = check.difference(inputs, output, &(check.reference)(inputs));
             again.into_iter().chain(reference.map(|why| format!("{name}, by the reference: {why}"))).collect()
         };
         let by_name = self.by_name.iter().flat_map(Digests::replay);

@@ -2,7 +2,6 @@
 
 use super::by_name::{self, ByName, Digests, FormCheck};
 use super::checks::{Check, all};
-use super::compare::difference;
 use super::data::Rng;
 use super::record::Record;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -137,6 +136,7 @@ pub fn select<D: Device + 'static>(options: &Options) -> Result<Selected<D>, Unk
     if options.one_kind {
         // These have no kernel of which another order of warps could make something else.
         forms.clear();
+        checks.retain(|check| !check.is_of_lanes_alone());
         // What is told apart by its data is the form, and then that.
         let form =
             |check: &Check<D>| check.arithmetic.as_ref().and_then(|_| Some(check.name.split_once(", ")?.0.to_owned()));
@@ -227,7 +227,7 @@ fn run_rounds<D: Device + 'static>(
                 Ok(output) => output,
                 Err(error) => return outcome(Status::Failed(format!("seed {seed}: {error}")), round),
             };
-            let difference = difference(&expected, &output, check.element);
+            let difference = check.difference(&inputs, &expected, &output);
             // What is recorded is what the device returned, right or wrong.
             let bytes = inputs.iter().map(Vec::len).sum::<usize>() + output.len();
             if options.keep.is_some_and(|budget| kept == 0 || kept + bytes <= budget) {

@@ -2,7 +2,6 @@
 
 use super::Buffers;
 use super::checks::Check;
-use super::compare::difference;
 use super::data::Rng;
 use super::run::{Options, UnknownFilter, select};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -82,9 +81,10 @@ fn trial<D: Device + 'static>(device: &D, check: &Check<D>, seed: u64, cases: u6
             (0..inputs[0].len()).map(|buffer| inputs.iter().flat_map(|round| &round[buffer]).copied().collect());
         match (check.run)(device, &joined.collect()) {
             Ok(output) => {
-                let rounds = zip(first.., zip(&expected, output.chunks(expected[0].len())));
-                let mut differences = rounds.filter_map(|(seed, (expected, output))| {
-                    difference(expected, output, check.element).map(|why| format!("seed {seed}: {why}"))
+                let outputs = output.chunks(expected[0].len());
+                let rounds = zip(first.., zip(&inputs, zip(&expected, outputs)));
+                let mut differences = rounds.filter_map(|(seed, (inputs, (expected, output)))| {
+                    check.difference(inputs, expected, output).map(|why| format!("seed {seed}: {why}"))
                 });
                 mismatch = differences.next();
                 compared += (output.len() / check.element) as u64;
@@ -122,6 +122,7 @@ mod tests {
             run: Box::new(move |_, inputs| Ok(successor(inputs))),
             reference: Box::new(successor),
             arithmetic: arithmetic.map(|of| Box::new(of_each(of)) as _),
+            labels: None,
         }
     }
 

@@ -44,6 +44,7 @@ fn send<D: Device + 'static>(form: &str, launch: Launch<D>) -> Check<D> {
         name: format!("st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.{form}"),
         needs: Needs::at_least(90),
         arithmetic: None,
+        labels: None,
         rounds: 8,
         element: 2,
         inputs: Box::new(|rng| vec![bytes(&distinct(rng, BLOCKS * ELEMENTS)), bytes(&[rng.random_range(0..4u32)])]),
@@ -66,6 +67,7 @@ fn send_of_64_bits<D: Device + 'static>() -> Check<D> {
         name: "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.b64, .v2.b64".into(),
         needs: Needs::at_least(90),
         arithmetic: None,
+        labels: None,
         rounds: 8,
         element: 8,
         inputs: Box::new(|rng: &mut Rng| {
@@ -91,6 +93,7 @@ fn copies<D: Device + 'static>(name: &str, held: u32) -> Check<D> {
         name: name.into(),
         needs: Needs::at_least(90),
         arithmetic: None,
+        labels: None,
         rounds: 8,
         element: 2,
         inputs: Box::new(|rng| {

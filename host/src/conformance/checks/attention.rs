@@ -51,6 +51,7 @@ fn attention<D: Device + 'static>() -> Check<D> {
         name: "attention, as the simulator computes it".into(),
         needs: <OnlyArch<90> as Requirement>::NEEDS,
         arithmetic: None,
+        labels: None,
         rounds: 2,
         element: 2,
         inputs: Box::new(|rng| {

@@ -62,6 +62,7 @@ fn script<D: Device + 'static>(name: &str, most: u32) -> Check<D> {
         name: format!("mbarrier, every form, {name}"),
         needs: Needs::at_least(90),
         arithmetic: None,
+        labels: None,
         rounds: 32,
         element: 4,
         inputs: Box::new(move |rng| {
@@ -124,6 +125,7 @@ fn stages<D: Device + 'static>() -> Check<D> {
         name: "mbarrier, rows through stages".into(),
         needs: Needs::at_least(90),
         arithmetic: None,
+        labels: None,
         rounds: 16,
         element: 4,
         inputs: Box::new(|rng| vec![bytes(&(0..ROWS * 64).map(|_| rng.random::<u32>() >> 2).collect::<Vec<u32>>())]),
@@ -146,6 +148,7 @@ fn waits<D: Device + 'static>() -> Check<D> {
         name: "mbarrier, waited for in every way".into(),
         needs: Needs::at_least(90),
         arithmetic: None,
+        labels: None,
         rounds: 16,
         element: 4,
         inputs: Box::new(|rng| vec![bytes(&(0..ROWS * 32).map(|_| rng.random::<u32>()).collect::<Vec<u32>>())]),

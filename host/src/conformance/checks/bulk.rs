@@ -25,6 +25,7 @@ fn copy<D: Device + 'static>() -> Check<D> {
         name: "cp.async.bulk, to shared memory and from it".into(),
         needs: Needs::at_least(90),
         arithmetic: None,
+        labels: None,
         rounds: 32,
         element: 2,
         inputs: Box::new(|rng| {
@@ -57,6 +58,7 @@ fn stages<D: Device + 'static>() -> Check<D> {
         name: "cp.async.bulk, numbers through stages".into(),
         needs: Needs::at_least(90),
         arithmetic: None,
+        labels: None,
         rounds: 16,
         element: 4,
         inputs: Box::new(|rng| {

@@ -79,6 +79,7 @@ fn bulk<D: Device + 'static>() -> Check<D> {
         name: "cp.async.bulk.L2::cache_hint".into(),
         needs: Needs::at_least(90),
         arithmetic: None,
+        labels: None,
         rounds: 16,
         element: 2,
         inputs: Box::new(|rng| {
@@ -106,6 +107,7 @@ fn parts<D: Device + 'static>() -> Check<D> {
         name: "cp.async.bulk.L2::cache_hint, of a part".into(),
         needs: Needs::at_least(90),
         arithmetic: None,
+        labels: None,
         rounds: 8,
         element: 2,
         inputs: Box::new(|rng| vec![bytes(&data::distinct(rng, PARTS * TILE))]),
@@ -137,6 +139,7 @@ fn boxes<D: Device + 'static, Tile: BoxTile<Element = u16>, const RANK: usize>(
         name: format!("cp.async.bulk.tensor.{dims}.L2::cache_hint"),
         needs: <OnlyArch<90> as Requirement>::NEEDS,
         arithmetic: None,
+        labels: None,
         rounds: 16,
         element: 2,
         inputs: Box::new(move |rng| {

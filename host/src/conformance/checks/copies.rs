@@ -57,6 +57,7 @@ fn copy<D: Device + 'static>(ptx: &str, size: usize, launch: Launch<D>) -> Check
             })
         }),
         arithmetic: None,
+        labels: None,
         reference: Box::new(move |inputs| {
             let source = elements::<u16>(&inputs[0]);
             let [from, to, counts] = [1, 2, 3].map(|input| elements::<u32>(&inputs[input]));
@@ -91,6 +92,7 @@ fn tiles<D: Device + 'static>() -> Check<D> {
             })
         }),
         arithmetic: None,
+        labels: None,
         reference: Box::new(|inputs| {
             let (source, size) = (elements::<u16>(&inputs[0]), elements::<u32>(&inputs[1]));
             let inside = |index: usize| index / 64 < size[0] as usize && index % 64 < size[1] as usize;
@@ -118,6 +120,7 @@ fn product<D: Device + 'static>(kind: Kind) -> Check<D> {
             with_output(device, m * n, |out| kernels::product_in_stages::launch(device, 1, a.borrow(), b.borrow(), out))
         }),
         arithmetic: None,
+        labels: None,
         reference: Box::new(move |inputs| {
             bytes(&product_by_16((m, n), kind, &elements::<bf16>(&inputs[0]), &elements::<bf16>(&inputs[1])))
         }),

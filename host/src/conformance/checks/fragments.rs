@@ -54,6 +54,7 @@ fn load<D: Device + 'static>(swizzle: &str, launch: Launch<D>) -> Check<D> {
             with_output(device, len, |out| launch(device, source.borrow(), out))
         }),
         arithmetic: None,
+        labels: None,
         reference: Box::new(move |inputs| bytes(&expected(&elements::<u16>(&inputs[0])))),
     }
 }
@@ -71,6 +72,7 @@ fn store<D: Device + 'static>(by: &str, swizzle: &str, needs: u32, launch: Launc
             with_output(device, 2 * ROWS * COLS, |out| launch(device, source.borrow(), out))
         }),
         arithmetic: None,
+        labels: None,
         reference: Box::new(|inputs| {
             let source = elements::<u16>(&inputs[0]);
             let mut tile = vec![0xffff; ROWS * COLS];

@@ -244,6 +244,7 @@ where
         name,
         needs,
         arithmetic: None,
+        labels: None,
         rounds: 8,
         element,
         inputs: Box::new(move |rng| {
@@ -310,6 +311,7 @@ where
         name: format!("cp.reduce.async.bulk.tensor.{RANK}d.im2col_no_offs{hint}, {}", REDUCTIONS[which]),
         needs: Needs::at_least(90),
         arithmetic: None,
+        labels: None,
         rounds: 4,
         element: 4,
         inputs: Box::new(|rng| {
@@ -371,6 +373,7 @@ fn convolution<D: Device + 'static>() -> Check<D> {
         name: "convolution by im2col copies and wgmma".into(),
         needs: <OnlyArch<90> as Requirement>::NEEDS,
         arithmetic: None,
+        labels: None,
         rounds: 4,
         element: 4,
         inputs: Box::new(|rng| {

@@ -67,6 +67,7 @@ fn load<D: Device + 'static>(ptx: &str, launch: Load<D>) -> Check<D> {
             with_output(device, 32 * registers, |out| launch(device, source.borrow(), slots.borrow(), out))
         }),
         arithmetic: None,
+        labels: None,
         reference: Box::new(move |inputs| {
             bytes(&arrangement.loaded(&inputs[0], &elements::<u32>(&inputs[1]), registers))
         }),
@@ -91,6 +92,7 @@ fn store<D: Device + 'static>(ptx: &str, launch: Store<D>) -> Check<D> {
             with_output(device, ELEMENTS, |out| launch(device, slots.borrow(), source.borrow(), out))
         }),
         arithmetic: None,
+        labels: None,
         reference: Box::new(move |inputs| {
             arrangement.stored(&elements::<u32>(&inputs[1]), &elements::<u32>(&inputs[0]), registers, 2 * ELEMENTS)
         }),
@@ -112,6 +114,7 @@ fn transpose<D: Device + 'static>() -> Check<D> {
             })
         }),
         arithmetic: None,
+        labels: None,
         reference: Box::new(|inputs| {
             let source = elements::<u16>(&inputs[0]);
             bytes(&(0..64).map(|index| source[index % 8 * 8 + index / 8]).collect::<Vec<u16>>())

@@ -1,5 +1,6 @@
 //! What is checked: one file a family.
 
+mod arithmetic;
 mod async_stores;
 mod attention;
 mod barriers;
@@ -22,11 +23,13 @@ mod wgmma_sparse;
 pub(super) use multiply_sparse::word as metadata;
 
 use super::Buffers;
+use super::compare::difference;
 use super::data::Rng;
 use bytemuck::Pod;
 use ptx_matrix::forms::Needs;
 use ptx_matrix::launch::Device;
 use std::borrow::{Borrow, BorrowMut};
+use std::iter::zip;
 
 /// A kernel with its data and its reference.
 pub struct Check<D: Device> {
@@ -47,6 +50,40 @@ pub struct Check<D: Device> {
     /// The output as the simulator's arithmetic computes it, of checks for which the inputs of several rounds, one behind the
     /// other, are an input too.
     pub arithmetic: Option<Reference>,
+    /// Names of the output's elements.
+    pub labels: Option<Labels>,
+}
+
+impl<D: Device> Check<D> {
+    /// Whether its lanes share nothing, so that their order makes no difference.
+    pub(super) fn is_of_lanes_alone(&self) -> bool {
+        self.name.starts_with(arithmetic::PREFIX)
+    }
+
+    /// What differs between an output and the expected one: the first such element and their
+    /// number, of the whole or of each group.
+    pub(super) fn difference(&self, inputs: &Buffers, expected: &[u8], output: &[u8]) -> Option<String> {
+        let element = self.element;
+        let whole = || difference(expected, output, element).map(|(_, text)| text);
+        let Some(Labels { group, label }) = &self.labels else { return whole() };
+        if expected.len() != output.len() {
+            return whole();
+        }
+        let groups = zip(expected.chunks(group * element), output.chunks(group * element));
+        let lines = groups.enumerate().filter_map(|(index, (expected, output))| {
+            let (first, text) = difference(expected, output, element)?;
+            Some(format!("{}: {text}", label(inputs, index * group + first)))
+        });
+        Some(lines.collect::<Vec<_>>().join("\n")).filter(|lines| !lines.is_empty())
+    }
+}
+
+/// Names for the elements of an output, where a number alone says too little.
+pub struct Labels {
+    /// Elements that belong together: a message names the first difference of each group.
+    pub group: usize,
+    /// The name of an element, by its index and the inputs.
+    pub label: Box<dyn Fn(&Buffers, usize) -> String + Send + Sync>,
 }
 
 /// Draws a kernel's input.
@@ -76,6 +113,7 @@ pub fn all<D: Device + 'static>() -> Vec<Check<D>> {
         wgmma_sparse::checks(),
         clusters::checks(),
         async_stores::checks(),
+        arithmetic::checks(),
         attention::checks(),
         cached::checks(),
         products::checks(),

@@ -124,6 +124,7 @@ where
         inputs: inputs::<A, B, C>(size, kind),
         run: run::<D, A, B, C, <A as Factor<B, C, O>>::D>(size, launch),
         reference: reference::<A, B, C, O>(size, kind),
+        labels: None,
         arithmetic: Some(arithmetic::<A, B, C, O>(size)),
     }
 }
@@ -233,6 +234,7 @@ where
             bytes(&d)
         }),
         arithmetic: None,
+        labels: None,
     }
 }
 
@@ -251,6 +253,7 @@ fn whole_registers<D: Device + 'static>() -> impl Iterator<Item = Check<D>> {
         Check {
             name: format!("{}, whole registers, {}", Form::PTX, kind.name()),
             arithmetic: None,
+            labels: None,
             inputs: Box::new(move |rng| {
                 let inputs = (of_tf32.inputs)(rng);
                 vec![with_low_bits(rng, &inputs[0]), with_low_bits(rng, &inputs[1]), inputs[2].clone()]

@@ -120,6 +120,7 @@ where
         inputs: inputs::<A, B, C>(size, kind, form.ordered),
         run: run::<D, A, B, C>(size, launch),
         reference: reference::<A, B, C, O>(size, kind),
+        labels: None,
         arithmetic: Some(arithmetic::<A, B, C, O>(size)),
     }
 }
@@ -239,6 +240,7 @@ where
             bytes(&reference::multiply_sparse((m, n, k), (&a, &b), granularity, (&words, 0), element))
         }),
         arithmetic: None,
+        labels: None,
     }
 }
 

@@ -70,6 +70,7 @@ fn product<D: Device + 'static>(
             with_output(device, m * n, |out| launch(device, a.borrow(), b.borrow(), out))
         }),
         arithmetic: None,
+        labels: None,
         reference: Box::new(move |inputs| {
             bytes(&product_by_16((m, n), kind, &elements::<bf16>(&inputs[0]), &elements::<bf16>(&inputs[1])))
         }),
@@ -100,6 +101,7 @@ fn transposition<D: Device + 'static>() -> Check<D> {
             with_output::<D, u16>(device, SIDE * SIDE, |out| transpose::launch(device, 1, source.borrow(), out))
         }),
         arithmetic: None,
+        labels: None,
         reference: Box::new(|inputs| {
             let source = elements::<u16>(&inputs[0]);
             let index = |index: usize| index % SIDE * SIDE + index / SIDE;

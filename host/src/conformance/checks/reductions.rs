@@ -34,6 +34,7 @@ fn reduction<D: Device + 'static, T: Pod>(
         name: format!("cp.reduce.async.bulk.global.shared::cta.bulk_group.{form}"),
         needs: Needs::at_least(90),
         arithmetic: None,
+        labels: None,
         rounds: 8,
         element: size_of::<T>(),
         inputs: Box::new(move |rng| {
@@ -84,6 +85,7 @@ fn in_cluster<D: Device + 'static, T: Pod>(
         name: name.into(),
         needs: Needs::at_least(90),
         arithmetic: None,
+        labels: None,
         rounds: 8,
         element: size_of::<T>(),
         inputs: Box::new(move |rng| {

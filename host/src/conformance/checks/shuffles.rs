@@ -44,6 +44,7 @@ fn of_mode<D: Device + 'static>(mode: &'static str, launch: Launch<D>) -> Check<
         name: format!("shfl.sync.{mode}.b32"),
         needs: Needs::at_least(75),
         arithmetic: None,
+        labels: None,
         rounds: 32,
         element: 4,
         inputs: Box::new(move |rng| {
@@ -79,6 +80,7 @@ fn by_functions<D: Device + 'static>() -> Check<D> {
         name: "shfl.sync of 64 bits, by its functions".into(),
         needs: Needs::at_least(75),
         arithmetic: None,
+        labels: None,
         rounds: 32,
         element: 8,
         inputs: Box::new(|rng| {

@@ -138,6 +138,7 @@ fn copy<D: Device + 'static, Tile: BoxTile<Element: Pod>, const RANK: usize>(
         name: name.into(),
         needs: Needs::at_least(90),
         arithmetic: None,
+        labels: None,
         rounds: 16,
         element,
         inputs: Box::new(move |rng| {
@@ -219,6 +220,7 @@ pub(super) fn reduction<D: Device + 'static, Tile: BoxTile<Element: Pod>, const 
         name: name.into(),
         needs: Needs::at_least(90),
         arithmetic: None,
+        labels: None,
         rounds: 8,
         element,
         inputs: Box::new(move |rng| {

@@ -141,6 +141,7 @@ where
         inputs: inputs::<A, B>((n, k), kind),
         run: run::<D, InA, InB, R>(n, launch),
         reference: of_both_halves::<A, B, R>((n, k), taken, <A as Factor<B, R, O>>::dot),
+        labels: None,
         arithmetic: Some(of_both_halves::<A, B, R>((n, k), taken, |a, b, c| {
             <A as Product<B, R, O>>::multiply(a, b, &[c], 1, a.len()).remove(0)
         })),

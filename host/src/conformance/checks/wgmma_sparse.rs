@@ -97,6 +97,7 @@ where
         inputs: inputs::<A, B>(form, kind, granularity),
         run: run::<D, A, B, R>(form, launch),
         reference: of_both::<A, B, R>(form, granularity, taken, <A as Factor<B, R, O>>::dot),
+        labels: None,
         arithmetic: Some(of_both::<A, B, R>(form, granularity, taken, |a, b, c| {
             <A as Product<B, R, O>>::multiply(a, b, &[c], 1, a.len()).remove(0)
         })),
