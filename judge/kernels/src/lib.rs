@@ -9,3 +9,6 @@ pub mod misuses;
 // It uses `stmatrix`.
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90"))]
 pub mod script;
+// It uses `wgmma`.
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
+pub mod pipeline;

@@ -3,6 +3,7 @@
 
 mod generate;
 mod model;
+pub mod pipeline;
 mod program;
 mod trial;
 

@@ -1,0 +1,104 @@
+//! An mbarrier of the model.
+
+use super::known::{Events, Known};
+
+/// A misuse that ends the run.
+#[derive(Debug, Clone, Copy)]
+pub struct Trouble;
+
+/// A copy on its way, or the arrival of one.
+#[derive(Debug, Clone)]
+pub struct Copy {
+    /// The barrier that is told.
+    pub barrier: usize,
+    pub bytes: u32,
+    pub arrivals: u32,
+    /// The barrier's phase when it started.
+    pub phase: i64,
+    pub events: Vec<usize>,
+    /// Events before it was started.
+    pub order: Events,
+}
+
+pub struct Barrier {
+    count: u32,
+    pending: u32,
+    pub bytes: i64,
+    /// Phases that are over.
+    pub phase: i64,
+    told: Known,
+    told_by_peers: Known,
+    /// All that was told in phases that are over: by the block, and by other blocks of the cluster.
+    pub over: Known,
+    pub over_of_peers: Known,
+    /// The event that each phase's end is.
+    pub completions: Vec<usize>,
+    /// What was known at each of them.
+    known_at: Vec<Known>,
+    /// The phases that were waited for, and the events of the waits.
+    pub waits: Vec<(i64, usize)>,
+}
+
+impl Barrier {
+    pub fn new(count: u32) -> Self {
+        Barrier {
+            count,
+            pending: count,
+            bytes: 0,
+            phase: 0,
+            told: Known::default(),
+            told_by_peers: Known::default(),
+            over: Known::default(),
+            over_of_peers: Known::default(),
+            completions: Vec::new(),
+            known_at: Vec::new(),
+            waits: Vec::new(),
+        }
+    }
+
+    pub fn arrive(&mut self, told: &Known, of_peer: bool, count: u32, events: &mut usize) -> Result<(), Trouble> {
+        if of_peer { &mut self.told_by_peers } else { &mut self.told }.join(told);
+        self.count(count, events)
+    }
+
+    pub fn land(&mut self, copy: &Copy, events: &mut usize) -> Result<(), Trouble> {
+        if copy.phase != self.phase {
+            return Err(Trouble);
+        }
+        copy.events.iter().for_each(|&event| self.told.seen.insert(event));
+        self.told.order.join(&copy.order);
+        self.bytes -= i64::from(copy.bytes);
+        self.count(copy.arrivals, events)
+    }
+
+    fn count(&mut self, arrivals: u32, events: &mut usize) -> Result<(), Trouble> {
+        self.pending = self.pending.checked_sub(arrivals).ok_or(Trouble)?;
+        if self.pending > 0 {
+            return Ok(());
+        }
+        if self.bytes < 0 {
+            return Err(Trouble);
+        }
+        if self.bytes == 0 {
+            self.phase += 1;
+            self.pending = self.count;
+            self.told.seen.insert(*events);
+            self.completions.push(*events);
+            *events += 1;
+            self.over.join(&std::mem::take(&mut self.told));
+            self.over_of_peers.join(&std::mem::take(&mut self.told_by_peers));
+            let mut known = self.over.clone();
+            known.join(&self.over_of_peers);
+            self.known_at.push(known);
+        }
+        Ok(())
+    }
+
+    /// Whether a wait might, in another order, come when the next phase is over too.
+    pub fn may_be_missed(&self) -> bool {
+        self.waits.iter().any(|&(phase, event)| {
+            let next = self.known_at.get((phase + 1) as usize);
+            next.is_some_and(|known| !known.has_happened(event))
+        })
+    }
+}

@@ -1,0 +1,131 @@
+//! Random warp-specialized pipelines against the simulator: TMA, mbarriers, `wgmma` and clusters.
+//!
+//! A right pipeline must run clean in every order and leave the model's values. With a mistake
+//! planted it must be reported, unless the model says that it is right nevertheless.
+
+mod barrier;
+mod generate;
+mod known;
+mod mistakes;
+mod model;
+mod program;
+mod trial;
+mod values;
+
+use fastrand::Rng;
+use mistakes::Mistake;
+use ptx_matrix::launch::Device;
+use std::collections::BTreeMap;
+use std::fmt;
+use trial::Verdict;
+
+/// Mistakes that are planted in each program.
+const MISTAKES: usize = 8;
+
+/// Programs with mistakes of one kind.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Planted {
+    wrong: u64,
+    right: u64,
+    doubtful: u64,
+}
+
+/// How many pipelines were run.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Programs without a mistake.
+    pub right: u64,
+    planted: BTreeMap<Mistake, Planted>,
+}
+
+impl Tally {
+    /// Programs that the model finds wrong.
+    pub fn wrong(&self) -> u64 {
+        self.planted.values().map(|planted| planted.wrong).sum()
+    }
+
+    /// Mistakes of which none was wrong in any program.
+    pub fn never_wrong(&self) -> Vec<String> {
+        let never = |mistake: &&Mistake| self.planted.get(mistake).is_none_or(|planted| planted.wrong == 0);
+        Mistake::ALL.iter().filter(never).map(|mistake| format!("{mistake:?}")).collect()
+    }
+}
+
+impl fmt::Display for Tally {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:<20} {:>10} {:>10} {:>10} {:>10}", "mistake", "planted", "reported", "harmless", "doubtful")?;
+        for (mistake, &Planted { wrong, right, doubtful }) in &self.planted {
+            let (name, all) = (format!("{mistake:?}"), wrong + right + doubtful);
+            write!(f, "\n{name:<20} {all:>10} {wrong:>10} {right:>10} {doubtful:>10}")?;
+        }
+        Ok(())
+    }
+}
+
+/// A pipeline on which the simulator and the model differ, made as small as possible.
+#[derive(Debug)]
+pub struct Failure {
+    mistake: Option<Mistake>,
+    program: program::Program,
+    why: String,
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.mistake {
+            None => writeln!(f, "a right pipeline: {}", self.why)?,
+            Some(mistake) => writeln!(f, "a pipeline with {mistake:?}: {}", self.why)?,
+        }
+        write!(f, "{}", self.program)
+    }
+}
+
+/// Makes the pipeline of a seed and plants mistakes in it; each program is judged.
+///
+/// # Errors
+/// The first program on which the simulator and the model differ.
+pub fn try_seed(seed: u64, tally: &mut Tally) -> Result<(), Box<Failure>> {
+    let mut random = Rng::with_seed(seed);
+    let right = generate::program(&mut random);
+    let verdict = trial::verdict(&right, seed);
+    if !matches!(verdict, Verdict::Right { .. }) {
+        let why = format!("the generator's mistake: {verdict:?}");
+        return Err(Box::new(Failure { mistake: None, program: right, why }));
+    }
+    let judge = |program: &program::Program, verdict: &Verdict, mistake| match trial::judge(program, verdict, seed) {
+        Ok(()) => Ok(()),
+        Err(_) => {
+            let (program, why) = trial::shrink(program, seed);
+            Err(Box::new(Failure { mistake, program, why }))
+        }
+    };
+    tally.right += 1;
+    judge(&right, &verdict, None)?;
+    for _ in 0..MISTAKES {
+        let mistake = Mistake::ALL[random.usize(..Mistake::ALL.len())];
+        let Some(program) = mistake.plant(&mut random, &right) else { continue };
+        let verdict = trial::verdict(&program, seed);
+        let planted = tally.planted.entry(mistake).or_default();
+        match verdict {
+            Verdict::Right { .. } => planted.right += 1,
+            Verdict::Wrong { .. } => planted.wrong += 1,
+            Verdict::Doubtful { .. } => planted.doubtful += 1,
+        }
+        judge(&program, &verdict, Some(mistake))?;
+    }
+    Ok(())
+}
+
+/// Runs the right pipeline of a seed on a device, a GPU, and compares everything that it leaves.
+///
+/// # Errors
+/// What went wrong there, or the first word that differs.
+pub fn try_on<D: Device>(device: &D, seed: u64, tally: &mut Tally) -> anyhow::Result<()> {
+    let program = generate::program(&mut Rng::with_seed(seed));
+    let Verdict::Right { out, stored } = trial::verdict(&program, seed) else {
+        anyhow::bail!("seed {seed}: the generator's mistake\n{program}");
+    };
+    tally.right += 1;
+    let left = trial::run(device, &program).map_err(|error| anyhow::anyhow!("seed {seed}: {error:?}\n{program}"))?;
+    trial::compare(&left, &out, &stored).map_err(|why| anyhow::anyhow!("seed {seed}: {why}\n{program}"))
+}
