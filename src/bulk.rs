@@ -195,7 +195,8 @@ pub(crate) fn check_slice<T: Element>(
         site,
         GlobalOutOfBounds { access: "copy", name, index: index.saturating_add(count).saturating_sub(1), len }
     );
-    check!((alignment + index * size_of::<T>()).is_multiple_of(16), site, CopyMisaligned { name, index, bytes: 16 });
+    let start = alignment + index * size_of::<T>();
+    check!(start.is_multiple_of(16), site, BulkMisaligned { name, index, beyond: start % 16 });
 }
 
 /// Groups of the bulk copies that a lane has started from shared to global memory. The same lane commits and waits: that of

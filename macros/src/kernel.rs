@@ -11,6 +11,8 @@ struct Parameter {
     name: Ident,
     ty: Type,
     shared: bool,
+    /// The parameter as it was written.
+    pattern: Pat,
 }
 
 /// The kernel `function`, which stands in `file`.
@@ -177,7 +179,7 @@ fn take_parameters(function: &mut ItemFn) -> Result<Vec<Parameter>> {
             let message = "a kernel's parameters are the same in every build: put the `cfg` on the kernel";
             return Err(Error::new_spanned(cfg, message));
         }
-        let attributes = input.attrs.len();
+        let (attributes, pattern) = (input.attrs.len(), (*input.pat).clone());
         input.attrs.retain(|attribute| !attribute.path().is_ident("shared"));
         let shared = input.attrs.len() < attributes;
         let mut name = match &*input.pat {
@@ -188,7 +190,7 @@ fn take_parameters(function: &mut ItemFn) -> Result<Vec<Parameter>> {
         };
         // A name of its own in the launch functions, so that it may be `grid`, or the kernel's.
         name.set_span(Span::mixed_site().located_at(name.span()));
-        parameters.push(Parameter { name, ty: (*input.ty).clone(), shared });
+        parameters.push(Parameter { name, ty: (*input.ty).clone(), shared, pattern });
     }
     Ok(parameters)
 }
@@ -202,6 +204,29 @@ fn shared_parts(parameters: &[Parameter], shared: &TokenStream, address: TokenSt
         #[allow(clippy::let_unit_value)]
         let #pattern = unsafe { <#shared as ::ptx_matrix::SharedLayout>::at(#address) };
     }
+}
+
+/// A `#[shared]` parameter, or a part of one, as the simulator's reports name it: by its own name, or, taken apart, by those
+/// of its parts.
+fn shared_field(pattern: &Pat, ty: &Type) -> TokenStream {
+    let field = quote!(::ptx_matrix::sim::SharedField::of::<#ty>());
+    match (pattern, ty) {
+        (Pat::Ident(name), _) => {
+            let name = name.ident.unraw().to_string();
+            quote!(#field.named(#name))
+        }
+        (Pat::Tuple(patterns), Type::Tuple(types)) if patterns.elems.len() == types.elems.len() => {
+            let parts = patterns.elems.iter().zip(&types.elems).map(|(pattern, ty)| shared_field(pattern, ty));
+            let name_byte = name_byte(parts);
+            quote!(#field.named("").with(#name_byte))
+        }
+        _ => quote!(#field.named("")),
+    }
+}
+
+/// A function that names a byte of such fields.
+fn name_byte(fields: impl Iterator<Item = TokenStream>) -> TokenStream {
+    quote!(|offset, name| ::ptx_matrix::sim::name_fields(offset, name, &[#(#fields),*]))
 }
 
 fn device_entry(
@@ -289,6 +314,7 @@ fn host_launch(
     let texts: Vec<_> = given.iter().map(|p| p.text()).collect();
     let parts = shared_parts(parameters, shared, quote!(::ptx_matrix::sim::SHARED_BASE));
     let arguments = parameters.iter().map(|p| &p.name);
+    let name_byte = name_byte(parameters.iter().filter(|p| p.shared).map(|p| shared_field(&p.pattern, &p.ty)));
     let block = blocks.map(|blocks| quote!(let block = &::ptx_matrix::ClusterBlock::<#blocks>::simulated(block);));
     quote! {
         /// Runs the kernel on a device: its arguments behind the grid, buffers by reference.
@@ -316,6 +342,7 @@ fn host_launch(
                 grid: ::core::convert::Into::into(grid),
                 params: &params,
                 body: &|block| body.run(block),
+                name_byte: #name_byte,
             };
             // SAFETY: the parameters are this kernel's, of buffers that are borrowed until this returns.
             unsafe { device.launch(launch) }

@@ -1,5 +1,6 @@
 use proc_macro2::TokenStream;
 use quote::quote;
+use syn::ext::IdentExt;
 use syn::{Data, DeriveInput, Error, Fields, Result, parse2};
 
 /// The fields become a tuple of their types, nested in pairs, so that its layout is theirs.
@@ -12,6 +13,8 @@ pub fn expand(item: TokenStream) -> Result<TokenStream> {
         return Err(Error::new_spanned(&item.ident, "a struct laid out in shared memory needs named fields"));
     };
     let names: Vec<_> = fields.named.iter().map(|field| &field.ident).collect();
+    let texts: Vec<_> = names.iter().flat_map(|name| name.as_ref().map(|name| name.unraw().to_string())).collect();
+    let of_fields: Vec<_> = fields.named.iter().map(|field| &field.ty).collect();
     let types = fields.named.iter().map(|field| &field.ty).rev().fold(quote!(()), |rest, ty| quote!((#ty, #rest)));
     let pattern = names.iter().rev().fold(quote!(()), |rest, name| quote!((#name, #rest)));
     let name = &item.ident;
@@ -27,6 +30,13 @@ pub fn expand(item: TokenStream) -> Result<TokenStream> {
                 // SAFETY: the caller's; the parts lie as in the tuple of them.
                 let #pattern = unsafe { <#types as ::ptx_matrix::SharedLayout>::at(address) };
                 Self { #(#names),* }
+            }
+
+            #[cfg(not(target_arch = "nvptx64"))]
+            fn name_byte(offset: usize, name: &mut ::ptx_matrix::sim::SharedName) {
+                ::ptx_matrix::sim::name_fields(offset, name, &[#(
+                    ::ptx_matrix::sim::SharedField::of::<#of_fields>().named(#texts)
+                ),*]);
             }
         }
     })

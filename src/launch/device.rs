@@ -14,6 +14,9 @@ pub struct Launch<'a> {
     pub params: &'a [ParamValue],
     /// The kernel itself with its arguments, for the simulator: each warp of each block calls it, blocks in parallel.
     pub body: &'a (dyn Fn(&Block<'_>) + Sync),
+    /// Names a byte of the kernel's shared memory, for the simulator's reports.
+    #[doc(hidden)]
+    pub name_byte: crate::sim::NameByte,
 }
 
 /// A kernel's body with its arguments: what blocks run in parallel, although the arguments do not go to other threads otherwise.

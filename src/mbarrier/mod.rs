@@ -29,6 +29,9 @@ unsafe impl SharedLayout for BarrierMemory {
     unsafe fn at(address: u32) -> Self {
         BarrierMemory { address }
     }
+
+    #[cfg(not(target_arch = "nvptx64"))]
+    fn name_byte(_: usize, _: &mut crate::sim::SharedName) {}
 }
 
 impl BarrierMemory {

@@ -49,6 +49,13 @@ pub unsafe trait SharedLayout: Sized {
     /// # Safety
     /// `BYTES` bytes from `address` belong to the block's shared memory, and `address` is a multiple of `ALIGN`.
     unsafe fn at(address: u32) -> Self;
+
+    /// Names the byte so many bytes behind the start of such a part, for the simulator's reports.
+    #[cfg(not(target_arch = "nvptx64"))]
+    #[doc(hidden)]
+    fn name_byte(offset: usize, name: &mut crate::sim::SharedName) {
+        name.byte(offset);
+    }
 }
 
 /// Where a part of alignment `align` starts, if the parts before it end at `end`.
@@ -69,6 +76,19 @@ unsafe impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Ord
         // SAFETY: the caller's.
         unsafe { SharedTile::from_address(address) }
     }
+
+    #[cfg(not(target_arch = "nvptx64"))]
+    fn name_byte(offset: usize, name: &mut crate::sim::SharedName) {
+        let mut elements = (0..ROWS).flat_map(|row| (0..COLS).map(move |col| (row, col)));
+        let holds = |&(row, col): &(usize, usize)| {
+            let start = Self::offset(row, col) as usize;
+            (start..start + size_of::<T>()).contains(&offset)
+        };
+        match elements.find(holds) {
+            Some((row, col)) => name.element(row, col, offset - Self::offset(row, col) as usize),
+            None => name.byte(offset),
+        }
+    }
 }
 
 // SAFETY: parts lie one stride apart, a multiple of their alignment.
@@ -80,6 +100,13 @@ unsafe impl<P: SharedLayout, const N: usize> SharedLayout for [P; N] {
     unsafe fn at(address: u32) -> Self {
         // SAFETY: part `i` lies at a multiple of the stride, within this array's bytes.
         core::array::from_fn(|i| unsafe { P::at(address + (i * align_up(P::BYTES, P::ALIGN)) as u32) })
+    }
+
+    #[cfg(not(target_arch = "nvptx64"))]
+    fn name_byte(offset: usize, name: &mut crate::sim::SharedName) {
+        let stride = align_up(P::BYTES, P::ALIGN);
+        name.part(offset / stride);
+        P::name_byte(offset % stride, name);
     }
 }
 
@@ -123,6 +150,12 @@ macro_rules! tuples {
                         },)*
                     )
                 }
+            }
+
+            #[cfg(not(target_arch = "nvptx64"))]
+            fn name_byte(offset: usize, name: &mut crate::sim::SharedName) {
+                use crate::sim::SharedField;
+                crate::sim::name_fields(offset, name, &[SharedField::of::<$first>(), $(SharedField::of::<$rest>()),*]);
             }
         }
     )*};

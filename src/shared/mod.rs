@@ -11,6 +11,8 @@ mod tile;
 
 pub(crate) use coordinate::check_known;
 pub use coordinate::{At, Coordinate, Window};
+#[cfg(not(target_arch = "nvptx64"))]
+pub(crate) use layout::align_up;
 pub use layout::{MAX_SHARED_BYTES, MAX_STATIC_BYTES, SharedLayout};
 pub use ring::{RingIndex, SharedRing};
 pub use row::RowAddr;

@@ -49,6 +49,11 @@ unsafe impl<P: SharedLayout, const N: usize> SharedLayout for SharedRing<P, N> {
     unsafe fn at(address: u32) -> Self {
         SharedRing { address, _parts: PhantomData }
     }
+
+    #[cfg(not(target_arch = "nvptx64"))]
+    fn name_byte(offset: usize, name: &mut crate::sim::SharedName) {
+        <[P; N]>::name_byte(offset, name);
+    }
 }
 
 /// A part of a ring of `N`, to go round it with: less than `N` always, so that [`SharedRing::stage`] need not check.

@@ -32,8 +32,11 @@ pub mod guide {}
 
 pub use execute::Execution;
 pub use findings::{
-    Agent, Awaited, BarrierMisuse, ClusterMisuse, EndedWarp, Finding, Memory, Misuse, Place, SimError, WaitingWarp,
+    Actor, Agent, Awaited, BarrierMisuse, BarrierState, Cause, ClusterMisuse, EndedWarp, Finding, Memory, Mistake,
+    Misuse, Place, SimError, WaitingWarp,
 };
+#[doc(hidden)]
+pub use findings::{NameByte, SharedField, SharedName, name_fields};
 pub use memory::{SHARED_BASE, mark_unwritten};
 pub use record::{BytesMoved, Executed, Profile, SharedSite, Trace, TraceEvent};
 pub use simulator::{CheckedRun, Report, Simulator};

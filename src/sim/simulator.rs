@@ -3,6 +3,7 @@ use crate::launch::{Device, KernelInfo, Launch};
 use crate::sealed::Sealed;
 use crate::sim::findings::Found;
 use crate::sim::findings::{Finding, Misuse, SimError};
+use crate::sim::memory::boxes::{Boxes, Outside};
 use crate::sim::memory::global::LaunchAccesses;
 use crate::sim::memory::race::Access;
 use crate::sim::memory::unwritten;
@@ -58,6 +59,8 @@ pub struct Report {
     pub warps: u64,
     /// Races within a warp: one lane reads what another writes, with no [`Warp::sync`](crate::Warp::sync) between.
     /// On today's GPUs a warp mostly goes in step, but PTX does not promise it. Each pair of lines once.
+    ///
+    /// And boxes completely outside of their tensor, in a launch that does not copy all of that: see [`Misuse::BoxOutside`].
     pub warnings: Vec<Finding>,
     /// What they executed and moved, if the simulator was [asked](Simulator::profiled).
     pub profile: Option<Profile>,
@@ -94,6 +97,7 @@ pub trait CheckedRun: Sealed {
     /// let report = count::simulate(1, &mut d).check();
     /// assert_eq!((report.warps, d[31]), (1, 31));
     /// ```
+    #[track_caller]
     fn check(self) -> Report;
 }
 
@@ -101,7 +105,10 @@ impl Sealed for Result<Report, SimError> {}
 impl CheckedRun for Result<Report, SimError> {
     #[track_caller]
     fn check(self) -> Report {
-        self.and_then(Report::check).unwrap_or_else(|error| panic!("\n{error}"))
+        match self.and_then(Report::check) {
+            Ok(report) => report,
+            Err(error) => panic!("\n{error}"),
+        }
     }
 }
 
@@ -284,6 +291,8 @@ unsafe impl Device for Simulator {
             warp,
             lane,
             seed: self.seed,
+            cause: None,
+            names: None,
         };
         if let Err(message) = Self::check(grid, kernel) {
             let misuse = Misuse::Launch { message };
@@ -291,7 +300,7 @@ unsafe impl Device for Simulator {
         }
         let mut record = self.recorded().recorder();
         let mut accesses = LaunchAccesses::default();
-        let mut found = Found::default();
+        let (mut found, mut boxes) = (Found::default(), Boxes::default());
         let mut clusters = clusters(grid, kernel.cluster);
         let warps = kernel.threads as usize / LANES;
         loop {
@@ -307,6 +316,7 @@ unsafe impl Device for Simulator {
             };
             for (&first, ran) in together.iter().zip(ran) {
                 found.append(ran.found);
+                boxes.append(ran.boxes);
                 let blocks = block::blocks(first, kernel.cluster);
                 let finding = |misuse, by: Access| {
                     let (block, warp) = (blocks[by.agent / warps], by.agent % warps);
@@ -318,6 +328,9 @@ unsafe impl Device for Simulator {
                     record.append(ran);
                 }
             }
+        }
+        for (misuse, Outside { block, warp, lane, location, .. }) in boxes.warnings() {
+            found.add(finding(misuse, Some(location.into()), Some(block), Some(warp), lane));
         }
         let blocks = grid.blocks();
         let (profile, trace) = record.map_or((None, None), Recorder::finish);

@@ -7,7 +7,7 @@ use ptx_matrix::*;
 /// The warps that wait, each with its line, and the warps that have ended.
 #[track_caller]
 fn deadlock(error: &SimError) -> (Vec<(usize, u32)>, Vec<usize>) {
-    let Misuse::Deadlock { waiting, ended } = &error.misuse else { panic!("{error}") };
+    let Misuse::Deadlock { waiting, ended, .. } = &error.misuse else { panic!("{error}") };
     (
         waiting.iter().map(|waiting| (waiting.warp, waiting.place.line)).collect(),
         ended.iter().map(|ended| ended.warp).collect(),

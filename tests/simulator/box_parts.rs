@@ -90,8 +90,11 @@ fn rows_beyond_the_tensor_need_not_be_written() {
         let (_, d) = run_2d(seed, [32, 9], (1, 32), [0, 8], adds, NOTHING).unwrap();
         assert_eq!(d[256..], (0..32).map(|i| i as f32).collect::<Vec<_>>());
         // All of it is beyond.
-        run_2d(seed, [32, 4], (0, 0), [0, 4], adds, NOTHING).unwrap();
-        run_2d(seed, [32, 4], (0, 0), [32, 0], adds, NOTHING).unwrap();
+        for start in [[0, 4], [32, 0]] {
+            let error = run_2d(seed, [32, 4], (0, 0), start, adds, NOTHING).unwrap_err();
+            assert!(matches!(error.misuse, Misuse::BoxOutside { loads: false, .. }), "{error}");
+            assert_eq!(error.findings().len(), 1, "{error}");
+        }
     }
 }
 

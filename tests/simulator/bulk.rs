@@ -40,7 +40,7 @@ fn load(
     let (warp, index) = (block.warp(), block.warp().index());
     if index == 0 {
         warp.elect(|lane| {
-            full.arrive_expecting(lane, expected);
+            full.arrive_expecting(lane, expected); // <- expected
             for tile in tiles {
                 tile.load_bulk(lane, a, 0, full); // <- loaded
             }
@@ -97,14 +97,14 @@ fn bytes_that_are_not_those_that_the_phase_expects() {
     for simulator in seeds() {
         let error = run_load(simulator, 1040, 1).unwrap_err();
         let Misuse::Deadlock { waiting, .. } = &error.misuse else { panic!("{error}") };
-        let awaited = Awaited::Barrier { address: SHARED_BASE + 1024, phase: 0, arrivals: 0, bytes: 16 };
+        let awaited = Awaited::Barrier { address: SHARED_BASE + 1024, phase: 0, of: 1, arrivals: 0, bytes: 16 };
         assert!(waiting.iter().all(|waiting| waiting.awaited == awaited), "{error}");
-        assert_at(&error, "waited for", (0, 0, 0), None, None);
+        assert_elected_at(&error, "expected", (0, 0, 0), 0);
         // The first that lands ends the phase.
         let error = run_load(simulator, 512, 1).unwrap_err();
         let misuse = BarrierMisuse::UnexpectedBytes { bytes: 512 };
         assert_eq!(error.misuse, Misuse::Barrier { address: SHARED_BASE + 1024, misuse });
-        assert_elected_at(&error, "loaded", (0, 0, 0), 0);
+        assert_elected_at(&error, "expected", (0, 0, 0), 0);
         let error = run_load(simulator, 1000, 1).unwrap_err();
         let misuse = BarrierMisuse::UnexpectedBytes { bytes: 24 };
         assert_eq!(error.misuse, Misuse::Barrier { address: SHARED_BASE + 1024, misuse });
@@ -392,7 +392,7 @@ fn raw_copies() {
     let barrier = SHARED_BASE + Tile::BULK_BYTES;
     assert_eq!(misuse(2), Misuse::Barrier { address: barrier, misuse: BarrierMisuse::Unfenced });
     assert!(matches!(misuse(3), Misuse::BulkSize { bytes: 24 }));
-    assert!(matches!(misuse(4), Misuse::CopyMisaligned { index: 2, bytes: 16, .. }));
+    assert!(matches!(misuse(4), Misuse::BulkMisaligned { index: 2, beyond: 8, .. }));
     assert!(matches!(misuse(5), Misuse::GlobalOutOfBounds { access: "copy", index: 131, len: 128, .. }));
     assert!(matches!(misuse(6), Misuse::SharedMisaligned { access: "copy", bytes: 16, .. }));
 }
@@ -416,7 +416,11 @@ fn typed_copies() {
     assert!(matches!(error.misuse, Misuse::GlobalOutOfBounds { access: "copy", index: 259, .. }), "{error}");
     assert_elected_at(&error, "typed", (0, 0, 0), 0);
     let error = typed_copy::simulate(1, &a, 3).unwrap_err();
-    assert!(matches!(error.misuse, Misuse::CopyMisaligned { index: 3, bytes: 16, .. }), "{error}");
+    assert!(matches!(error.misuse, Misuse::BulkMisaligned { index: 3, beyond: 12, .. }), "{error}");
+    let text = error.to_string();
+    let title = "error: misaligned: a bulk copy starts at element 3 of `a`, 12 bytes behind a multiple of 16\n";
+    assert!(text.starts_with(title), "{text}");
+    assert!(text.ends_with("help: the address and the size of a bulk copy are multiples of 16 bytes"), "{text}");
 }
 
 /// Elements of global memory that ordinary stores wrote are then reduced, replaced or taken by a bulk copy: without a fence (0), with one of
@@ -586,7 +590,7 @@ fn what_was_skipped_counts_for_the_alignment() {
     let a = [0; 140];
     load_from_further_on::simulate(1, &a, 8).unwrap();
     let error = load_from_further_on::simulate(1, &a, 6).unwrap_err();
-    assert!(matches!(error.misuse, Misuse::CopyMisaligned { index: 4, bytes: 16, .. }), "{error}");
+    assert!(matches!(error.misuse, Misuse::BulkMisaligned { index: 4, .. }), "{error}");
     assert_elected_at(&error, "from further on", (0, 0, 0), 0);
 }
 

@@ -22,6 +22,24 @@ fn a_clean_run_gives_its_report() {
     assert_eq!(d[0], 31);
 }
 
+/// The line of the test, not one of the library, is what a test's output shows.
+#[test]
+fn it_panics_at_its_callers_line() {
+    use std::sync::Mutex;
+    static PLACES: Mutex<Vec<(String, u32)>> = Mutex::new(Vec::new());
+    let before = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |info| {
+        let place = info.location().expect("a place");
+        PLACES.lock().unwrap().push((place.file().to_owned(), place.line()));
+        before(info);
+    }));
+    let _ = catch_unwind(|| {
+        neighbours::simulate(1, &mut [0; 31], 1).check(); // <- checked
+    });
+    let checked = crate::line_of("checked");
+    assert!(PLACES.lock().unwrap().contains(&checked), "{checked:?}");
+}
+
 #[test]
 fn a_warning_or_an_error_panics_with_what_is_wrong() {
     let message = |len: usize, sync: u32| {
@@ -29,7 +47,7 @@ fn a_warning_or_an_error_panics_with_what_is_wrong() {
         *panicked.unwrap_err().downcast::<String>().unwrap()
     };
     let warning = message(32, 0);
-    assert!(warning.starts_with("\nerror: race: read of shared address"), "{warning}");
+    assert!(warning.starts_with("\nerror: race: read of `tile row 0, column 31`"), "{warning}");
     let error = message(31, 1);
     assert!(
         error.starts_with("\nerror: write out of bounds: element 31 of `d`, which has 31\n  --> tests/"),

@@ -217,7 +217,7 @@ fn some_come(block: &ClusterBlock<2>, ends: u32) {
 type Waits = (Option<Grid>, usize, Awaited);
 
 fn deadlock(error: &SimError) -> (Vec<Waits>, Vec<EndedWarp>) {
-    let Misuse::Deadlock { waiting, ended } = &error.misuse else { panic!("{error}") };
+    let Misuse::Deadlock { waiting, ended, .. } = &error.misuse else { panic!("{error}") };
     (waiting.iter().map(|waiting| (waiting.block, waiting.warp, waiting.awaited)).collect(), ended.clone())
 }
 
@@ -232,9 +232,10 @@ fn a_warp_that_waits_elsewhere_keeps_the_cluster_waiting() {
         assert_at(&error, "cluster", (0, 0, 0), None, None);
     }
     let text = some_come::simulate(2, 0).unwrap_err().to_string();
-    let first = "error: deadlock: warps 0, 1 of block (0, 0, 0) and warps 0, 1 of block (1, 0, 0) wait for what does not happen";
+    let first = "error: deadlock: warps 0 and 1 of block (0, 0, 0) and warp 0 of block (1, 0, 0) wait at a `sync` of the cluster, \
+                 to which 1 warp does not come\n";
     assert!(text.starts_with(first), "{text}");
-    assert!(text.contains(", for all warps of the cluster, of which 1 lack, to come to its barrier\n"), "{text}");
+    assert!(text.contains(": 1 warp of the cluster has not come to its barrier\n"), "{text}");
     assert!(text.contains(&format!(
         "warp 1 of block (1, 0, 0) waits at {}:{}",
         line_of("elsewhere").0,

@@ -211,7 +211,7 @@ fn half_a_warp_at_a_barrier_of_the_block() {
 fn a_warp_that_does_not_come_to_a_barrier_of_the_block() {
     for seed in 0..8 {
         let error = block_sync::launch(&Simulator::new(seed), 1, 32, 2).unwrap_err();
-        let Misuse::Deadlock { waiting, ended } = &error.misuse else { panic!("{error}") };
+        let Misuse::Deadlock { waiting, ended, .. } = &error.misuse else { panic!("{error}") };
         assert_eq!(waiting.iter().map(|waiting| waiting.warp).collect::<Vec<_>>(), [0, 1]);
         assert_eq!(*ended, [EndedWarp { warp: 2, block: None }]);
         assert_at(&error, "raw sync", (0, 0, 0), None, None);

@@ -22,7 +22,7 @@ fn load(
     let full = full.init(block, 1);
     let warp = block.warp();
     warp.elect(|lane| {
-        full.arrive_expecting(lane, expected);
+        full.arrive_expecting(lane, expected); // <- pixels expected
         let (at, offsets) = ([0, 1, 2, 3].map(|i| start.get(i)), [4, 5].map(|i| start.get(i) as u16));
         images.prefetch_im2col(lane, at, offsets); // <- pixels prefetched
         tile.load_im2col(lane, images, at, offsets, full); // <- pixels loaded
@@ -120,7 +120,7 @@ fn pixels_are_told_of_with_those_that_there_are_not() {
     let error = run_load(13 * 32, 1).unwrap_err();
     let misuse = BarrierMisuse::UnexpectedBytes { bytes: 3 * 32 };
     assert_eq!(error.misuse, Misuse::Barrier { address: SHARED_BASE + 512, misuse });
-    assert_elected_at(&error, "pixels loaded", (0, 0, 0), 0);
+    assert_elected_at(&error, "pixels expected", (0, 0, 0), 0);
 }
 
 #[test]

@@ -176,7 +176,7 @@ fn transactions(block: &Block, #[shared] barrier: BarrierMemory, arrivals: u32, 
     let (warp, index) = (block.warp(), block.warp().index());
     if index == 0 {
         warp.elect(|lane| {
-            barrier.expect(lane, expected);
+            barrier.expect(lane, expected); // <- expects
             for _ in 0..arrivals {
                 barrier.arrive(lane); // <- arrives
             }
@@ -196,16 +196,25 @@ fn a_phase_needs_its_arrivals_and_its_bytes() {
     for (arrivals, expected, come, lacks) in [(1, 0, 0, (1, 0)), (2, 512, 500, (0, 12)), (1, 64, 32, (1, 32))] {
         for seed in 0..8 {
             let error = transactions::launch(&Simulator::new(seed), 1, arrivals, expected, come).unwrap_err();
-            let Misuse::Deadlock { waiting, ended } = &error.misuse else { panic!("{error}") };
+            let Misuse::Deadlock { waiting, ended, .. } = &error.misuse else { panic!("{error}") };
             let [waiting] = &waiting[..] else { panic!("{error}") };
-            let awaited = Awaited::Barrier { address: SHARED_BASE, phase: 0, arrivals: lacks.0, bytes: lacks.1 };
+            let awaited = Awaited::Barrier { address: SHARED_BASE, phase: 0, of: 2, arrivals: lacks.0, bytes: lacks.1 };
             assert_eq!((waiting.warp, waiting.awaited, ended), (1, awaited, &vec![EndedWarp { warp: 0, block: None }]));
-            assert_at(&error, "waits", (0, 0, 0), None, None);
+            match lacks.0 {
+                0 => assert_elected_at(&error, "expects", (0, 0, 0), 0),
+                _ => assert_at(&error, "waits", (0, 0, 0), None, None),
+            }
         }
     }
     let text = transactions::simulate(1, 1, 64, 32).unwrap_err().to_string();
-    assert!(text.starts_with("error: deadlock: warp 1 waits for what does not happen\n"), "{text}");
-    assert!(text.contains(", for the mbarrier at 0x400, whose phase 0 lacks 1 arrivals and 32 bytes\n"), "{text}");
+    let lacks = "1 of 2 arrivals missing; 32 of the bytes that it expects have not come";
+    let title = format!("error: deadlock: warp 1 waits for `barrier`, and nothing ends its phase 0: {lacks}\n");
+    assert!(text.starts_with(&title), "{text}");
+    let (file, line) = line_of("waits");
+    let waits = format!("\n   = warp 1 waits for `barrier` at {file}:{line}:17, phase 0: {lacks}\n");
+    assert!(text.contains(&waits), "{text}");
+    let (file, line) = line_of("arrives");
+    assert!(text.contains(&format!("\n   = in phase 0 arrived warp 0 at {file}:{line}:25\n")), "{text}");
 }
 
 #[test]
@@ -215,7 +224,7 @@ fn arrivals_and_bytes_that_no_phase_is_for() {
     assert_elected_at(&error, "arrives", (0, 0, 0), 0);
     let error = transactions::simulate(1, 2, 8, 12).unwrap_err();
     assert_eq!(misuse(&error), BarrierMisuse::UnexpectedBytes { bytes: 4 });
-    assert_elected_at(&error, "comes", (0, 0, 0), 0);
+    assert_elected_at(&error, "expects", (0, 0, 0), 0);
     let error = transactions::simulate(1, 0, 1 << 20, 0).unwrap_err();
     assert_eq!(misuse(&error), BarrierMisuse::TooManyBytes { bytes: 1 << 20 });
 }
@@ -551,6 +560,11 @@ fn test_in_vain(block: &Block, #[shared] barrier: BarrierMemory) {
 #[test]
 fn a_lane_that_tests_on_and_on() {
     let error = test_in_vain::simulate(1).unwrap_err();
-    assert!(matches!(error.misuse, Misuse::Polling { .. }), "{error}");
+    assert!(matches!(error.misuse, Misuse::PollingBarrier { .. }), "{error}");
     assert_elected_at(&error, "in vain", (0, 0, 0), 0);
+    let text = error.to_string();
+    let title =
+        "error: deadlock: `barrier` is tested again and again, and nothing ends its phase 0: 1 of 1 arrivals missing\n";
+    assert!(text.starts_with(title), "{text}");
+    assert!(text.contains("\n   = nobody has ever arrived at `barrier`\n"), "{text}");
 }

@@ -1,7 +1,7 @@
 //! mbarriers: looks at a phase and waits with a hint, and what is told by who leaves a barrier of another block.
 
 use crate::{assert_at, assert_elected_at};
-use ptx_matrix::sim::{Agent, BarrierMisuse, Memory, Misuse, Simulator};
+use ptx_matrix::sim::{Agent, BarrierMisuse, Misuse, Simulator};
 use ptx_matrix::*;
 
 type Row = SharedTile<u32, 1, 32>;
@@ -80,7 +80,7 @@ fn a_look_in_vain_is_no_deadlock_but_looking_without_end_is_told_of() {
     look::launch(&Simulator::new(0).schedules(8), 1, &mut d, 3).check();
     assert_eq!(d, [7; 32]);
     let error = look::simulate(1, &mut [0; 32], 4).unwrap_err();
-    assert!(matches!(error.misuse, Misuse::Polling { memory: Memory::Shared { .. } }), "{error}");
+    assert!(matches!(error.misuse, Misuse::PollingBarrier { .. }), "{error}");
     assert_at(&error, "in vain", (0, 0, 0), 1, Some(0));
 }
 

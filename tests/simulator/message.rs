@@ -37,11 +37,10 @@ fn a_deadlock_names_all_warps() {
     let error = wait::simulate(1).unwrap_err();
     let (file, line) = line_of("wait");
     let expected = format!(
-        "error: deadlock: warps 0, 2 wait at a `sync` that not all warps reach
+        "error: deadlock: warps 0 and 2 wait at a `sync` that not all warps reach
   --> {file}:{line}:15
    = in kernel `wait`, block (0, 0, 0)
-   = warp 0 waits at {file}:{line}:15
-   = warp 2 waits at {file}:{line}:15
+   = warps 0 and 2 wait at {file}:{line}:15
    = warp 1 has ended
    = help: every warp of a block must come to `sync` equally often"
     );

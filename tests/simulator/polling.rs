@@ -30,7 +30,7 @@ fn a_flag_in_shared_memory() {
     assert_eq!(error.misuse, Misuse::Polling { memory });
     assert_at(&error, "shared", (0, 0, 0), 0, Some(0));
     let report = error.to_string();
-    assert!(report.starts_with("error: deadlock: shared address 0x400 is read again and again"), "{report}");
+    assert!(report.starts_with("error: deadlock: `flag row 0, column 0` is read again and again"), "{report}");
 }
 
 #[kernel(threads = 32)]

@@ -89,7 +89,7 @@ fn warps_that_fill_a_tile_are_waited_for() {
 
 #[test]
 fn all_four_warps_come() {
-    let Err(Misuse::Deadlock { waiting, ended }) = run_typed(3) else { panic!("a warp does not come") };
+    let Err(Misuse::Deadlock { waiting, ended, .. }) = run_typed(3) else { panic!("a warp does not come") };
     assert!(waiting.iter().all(|waiting| waiting.awaited == Awaited::WarpGroup { group: 0 }));
     assert_eq!((waiting.len(), ended), (3, vec![EndedWarp { warp: 2, block: None }]));
 }

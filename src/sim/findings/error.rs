@@ -1,6 +1,8 @@
 //! Findings, and the error that they make together.
 
+use super::cause::Cause;
 use super::misuse::{Misuse, Place};
+use super::names::Names;
 use crate::Grid;
 use crate::sim::simulator::Report;
 use std::boxed::Box;
@@ -23,10 +25,12 @@ struct Failed {
 impl SimError {
     /// The error of these findings, if there are any, else the report.
     pub(in crate::sim) fn of(findings: Vec<Finding>, report: Report) -> Result<Report, Self> {
+        let findings = mistakes_first(findings);
         if findings.is_empty() { Ok(report) } else { Err(SimError(Box::new(Failed { findings, report }))) }
     }
 
-    /// The findings: block by block, and in a block in the order in which they were made.
+    /// The findings. Those whose [`cause`](Finding::cause) is known come first; else they come block by block, in the order in which
+    /// they were made.
     pub fn findings(&self) -> &[Finding] {
         &self.0.findings
     }
@@ -35,6 +39,28 @@ impl SimError {
     pub fn report(&self) -> &Report {
         &self.0.report
     }
+}
+
+/// The findings without those that come of a mistake which another names; the mistakes come first.
+fn mistakes_first(mut findings: Vec<Finding>) -> Vec<Finding> {
+    let causes = || findings.iter().filter_map(|finding| finding.cause.as_deref());
+    let (is_known, is_of_barrier) = (causes().next().is_some(), causes().any(Cause::is_of_barrier));
+    findings.retain(|finding| {
+        let is_deadlock = matches!(finding.misuse, Misuse::Deadlock { .. });
+        !(finding.is_consequence() && if is_deadlock { is_of_barrier } else { is_known })
+    });
+    if findings.iter().any(|finding| matches!(finding.misuse, Misuse::PeerNotStarted { .. })) {
+        findings.retain(|finding| !finding.is_of_peer_not_started());
+    }
+    // Who reads memory before it is written, tells others too early that it has read it.
+    let mut is_behind_early_read = false;
+    findings.retain(|finding| {
+        let is_dropped = is_behind_early_read && finding.is_consequence();
+        is_behind_early_read |= matches!(finding.misuse, Misuse::SharedUnwritten { .. });
+        !(is_dropped && matches!(finding.misuse, Misuse::Barrier { .. }))
+    });
+    findings.sort_by_key(|finding| !finding.is_mistake());
+    findings
 }
 
 impl std::ops::Deref for SimError {
@@ -50,6 +76,8 @@ impl std::ops::Deref for SimError {
 pub struct Finding {
     /// What it did.
     pub misuse: Misuse,
+    /// The mistake behind that, if it is known. Then the place, the warp and the lane are those of the mistake.
+    pub cause: Option<Box<Cause>>,
     /// The kernel's name.
     pub kernel: &'static str,
     /// The line of its source.
@@ -62,11 +90,17 @@ pub struct Finding {
     pub lane: Option<usize>,
     /// The seed that shows it again.
     pub seed: u64,
+    pub(in crate::sim) names: Option<Names>,
 }
 
 impl Finding {
-    /// Whether it is the same misuse at the same lines.
+    /// Whether it is the same mistake at the same line, or, where none is known, the same misuse at the same lines.
     pub(in crate::sim) fn is_like(&self, other: &Self) -> bool {
+        match (&self.cause, &other.cause) {
+            (Some(cause), Some(cause2)) => return cause.is_like(cause2) && self.place == other.place,
+            (None, None) => {}
+            _ => return false,
+        }
         let same_lines = match (&self.misuse, &other.misuse) {
             (
                 Misuse::Race { access, other_access, other_place, .. },

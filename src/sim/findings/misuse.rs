@@ -1,5 +1,7 @@
 //! What can be wrong with a kernel.
 
+use super::cause::Actor;
+use super::names::{Namer, RANK_SHIFT};
 use crate::Grid;
 use crate::sim::warps::divergence::WaitingLanes;
 use core::panic::Location;
@@ -49,9 +51,16 @@ pub enum Memory {
 
 impl fmt::Display for Memory {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.named(Namer::NONE))
+    }
+}
+
+impl Memory {
+    /// What it is called.
+    pub(super) fn named(&self, names: Namer) -> String {
         match self {
-            Memory::Shared { address } => write!(f, "shared address {address:#x}"),
-            Memory::Global { name, index } => write!(f, "element {index} of `{name}`"),
+            Memory::Shared { address } => names.at(*address),
+            Memory::Global { name, index } => std::format!("element {index} of `{name}`"),
         }
     }
 }
@@ -107,6 +116,17 @@ pub struct WaitingWarp {
     pub awaited: Awaited,
 }
 
+/// Who has arrived at an mbarrier that is waited for in vain.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BarrierState {
+    /// Its address.
+    pub address: u32,
+    /// Who initialised it.
+    pub made: Option<Actor>,
+    /// Who arrived last of each warp, and in which phase.
+    pub arrivals: Vec<(u32, Actor)>,
+}
+
 /// A warp that has ended, while others wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EndedWarp {
@@ -142,6 +162,8 @@ pub enum Awaited {
     Registers {
         /// How many it is to have.
         count: u32,
+        /// How many it has.
+        held: u32,
         /// How many are free.
         free: u32,
     },
@@ -151,6 +173,8 @@ pub enum Awaited {
         address: u32,
         /// The phase that is not over, from 0.
         phase: u32,
+        /// Arrivals that it needs.
+        of: u32,
         /// Arrivals that it lacks.
         arrivals: u32,
         /// Bytes that it lacks; if negative, it has been told of more than it was to expect.
@@ -354,12 +378,37 @@ pub enum Misuse {
         /// Bytes that are copied.
         bytes: usize,
     },
+    /// A bulk copy from or to an element that does not start at a multiple of 16 bytes.
+    BulkMisaligned {
+        /// The kernel's parameter.
+        name: &'static str,
+        /// The first element.
+        index: usize,
+        /// Bytes from the last such multiple to it.
+        beyond: usize,
+    },
+    /// Boxes of a tensor map lie completely outside of the tensor, and those inside do not reach all of it.
+    BoxOutside {
+        /// Whether they are loaded; else they are stored.
+        loads: bool,
+        /// The coordinates of one that lies outside, from the innermost dimension on.
+        coordinates: Vec<i64>,
+        /// The sizes of the box.
+        size: Vec<u32>,
+        /// The sizes of the tensor.
+        tensor: Vec<u64>,
+        /// The dimension that copies inside of the tensor do not cover, and how far it is covered from its start; nothing, if all lie
+        /// outside.
+        uncovered: Option<(usize, i64)>,
+    },
     /// Warps wait for what does not happen.
     Deadlock {
         /// The warps that wait, and where.
         waiting: Vec<WaitingWarp>,
         /// The warps that have ended.
         ended: Vec<EndedWarp>,
+        /// The mbarriers that are waited for.
+        barriers: Vec<BarrierState>,
     },
     /// Shared memory is written while a bulk copy from it may still read it.
     CopySourceInFlight {
@@ -565,6 +614,19 @@ pub enum Misuse {
         /// The first lane's, and another.
         selectors: (u32, u32),
     },
+    /// A `wgmma` takes a matrix with another swizzle than a tensor copy wrote it with.
+    WrongSwizzle {
+        /// The instruction, as in PTX.
+        form: &'static str,
+        /// `A` or `B`.
+        operand: char,
+        /// The swizzle of the descriptor: 0 for none, 1, 2 and 3 for 32, 64 and 128 bytes.
+        read: u32,
+        /// The swizzle of the copy, likewise.
+        written: u32,
+        /// The line that started the copy.
+        place: Place,
+    },
     /// A matrix descriptor that a `wgmma` takes is none.
     MatrixDescriptor {
         /// The instruction, as in PTX.
@@ -643,6 +705,13 @@ pub enum Misuse {
         /// What it reads.
         memory: Memory,
     },
+    /// A lane asks again and again whether a phase of an mbarrier is over, and nothing can end it.
+    PollingBarrier {
+        /// The barrier and what its phase lacks.
+        awaited: Awaited,
+        /// Who has arrived at it.
+        barrier: BarrierState,
+    },
     /// The kernel stopped by `trap`.
     Trap,
     /// The kernel panicked: an assertion, an index, an overflow.
@@ -660,4 +729,34 @@ pub enum Misuse {
         /// What is.
         message: String,
     },
+}
+
+impl Misuse {
+    /// The same of shared memory of the block of this rank, for who is of the other: addresses become those of the
+    /// `.shared::cluster` window, which say whose memory it is.
+    #[must_use]
+    pub(in crate::sim) fn in_memory_of(mut self, rank: usize, actor: usize) -> Self {
+        let address = match &mut self {
+            Misuse::RowMisaligned { address }
+            | Misuse::SharedOutOfBounds { address, .. }
+            | Misuse::SharedUnwritten { address, .. }
+            | Misuse::Race { memory: Memory::Shared { address }, .. }
+            | Misuse::CopyInFlight { address, .. }
+            | Misuse::CopySourceInFlight { address, .. }
+            | Misuse::BarrierMemory { address, .. }
+            | Misuse::ProxyFence { memory: Memory::Shared { address }, .. }
+            | Misuse::Barrier { address, .. }
+            | Misuse::SharedMisaligned { address, .. } => address,
+            _ => return self,
+        };
+        if rank != actor {
+            *address = address_of(rank, *address);
+        }
+        self
+    }
+}
+
+/// The address, in the `.shared::cluster` window, of what lies there in the block of this rank.
+pub(in crate::sim) fn address_of(rank: usize, address: u32) -> u32 {
+    if address >> RANK_SHIFT == 0 { (rank as u32 + 1) << RANK_SHIFT | address } else { address }
 }

@@ -1,15 +1,29 @@
 //! What a block's run has found so far, each finding once.
 
+mod barrier_message;
+mod cause;
+mod cause_message;
 mod error;
+mod help;
 mod message;
 mod misuse;
+mod names;
+mod notes;
 
+pub use cause::{Actor, Cause, Mistake};
 pub use error::{Finding, SimError};
-pub use misuse::{Agent, Awaited, BarrierMisuse, ClusterMisuse, EndedWarp, Memory, Misuse, Place, WaitingWarp};
+pub(in crate::sim) use misuse::address_of;
+pub use misuse::{
+    Agent, Awaited, BarrierMisuse, BarrierState, ClusterMisuse, EndedWarp, Memory, Misuse, Place, WaitingWarp,
+};
+
+pub use names::{NameByte, SharedField, SharedName, name_fields};
+pub(in crate::sim) use names::{Names, RANK_SHIFT};
 
 use crate::Grid;
 use crate::sim::memory::order::{is_asynchronous, is_warp_group, rank_of_asynchronous};
 use crate::sim::memory::race::{Access, Lanes};
+use std::boxed::Box;
 use std::cell::RefCell;
 use std::vec::Vec;
 
@@ -22,6 +36,7 @@ pub(in crate::sim) struct Findings {
     /// Warps of a block.
     warps: usize,
     seed: u64,
+    names: Names,
     found: RefCell<Found>,
 }
 
@@ -48,8 +63,8 @@ impl Found {
 }
 
 impl Findings {
-    pub(in crate::sim) fn new(kernel: &'static str, blocks: Vec<Grid>, warps: usize, seed: u64) -> Self {
-        Findings { kernel, blocks, warps, seed, found: RefCell::default() }
+    pub(in crate::sim) fn new(kernel: &'static str, blocks: Vec<Grid>, warps: usize, seed: u64, names: Names) -> Self {
+        Findings { kernel, blocks, warps, seed, names, found: RefCell::default() }
     }
 
     /// The kernel's name.
@@ -59,25 +74,56 @@ impl Findings {
 
     /// Notes what an access does wrong.
     pub(in crate::sim) fn note(&self, by: Access, misuse: Misuse) {
+        self.note_caused(by, misuse, None);
+    }
+
+    /// The same, with the mistake behind it, if it is known.
+    pub(in crate::sim) fn note_caused(&self, by: Access, misuse: Misuse, cause: Option<Cause>) {
         let (place, lane) = (Some(by.location.into()), by.lane());
+        let warp = (!is_asynchronous(by.agent)).then(|| by.agent % self.warps);
+        self.add(misuse, cause, place, self.rank(by), warp, lane.filter(|_| warp.is_some()));
+    }
+
+    /// The block of who makes an access, by its rank.
+    pub(in crate::sim) fn rank(&self, by: Access) -> usize {
         if is_asynchronous(by.agent) {
-            self.add(misuse, place, rank_of_asynchronous(by.agent, self.blocks.len()), None, None);
+            rank_of_asynchronous(by.agent, self.blocks.len())
         } else {
-            self.add(misuse, place, by.agent / self.warps, Some(by.agent % self.warps), lane);
+            by.agent / self.warps
         }
+    }
+
+    /// The warp that makes an access.
+    pub(in crate::sim) fn actor(&self, by: Access) -> Actor {
+        let (warp, block) = self.warp(by.agent);
+        Actor { block, warp, lane: by.lane(), place: by.location.into() }
+    }
+
+    /// Whether an access is one of a warpgroup's `wgmma`.
+    pub(in crate::sim) fn is_group(&self, by: Access) -> bool {
+        is_warp_group(by.agent, self.blocks.len())
     }
 
     /// Adds a finding in the block of this rank, if none is like it.
     pub(in crate::sim) fn add(
         &self,
         misuse: Misuse,
+        cause: Option<Cause>,
         place: Option<Place>,
         rank: usize,
         warp: Option<usize>,
         lane: Option<usize>,
     ) {
-        let (kernel, block, seed) = (self.kernel, Some(self.blocks[rank]), self.seed);
-        self.found.borrow_mut().add(Finding { misuse, kernel, place, block, warp, lane, seed });
+        let (kernel, block, seed, names) = (self.kernel, Some(self.blocks[rank]), self.seed, Some(self.names));
+        let cause = cause.map(Box::new);
+        let mut finding = Finding { misuse, cause, kernel, place, block, warp, lane, seed, names };
+        if let Some(Actor { block, warp, lane, place }) =
+            finding.cause.as_ref().and_then(|cause| cause.blamed()).cloned()
+        {
+            (finding.place, finding.warp, finding.lane) = (Some(place), Some(warp), lane);
+            finding.block = block.or(finding.block);
+        }
+        self.found.borrow_mut().add(finding);
     }
 
     /// Who made the earlier of two accesses, seen from the later one.
@@ -106,10 +152,13 @@ impl Findings {
 }
 
 impl Misuse {
-    /// Whether it is only warned of: a race within a warp, unless it leaves open which of two values is written, or the value that is read
-    /// comes of the order in which the simulator runs the lanes of one closure. On today's GPUs a warp mostly goes in step, and nothing is
-    /// left to chance; compute-sanitizer warns of it too.
+    /// Whether it is only warned of: boxes outside of their tensor; and a race within a warp, unless it leaves open which of two values
+    /// is written, or the value that is read comes of the order in which the simulator runs the lanes of one closure. On today's GPUs a warp
+    /// mostly goes in step, and nothing is left to chance; compute-sanitizer warns of it too.
     fn is_tolerated(&self) -> bool {
+        if matches!(self, Misuse::BoxOutside { .. }) {
+            return true;
+        }
         let Misuse::Race { access, other_access, other, same_closure, .. } = self else { return false };
         let within_a_warp = matches!(other, Agent::LaneOfWarp(_) | Agent::SameWarp);
         within_a_warp && !same_closure && (*access, *other_access) != ("write", "write")

@@ -3,7 +3,7 @@
 //! A copy to shared memory lands when nobody can go on and somebody waits for its barrier, and no sooner; one from shared
 //! memory reaches global memory when the lane that started it waits for its group, or the block ends.
 
-use crate::sim::findings::{BarrierMisuse, Misuse};
+use crate::sim::findings::Misuse;
 use crate::sim::memory::copies;
 use crate::sim::memory::global::{ElementOf, check_fenced, land_copy, land_reduction};
 use crate::sim::memory::order::executing;
@@ -14,6 +14,7 @@ use crate::sim::memory::slices::{self, Slice};
 use crate::sim::record::{note_copy, note_lane};
 use crate::sim::warps::block::{BlockState, ClusterState};
 use crate::sim::warps::context::{current_lane, fail, with_block, with_cluster};
+use crate::sim::warps::handover;
 use crate::sim::warps::mbarrier::{self, Proxy};
 use crate::sim::warps::polling::note_access;
 use crate::sim::wgmma;
@@ -105,6 +106,16 @@ impl Store {
 }
 
 impl BulkCopies {
+    /// The mbarrier, and its phase then, that a copy tells which was started by this access and is on its way to this address.
+    pub(in crate::sim) fn told_of(&self, started: &Access, address: u32) -> Option<(u32, u32)> {
+        let is_it = |load: &&Load| {
+            let of = (load.started.agent, load.started.tick, load.started.location);
+            let to = load.to..load.to + load.bytes.len() as u32;
+            of == (started.agent, started.tick, started.location) && to.contains(&address)
+        };
+        self.loads.values().flatten().find(is_it).map(|load| (load.barrier, load.phase))
+    }
+
     /// The copy that is on its way to an element, if one is.
     pub(in crate::sim) fn on_its_way_to(&self, addresses: &Range<usize>) -> Option<Access> {
         self.stores.iter().find(|store| store.touches(addresses)).map(|store| store.started)
@@ -127,12 +138,22 @@ fn starting(site: Site, form: &'static str, shared: u32, bytes: u32) -> Option<u
     Some(lane)
 }
 
+/// The slice that a bulk copy reads, or writes, and the first element. It starts at a multiple of `unit`.
+fn find_aligned(site: Site, from: *const u8, unit: usize, len: usize, writes: bool) -> (Slice, usize) {
+    let (slice, index) = slices::find_for_copy(site, from, 1, len, writes);
+    let beyond = (from.addr() - slice.address) % unit;
+    if beyond != 0 {
+        fail(site, Misuse::BulkMisaligned { name: slice.name, index, beyond });
+    }
+    (slice, index)
+}
+
 /// What is in global memory when a copy from it starts.
 ///
 /// # Safety
 /// The bytes at `from` are there, if it points into a slice of the kernel's.
 pub(in crate::sim) unsafe fn read_global(site: Site, from: *const u8, unit: usize, into: &mut [u8]) {
-    let (slice, first) = slices::find_for_copy(site, from, unit, into.len(), false);
+    let (slice, first) = find_aligned(site, from, unit, into.len(), false);
     if slice.is_mut {
         let end = from.addr() + into.len();
         let elements = (slice.address + first * slice.element..end).step_by(slice.element);
@@ -144,7 +165,7 @@ pub(in crate::sim) unsafe fn read_global(site: Site, from: *const u8, unit: usiz
         });
     }
     // SAFETY: the caller's.
-    unsafe { slices::read_for_copy(site, from, unit, into) };
+    unsafe { slices::read_for_copy(site, from, 1, into) };
 }
 
 /// `cp.async.bulk` to shared memory.
@@ -214,13 +235,13 @@ fn start_load_to(block: &BlockState, target: &BlockState, mut load: Load) -> Res
     block.order.make_partial();
     let (started, to, bytes) = (load.started, load.to, load.bytes.len());
     peer::visit(block, target, started, Visit::Copy);
-    load.phase = mbarrier::phase_for_copy(target, started, load.barrier, load.proxy)?;
+    load.phase = mbarrier::phase_for_copy(target, started, load.barrier, load.proxy, bytes)?;
     if load.proxy == Proxy::Async {
         let access = if load.reduction.is_some() { "reduction" } else { "copy" };
         target.shared.check_fenced_at(access, started, to, bytes)?;
     }
     match load.reduction {
-        None => target.shared.start_copy(started, to, bytes)?,
+        None => target.shared.start_copy(started, to, bytes, Some((load.barrier, load.phase)))?,
         Some(_) => target.shared.start_reduction(started, to, bytes)?,
     }
     target.bulk.borrow_mut().loads.entry(load.barrier).or_default().push(load);
@@ -334,11 +355,7 @@ fn land_load(
     number: usize,
 ) -> Result<(), Box<(Misuse, Access)>> {
     let load = block.bulk.borrow_mut().loads.get_mut(&address).expect("it is of this barrier").swap_remove(number);
-    let Load { to, bytes, barrier: _, phase, from, reduction, proxy, started } = load;
-    let others = || {
-        let of_phase = |other: &&Load| other.phase == phase;
-        block.bulk.borrow().loads[&address].iter().filter(of_phase).map(|other| other.bytes.len() as i64).sum::<i64>()
-    };
+    let Load { to, bytes, barrier: _, phase: _, from, reduction, proxy, started } = load;
     let landed = mbarrier::receive_copy(block, address, bytes.len() as u32, proxy, started.location, |by| {
         match reduction {
             None => block.shared.land_told(by, to, &bytes),
@@ -349,15 +366,7 @@ fn land_load(
             peer::read_by_copy(&cluster.blocks[rank], by, started);
         }
     });
-    match landed {
-        Err(misuse) => Err(Box::new((misuse, started))),
-        // The phase was over before all of its copies had landed.
-        Ok(true) if others() > 0 => {
-            let misuse = BarrierMisuse::UnexpectedBytes { bytes: others() };
-            Err(Box::new((Misuse::Barrier { address, misuse }, started)))
-        }
-        Ok(_) => Ok(()),
-    }
+    landed.map_err(|misuse| Box::new((misuse.in_memory_of(block.rank, block.findings.rank(started)), started)))
 }
 
 /// `cp.async.bulk` from shared memory, or `cp.reduce.async.bulk`.
@@ -375,7 +384,7 @@ pub(crate) unsafe fn store(
     if starting(site, form, from, bytes).is_none() {
         return;
     }
-    let (slice, _) = slices::find_for_copy(site, to, UNIT, bytes as usize, true);
+    let (slice, _) = find_aligned(site, to, UNIT, bytes as usize, true);
     let parts = whole(bytes as usize);
     let data = read_shared(site, form, from, bytes as usize, &parts);
     let places = (0..data.len()).step_by(slice.element).map(|byte| to.wrapping_add(byte).cast_const());
@@ -458,7 +467,7 @@ pub(in crate::sim) unsafe fn start_store<'d>(
 pub(crate) unsafe fn prefetch(site: Site, form: &'static str, from: *const u8, bytes: u32) {
     if starting(site, form, 0, bytes).is_some() {
         note_lane(site, form);
-        slices::find_for_copy(site, from, UNIT, bytes as usize, false);
+        find_aligned(site, from, UNIT, bytes as usize, false);
     }
 }
 
@@ -506,8 +515,11 @@ pub(crate) fn wait(site: Site, form: &'static str, newest: usize, read: bool) {
 /// The block has ended: what is on its way to global memory gets there. What still needs its shared memory is a misuse.
 pub(in crate::sim) fn end(block: &BlockState) {
     let BulkCopies { loads, stores, .. } = block.bulk.take();
-    let unfinished = loads.values().flatten().map(|load| load.started);
-    let unfinished = unfinished.chain(stores.iter().filter(|store| !store.read).map(|store| store.started));
-    unfinished.for_each(|started| block.findings.note(started, Misuse::BulkUnfinished));
+    for load in loads.values().flatten() {
+        let cause = handover::not_expected(block, &load.started, (load.barrier, load.phase));
+        block.findings.note_caused(load.started, Misuse::BulkUnfinished, cause);
+    }
+    let unread = stores.iter().filter(|store| !store.read);
+    unread.for_each(|store| block.findings.note(store.started, Misuse::BulkUnfinished));
     stores.iter().for_each(|store| store.land(block, store.started));
 }

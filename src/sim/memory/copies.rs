@@ -67,7 +67,7 @@ pub(crate) fn start_copy(site: Site, form: &'static str, to: u32, bytes: &[u8], 
     note_access(site);
     note_copy(site, form, to, read);
     let started = with_block(|block| {
-        block.shared.start_copy(block.access(site), to, bytes.len())?;
+        block.shared.start_copy(block.access(site), to, bytes.len(), None)?;
         let lane = current_lane().expect("copies are started in lane closures");
         with_copies(block, |copies| {
             let (group, number) = (copies.groups[lane], copies.started);

@@ -1,5 +1,6 @@
 //! Memory, who accessed which of it, and what may not be read or overwritten yet.
 
+pub(in crate::sim) mod boxes;
 pub(crate) mod bulk;
 pub(in crate::sim) mod bytes;
 pub(in crate::sim) mod copies;

@@ -38,6 +38,13 @@ pub(in crate::sim) const fn is_warp_group(agent: usize, blocks: usize) -> bool {
     ASYNCHRONOUS <= agent && agent < ASYNCHRONOUS + WARP_GROUPS * blocks
 }
 
+/// The warps of the warpgroup, in a cluster of so many blocks of so many warps, whose `wgmma`s an agent is.
+pub(in crate::sim) const fn warps_of_group(agent: usize, blocks: usize, warps: usize) -> Range<usize> {
+    let (group, rank) = ((agent - ASYNCHRONOUS) / blocks, (agent - ASYNCHRONOUS) % blocks);
+    let first = rank * warps + group * 4;
+    first..first + 4
+}
+
 /// The asynchronous agents of a block's mbarrier, counted from 0: of what comes to it by the async proxy, and of what comes as ordinary stores
 /// do, by `cp.async`, `st.async` and `red.async`, between which and the async proxy is to be a fence.
 pub(in crate::sim) const fn agents_of_barrier(barrier: usize) -> [usize; 2] {
@@ -234,6 +241,16 @@ impl Order {
                 Lanes::One(lane) => own(lane.into()),
                 Lanes::Each | Lanes::Together(_) => (0..LANES).all(own),
             }
+    }
+
+    /// Whether who makes the later access, now, knows that some lane of a warp has come to the end of this tick.
+    pub(in crate::sim) fn knows_some_lane(&self, later: &Access, warp: usize, tick: u32) -> bool {
+        let warps = self.warps.borrow();
+        let Some(knower) = warps.get(later.agent) else { return false };
+        let has_come = |of: &Ticks| of.warps.get(warp).is_some_and(|lanes| lanes.iter().any(|&known| known >= tick));
+        let knows = |known: &Known| has_come(&known.seen) || has_come(&known.over);
+        let own = |(lane, known): &(usize, Known)| later.lane().is_none_or(|of| of == *lane) && knows(known);
+        knows(&knower.common) || knower.own.iter().any(own)
     }
 
     /// Whether some lane of a warp knows of an access.

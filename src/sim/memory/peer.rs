@@ -4,7 +4,7 @@
 //! each such visit is noted until a warp of the block that ends knows of it. So whether something is found does not depend on
 //! the schedule.
 
-use crate::sim::findings::{Memory, Misuse};
+use crate::sim::findings::{Memory, Misuse, RANK_SHIFT};
 use crate::sim::memory::race::Access;
 use crate::sim::memory::shared::SHARED_BASE;
 use crate::sim::record::{Traffic, note_element};
@@ -15,10 +15,6 @@ use crate::sim::wgmma;
 use crate::site::Site;
 use bytemuck::Pod;
 use std::collections::BTreeMap;
-
-/// The bits of an address behind those of the block: in the `.shared::cluster` window, the memory of rank 0 starts at `1 << RANK_SHIFT`.
-/// Below that is the executing block's own.
-const RANK_SHIFT: u32 = 24;
 
 /// What other blocks, and copies to them, did to a block's memory, of each lane, or asynchronous agent, that did the last (of bytes, for each
 /// mbarrier by itself, which is named by its agent); and what to blame for it.
@@ -128,7 +124,7 @@ pub(in crate::sim) fn at_peer<R>(
         let (peer, address) = resolve(cluster, block, address)?;
         let by = block.access(site);
         visit(block, peer, by, kind);
-        work(block, peer, by, address)
+        work(block, peer, by, address).map_err(|misuse| misuse.in_memory_of(peer.rank, block.rank))
     })
 }
 

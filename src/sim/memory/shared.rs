@@ -1,7 +1,6 @@
 //! A block's shared memory, and who accessed which of its bytes.
 
-use crate::sim::findings::Findings;
-use crate::sim::findings::{Memory, Misuse};
+use crate::sim::findings::{Cause, Findings, Memory, Misuse};
 use crate::sim::memory::bytes::{BarrierBytes, Known, KnownBytes};
 use crate::sim::memory::order::{Order, Space};
 use crate::sim::memory::race::Access;
@@ -9,10 +8,12 @@ use crate::sim::memory::reduction::Reduction;
 use crate::sim::record::Traffic;
 use crate::sim::record::note_element;
 use crate::sim::warps::context::{fail, with_block};
+use crate::sim::warps::handover::{self, Conflict};
 use crate::sim::warps::mbarrier;
 use crate::sim::warps::polling::{note_access, note_read};
 use crate::sim::wgmma;
 use crate::site::Site;
+use core::panic::Location;
 use std::cell::RefCell;
 use std::ops::Range;
 use std::rc::Rc;
@@ -28,17 +29,23 @@ pub(in crate::sim) struct SharedMemory {
     known: RefCell<KnownBytes>,
     /// What bulk copies still read.
     sources: RefCell<Vec<(Range<usize>, Access)>>,
+    /// What tensor copies write, with which swizzle, and where they are started.
+    swizzled: RefCell<Vec<(Range<usize>, u32, &'static Location<'static>)>>,
+    /// The rank of the block.
+    rank: usize,
     findings: Rc<Findings>,
     order: Rc<Order>,
 }
 
 impl SharedMemory {
-    pub(in crate::sim) fn new(size: usize, findings: Rc<Findings>, order: Rc<Order>) -> Self {
+    pub(in crate::sim) fn new(size: usize, rank: usize, findings: Rc<Findings>, order: Rc<Order>) -> Self {
         // What was never written is not zero on a GPU either.
         SharedMemory {
             bytes: RefCell::new(vec![0xa5; size]),
             known: RefCell::new(KnownBytes::new(size)),
             sources: RefCell::default(),
+            swizzled: RefCell::default(),
+            rank,
             findings,
             order,
         }
@@ -50,6 +57,31 @@ impl SharedMemory {
         let start = address.checked_sub(SHARED_BASE).map(|start| start as usize);
         let range = start.filter(|start| start + bytes <= size).map(|start| start..start + bytes);
         range.ok_or(Misuse::SharedOutOfBounds { access, address, bytes, size })
+    }
+
+    /// A tensor copy is to write these bytes, with this swizzle (`CUtensorMapSwizzle`).
+    pub(in crate::sim) fn note_swizzle(
+        &self,
+        address: u32,
+        bytes: usize,
+        swizzle: u32,
+        location: &'static Location<'static>,
+    ) {
+        if let Ok(range) = self.range("copy", address, bytes) {
+            let mut swizzled = self.swizzled.borrow_mut();
+            swizzled.retain(|(of, ..)| of.end <= range.start || range.end <= of.start);
+            swizzled.push((range, swizzle, location));
+        }
+    }
+
+    /// The swizzle with which a tensor copy wrote a byte, and where that was started, if nothing has written it since.
+    pub(in crate::sim) fn swizzle_of(&self, address: u32) -> Option<(u32, &'static Location<'static>)> {
+        let byte = self.range("read", address, 1).ok()?;
+        let swizzled = self.swizzled.borrow();
+        let (_, swizzle, location) = swizzled.iter().find(|(of, ..)| of.contains(&byte.start))?;
+        let known = self.known.borrow();
+        let written = known.of(byte).next().and_then(|(_, known)| known.history.last_write());
+        written.filter(|write| write.location == *location).map(|_| (*swizzle, *location))
     }
 
     /// Whether an access would be in bounds.
@@ -65,6 +97,12 @@ impl SharedMemory {
         Ok(())
     }
 
+    /// Notes a finding, of an access to this block's memory.
+    fn note(&self, by: Access, misuse: Misuse, cause: Option<Cause>) {
+        let actor = self.findings.rank(by);
+        self.findings.note_caused(by, misuse.in_memory_of(self.rank, actor), cause);
+    }
+
     /// Notes a write of bytes, and, if it should, the races of it; `changes(offset, before)` tells which of them it changes.
     fn note_write(
         &self,
@@ -73,6 +111,19 @@ impl SharedMemory {
         range: Range<usize>,
         report: bool,
         changes: impl Fn(usize, u8) -> bool,
+    ) {
+        self.note_write_or_copy(by, address, range, report, changes, |_, _| None);
+    }
+
+    /// The same, where `cause(address, read)` is the mistake behind a race with a read.
+    fn note_write_or_copy(
+        &self,
+        by: Access,
+        address: u32,
+        range: Range<usize>,
+        report: bool,
+        changes: impl Fn(usize, u8) -> bool,
+        cause: impl Fn(u32, Access) -> Option<Cause>,
     ) {
         self.check_sources(by, address, &range);
         let (bytes, start) = (self.bytes.borrow(), range.start);
@@ -86,7 +137,7 @@ impl SharedMemory {
             let reduced = known.unseen_reduction(&by, &self.order);
             if let Some(earlier) = reduced.filter(|_| report) {
                 let address = address + (byte - start) as u32;
-                self.findings.note(by, self.race("write", address, "reduction", by, earlier));
+                self.note(by, self.race("write", address, "reduction", by, earlier), None);
             }
             known.forget_reductions();
             if matches!(known.barrier, BarrierBytes::Ended) {
@@ -96,7 +147,8 @@ impl SharedMemory {
             if let Some((earlier, wrote)) = raced.filter(|_| report) {
                 let other_access = if wrote { "write" } else { "read" };
                 let address = address + (byte - start) as u32;
-                self.findings.note(by, self.race("write", address, other_access, by, earlier));
+                let cause = if wrote { None } else { cause(address, earlier) };
+                self.note(by, self.race("write", address, other_access, by, earlier), cause);
             }
         });
     }
@@ -107,7 +159,7 @@ impl SharedMemory {
         if let Some((source, started)) = self.sources.borrow().iter().find(overlaps) {
             let address = address + source.start.saturating_sub(range.start) as u32;
             let (place, (warp, block)) = (started.location.into(), self.findings.warp(started.agent));
-            self.findings.note(by, Misuse::CopySourceInFlight { address, place, warp, block });
+            self.note(by, Misuse::CopySourceInFlight { address, place, warp, block }, None);
         }
     }
 
@@ -130,12 +182,18 @@ impl SharedMemory {
         for (byte, known) in self.known.borrow().of(range) {
             let address = address + (byte - start) as u32;
             if let Some(initialised) = known.live_barrier() {
-                self.findings.note(by, Misuse::BarrierMemory { access, address, place: initialised.into() });
+                self.note(by, Misuse::BarrierMemory { access, address, place: initialised.into() }, None);
                 return false;
             }
             if let Some(copy) = in_flight(known) {
                 let (place, (warp, block)) = (copy.location.into(), self.findings.warp(copy.agent));
-                self.findings.note(by, Misuse::CopyInFlight { access, address, place, warp, block });
+                let cause = (access == "read").then(|| {
+                    let by_group = known.history.reads().any(|read| self.findings.is_group(read));
+                    let reads = known.history.reads().filter(|read| read.agent == by.agent);
+                    let conflict = Conflict { rank: self.rank, address, read: by, copy, told: None };
+                    conflict.of_read(reads.map(|read| read.tick).max(), by_group)
+                });
+                self.note(by, Misuse::CopyInFlight { access, address, place, warp, block }, cause.flatten());
                 return false;
             }
         }
@@ -147,12 +205,19 @@ impl SharedMemory {
         self.known.borrow_mut().change(range, |_, _| true, |_, known| known.copying = by);
     }
 
-    /// A copy starts: its bytes are written some time from now on.
-    pub(in crate::sim) fn start_copy(&self, by: Access, address: u32, bytes: usize) -> Result<(), Misuse> {
+    /// A copy starts: its bytes are written some time from now on. If it tells an mbarrier: which, and its phase.
+    pub(in crate::sim) fn start_copy(
+        &self,
+        by: Access,
+        address: u32,
+        bytes: usize,
+        told: Option<(u32, u32)>,
+    ) -> Result<(), Misuse> {
         let range = self.range("copy", address, bytes)?;
         let free = self.check_in_flight("copy", by, address, range.clone());
         self.set_copying(range.clone(), Some(by));
-        self.note_write(by, address, range, free, |_, _| true);
+        let cause = |address, read| Conflict { rank: self.rank, address, read, copy: by, told }.of_copy();
+        self.note_write_or_copy(by, address, range, free, |_, _| true, cause);
         Ok(())
     }
 
@@ -199,7 +264,7 @@ impl SharedMemory {
                 unwritten |= !known.is_written();
                 if let Some((earlier, wrote)) = known.history.beside(&by, &self.order).filter(|_| free) {
                     let (address, other) = (address + (byte - start) as u32, if wrote { "write" } else { "read" });
-                    self.findings.note(by, self.race("reduction", address, other, by, earlier));
+                    self.note(by, self.race("reduction", address, other, by, earlier), None);
                 }
                 known.start_reduction(by);
             },
@@ -305,7 +370,7 @@ impl SharedMemory {
             // Where nothing orders the two, that is the finding.
             if let Some(write) = unfenced.filter(|write| write.is_seen_by(&by, &self.order)) {
                 let memory = Memory::Shared { address: address + (byte - start) as u32 };
-                self.findings.note(by, Misuse::ProxyFence { memory, place: write.location.into() });
+                self.note(by, Misuse::ProxyFence { memory, place: write.location.into() }, None);
                 return;
             }
         }
@@ -355,7 +420,7 @@ impl SharedMemory {
                 |made: &Access| made.is_seen_by(&by, &self.order) || self.order.is_fenced(Space::Barriers, &by, made);
             if let Some(earlier) = known.history.last_write().filter(|made| !is_known(made)) {
                 let address = address + (byte - start) as u32;
-                self.findings.note(by, self.race("read", address, "write", by, earlier));
+                self.note(by, self.race("read", address, "write", by, earlier), None);
             }
         }
         Ok(())
@@ -394,7 +459,13 @@ impl SharedMemory {
                 let reduction = || Some(("reduction", known.unseen_reduction(&by, &self.order)?));
                 if let Some((other, earlier)) = write.or_else(reduction).filter(|_| free) {
                     let address = address + (byte - range.start) as u32;
-                    self.findings.note(by, self.race("read", address, other, by, earlier));
+                    let cause = handover::landed(self.rank, &earlier).and_then(|(copy, told)| {
+                        let reads = known.history.reads().filter(|read| read.agent == by.agent && read.tick < by.tick);
+                        let (read_at, is_group) = (reads.map(|read| read.tick).max(), reading.agent != by.agent);
+                        let conflict = Conflict { rank: self.rank, address, read: by, copy, told: Some(told) };
+                        conflict.of_read(read_at, is_group)
+                    });
+                    self.note(by, self.race("read", address, other, by, earlier), cause);
                 }
             },
         );
@@ -404,7 +475,9 @@ impl SharedMemory {
     /// Tells of bytes that are read, and that nothing wrote: the first, and how many.
     fn note_unwritten(&self, by: Access, unwritten: Option<(usize, usize)>) {
         if let Some((first, bytes)) = unwritten {
-            self.findings.note(by, Misuse::SharedUnwritten { address: SHARED_BASE + first as u32, bytes });
+            let address = SHARED_BASE + first as u32;
+            let cause = handover::of_unwritten(self.rank, address, by);
+            self.note(by, Misuse::SharedUnwritten { address, bytes }, cause);
         }
     }
 

@@ -5,9 +5,9 @@ pub(crate) use crate::sim::memory::bulk::Blocks;
 use crate::sim::memory::bulk::{self, Kind, Reduction};
 use crate::sim::memory::im2col::{check_in_bounds, check_offsets, pixels};
 pub(crate) use crate::sim::memory::reduction::Operation;
-use crate::sim::memory::slices;
+use crate::sim::memory::{peer, slices};
 use crate::sim::record::note_lane;
-use crate::sim::warps::context::fail;
+use crate::sim::warps::context::{fail, with_cluster};
 use crate::site::Site;
 use crate::{TensorAccess, TensorEncoding, TensorMapWords};
 use std::iter::zip;
@@ -92,6 +92,13 @@ impl Lines {
         }
         let (inner, _) = map.copied();
         Lines { map, start: at[0], inner, places }
+    }
+
+    /// Notes the box for what is warned of when all blocks have run.
+    fn note(&self, site: Site, at: At<'_>, loads: bool) {
+        with_cluster(|cluster, block| {
+            cluster.boxes.borrow_mut().note(block, block.access(site), &self.map, at.coordinates, loads);
+        });
     }
 
     fn bytes(&self) -> usize {
@@ -187,6 +194,7 @@ pub(crate) unsafe fn load(
     // SAFETY: the caller's.
     let source = unsafe { Lines::new(site, map, at) };
     source.check_aligned(site, to);
+    source.note(site, at, true);
     let mut lines = vec![0; source.bytes()];
     for Line { offset, from, bytes } in source.inside() {
         // SAFETY: the caller's.
@@ -194,6 +202,16 @@ pub(crate) unsafe fn load(
     }
     let mut data = vec![0; lines.len()];
     lines.iter().enumerate().for_each(|(offset, &byte)| data[source.swizzled(offset)] = byte);
+    with_cluster(|cluster, block| {
+        let Ok((target, address)) = peer::resolve(cluster, block, to) else { return };
+        let mask = match blocks {
+            Blocks::One => 1 << target.rank,
+            Blocks::Mask(mask) => u32::from(mask),
+        };
+        for block in cluster.blocks.iter().filter(|block| mask & 1 << block.rank != 0) {
+            block.shared.note_swizzle(address, data.len(), source.map.swizzle, site.location);
+        }
+    });
     bulk::start_load(site, form, to, data, barrier, blocks);
 }
 
@@ -218,6 +236,7 @@ pub(crate) unsafe fn store(
         fail(site, Misuse::BoxBefore { dimension, coordinate: at.coordinates[dimension].into() });
     }
     target.check_aligned(site, from);
+    target.note(site, at, false);
     let reduction = operation.map(|operation| Reduction { operation, kind: kind(site, target.map.data_type) });
     let lines: Vec<Line> = target.inside().collect();
     let parts = target.parts(&lines);

@@ -4,7 +4,8 @@ use crate::Grid;
 use crate::lane::LANES;
 use crate::launch::Launch;
 use crate::sim::arithmetic::operands::MmaResults;
-use crate::sim::findings::{Findings, Misuse};
+use crate::sim::findings::{Findings, Misuse, Names};
+use crate::sim::memory::boxes::Boxes;
 use crate::sim::memory::bulk::BulkCopies;
 use crate::sim::memory::copies::WarpCopies;
 use crate::sim::memory::global::GlobalAccesses;
@@ -170,6 +171,8 @@ impl BlockState {
 pub(in crate::sim) struct ClusterState {
     pub(in crate::sim) blocks: Vec<BlockState>,
     pub(in crate::sim) barrier: RefCell<ClusterBarrier>,
+    /// The boxes of tensors that the blocks copied.
+    pub(in crate::sim) boxes: RefCell<Boxes>,
     /// Blocks along each dimension.
     pub(in crate::sim) shape: Grid,
 }
@@ -180,11 +183,12 @@ impl ClusterState {
         let (threads, shape) = (launch.kernel.threads as usize, launch.kernel.cluster);
         let indices = blocks(first, shape);
         let (blocks, warps) = (indices.len(), threads / LANES);
-        let findings = Rc::new(Findings::new(launch.kernel.name, indices.clone(), warps, seed));
+        let names = Names::new(launch.name_byte, launch.kernel.shared_bytes, first, shape);
+        let findings = Rc::new(Findings::new(launch.kernel.name, indices.clone(), warps, seed, names));
         let order = Rc::new(Order::new(blocks, warps));
         let global = Rc::default();
         let block = |(rank, index): (usize, Grid)| BlockState {
-            shared: SharedMemory::new(launch.kernel.shared_bytes as usize, findings.clone(), order.clone()),
+            shared: SharedMemory::new(launch.kernel.shared_bytes as usize, rank, findings.clone(), order.clone()),
             findings: findings.clone(),
             order: order.clone(),
             barriers: RefCell::new(Barriers::new(random_of(index, !seed))),
@@ -215,7 +219,7 @@ impl ClusterState {
         };
         let blocks: Vec<BlockState> = indices.into_iter().enumerate().map(block).collect();
         let barrier = RefCell::new(ClusterBarrier::new(blocks.len() * warps));
-        ClusterState { blocks, barrier, shape }
+        ClusterState { blocks, barrier, boxes: RefCell::default(), shape }
     }
 
     /// The block, and the warp in it, that an agent is.

@@ -4,6 +4,7 @@ use crate::lane::LANES;
 use crate::sim::findings::{Misuse, Place};
 use crate::sim::record;
 use crate::sim::warps::block::{BlockState, ClusterState};
+use crate::sim::warps::deadlock;
 use crate::sim::warps::lanes::{self, LaneYielder};
 use crate::sim::warps::stack::{self, Running, StackOf};
 use crate::site::Site;
@@ -87,6 +88,11 @@ pub(in crate::sim) fn try_with_block<R>(work: impl FnOnce(&BlockState) -> R) -> 
     BLOCK.with_borrow(|block| block.as_ref().map(|(cluster, rank)| work(&cluster.blocks[*rank])))
 }
 
+/// The cluster that is being simulated, if one is and it can tell.
+pub(in crate::sim) fn try_with_cluster<R>(work: impl FnOnce(&ClusterState) -> Option<R>) -> Option<R> {
+    BLOCK.with_borrow(|block| block.as_ref().and_then(|(cluster, _)| work(cluster)))
+}
+
 /// From now on this lane runs, or, again, uniform code.
 pub(in crate::sim) fn set_lane(lane: Option<usize>) {
     LANE.set(lane.unwrap_or(NO_LANE));
@@ -115,7 +121,9 @@ pub(in crate::sim) fn fail_in_lane(site: Site, lane: Option<usize>, misuse: Misu
 
 /// Notes what ends the running warp.
 fn note_end(block: &BlockState, misuse: Misuse, place: Option<Place>, lane: Option<usize>) {
-    block.findings.add(misuse, place, block.rank, Some(block.running()), lane);
+    let (rank, warp) = (block.rank, Some(block.running()));
+    let cause = try_with_cluster(|cluster| deadlock::cause(cluster, &misuse, rank, warp));
+    block.findings.add(misuse, cause, place, rank, warp, lane);
 }
 
 /// Unwinds what is left of a run that ended by this.

@@ -1,6 +1,6 @@
 //! mbarriers: what has arrived at each, and who waits for which phase.
 
-use crate::sim::findings::{BarrierMisuse, Memory, Misuse};
+use crate::sim::findings::{Awaited, BarrierMisuse, BarrierState, Misuse};
 pub(crate) use crate::sim::memory::copies::{arrive_when_copied, hold_until_copied};
 pub(crate) use crate::sim::memory::order::Space;
 use crate::sim::memory::order::{Known, agents_of_barrier, executing};
@@ -9,6 +9,7 @@ use crate::sim::memory::race::{Access, Lanes};
 use crate::sim::record::note_lane;
 use crate::sim::warps::block::{BlockState, Waiting, WarpOfBlock};
 use crate::sim::warps::context::{current_lane, fail, with_block};
+use crate::sim::warps::handover::BarrierHistory;
 use crate::sim::warps::lanes::{Pause, pause};
 use crate::sim::warps::polling::note_access;
 use crate::site::Site;
@@ -59,6 +60,8 @@ pub(in crate::sim) struct Barrier {
     agents: [usize; 2],
     /// Where it is, and which one it is of those that were there: in a state, behind the arrivals.
     which: u64,
+    /// For reports.
+    pub(super) history: BarrierHistory,
 }
 
 /// What an arrival returns, from the lowest bit on: the number of its phase, 20 bits; the arrivals that the phase still needed, 20; the
@@ -158,7 +161,8 @@ impl Barrier {
         }
     }
 
-    fn expect(&mut self, bytes: u32) -> Result<(), BarrierMisuse> {
+    fn expect(&mut self, by: Access, bytes: u32) -> Result<(), BarrierMisuse> {
+        self.history.note_expected(by, bytes);
         self.bytes += i64::from(bytes);
         if self.bytes > i64::from(MOST) { Err(BarrierMisuse::TooManyBytes { bytes: self.bytes }) } else { Ok(()) }
     }
@@ -173,16 +177,19 @@ impl Barrier {
     }
 
     /// The lanes that execute it arrive. Returns the state before.
-    fn count_arrival(&mut self, Arrival { count, expect, drop, .. }: Arrival) -> Result<u64, BarrierMisuse> {
+    fn count_arrival(&mut self, by: Access, arrival: Arrival) -> Result<u64, BarrierMisuse> {
+        let Arrival { count, expect, drop, .. } = arrival;
         let lanes = executing(current_lane()).len() as u32;
         let arrivals = count * lanes;
         let state = u64::from(self.phase & state::PHASES) | u64::from(self.pending) << state::PENDING | self.which;
-        self.expect(expect * lanes)?;
+        self.expect(by, expect * lanes)?;
+        let phase = self.phase;
         if drop {
             let of = self.count;
             self.count = of.checked_sub(arrivals).ok_or(BarrierMisuse::TooManyArrivals { of })?;
         }
         self.arrive(arrivals)?;
+        self.history.note_arrival(by, phase);
         Ok(state)
     }
 
@@ -200,10 +207,13 @@ impl Barrier {
         if self.pending > 0 {
             return Ok(());
         }
-        if self.bytes < 0 {
-            return Err(BarrierMisuse::UnexpectedBytes { bytes: -self.bytes });
+        // Copies that have not landed might have, before now.
+        let unexpected = self.history.in_flight() - self.bytes;
+        if self.bytes <= 0 && unexpected > 0 {
+            return Err(BarrierMisuse::UnexpectedBytes { bytes: unexpected });
         }
         if self.bytes == 0 {
+            self.history.end_phase();
             self.phase = self.phase.wrapping_add(1);
             self.pending = self.count;
             self.over.join(&std::mem::take(&mut self.told));
@@ -219,10 +229,37 @@ impl Barrier {
         Access { agent, by: Lanes::One(0), closure: 0, before: 0, epoch: u32::MAX, warp_epoch: 0, tick, location }
     }
 
-    /// What the current phase still needs: its number, arrivals, bytes.
-    pub(in crate::sim) fn missing(&self) -> (u32, u32, i64) {
-        (self.phase, self.pending, self.bytes)
+    /// What the current phase still needs, of the barrier of this address.
+    pub(in crate::sim) fn awaited(&self, address: u32) -> Awaited {
+        Awaited::Barrier { address, phase: self.phase, of: self.count, arrivals: self.pending, bytes: self.bytes }
     }
+
+    /// The phase that is running.
+    pub(super) fn phase(&self) -> u32 {
+        self.phase
+    }
+
+    /// Arrivals that a phase needs.
+    pub(super) fn count(&self) -> u32 {
+        self.count
+    }
+
+    /// Whether bytes are missing, and nothing else, that no copy will bring.
+    pub(super) fn lacks_bytes_only(&self) -> bool {
+        self.pending == 0 && self.bytes > 0 && !self.history.is_told_by_peers()
+    }
+
+    /// Whether it is by this agent that what comes to it asynchronously counts as done.
+    pub(super) fn is_agent(&self, agent: usize) -> bool {
+        self.agents.contains(&agent)
+    }
+}
+
+/// Who has arrived at a barrier.
+pub(in crate::sim) fn barrier_state(block: &BlockState, address: u32, barrier: &Barrier) -> BarrierState {
+    let arrivals = barrier.history.arrivals().map(|(phase, by)| (phase, block.findings.actor(by))).collect();
+    let made = barrier.history.made().map(|by| block.findings.actor(by));
+    BarrierState { address, made, arrivals }
 }
 
 impl Barriers {
@@ -233,6 +270,11 @@ impl Barriers {
 
     pub(in crate::sim) fn get(&self, address: u32) -> Option<&Barrier> {
         self.live.get(&address)
+    }
+
+    /// The barriers, by address.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (u32, &Barrier)> {
+        self.live.iter().map(|(&address, barrier)| (address, barrier))
     }
 
     /// Whether the wait has an end: by the phase, or by a misuse.
@@ -251,7 +293,7 @@ fn at_barrier<R: Default>(
     site: Site,
     address: u32,
     form: &'static str,
-    work: impl FnOnce(&BlockState, &mut Barrier) -> Result<R, BarrierMisuse>,
+    work: impl FnOnce(&BlockState, Access, &mut Barrier) -> Result<R, BarrierMisuse>,
 ) -> R {
     // A destructor, while a run that failed is unwound.
     if std::thread::panicking() {
@@ -259,7 +301,10 @@ fn at_barrier<R: Default>(
     }
     note_access(site);
     note_lane(site, form);
-    let done = with_block(|block| use_barrier(block, block.access(site), address, |barrier| work(block, barrier)));
+    let done = with_block(|block| {
+        let by = block.access(site);
+        use_barrier(block, by, address, |barrier| work(block, by, barrier))
+    });
     done.unwrap_or_else(|misuse| fail(site, misuse))
 }
 
@@ -268,7 +313,7 @@ fn at_barrier_of_cluster<R: Default>(
     site: Site,
     address: u32,
     form: &'static str,
-    work: impl FnOnce(&BlockState, bool, &mut Barrier) -> Result<R, BarrierMisuse>,
+    work: impl FnOnce(&BlockState, bool, Access, &mut Barrier) -> Result<R, BarrierMisuse>,
 ) -> R {
     if std::thread::panicking() {
         return R::default();
@@ -276,7 +321,7 @@ fn at_barrier_of_cluster<R: Default>(
     note_access(site);
     note_lane(site, form);
     let done = peer::at_peer(site, address, Visit::Arrival, |own, peer, by, address| {
-        use_barrier(peer, by, address, |barrier| work(own, own.rank != peer.rank, barrier))
+        use_barrier(peer, by, address, |barrier| work(own, own.rank != peer.rank, by, barrier))
     });
     done.unwrap_or_else(|misuse| fail(site, misuse))
 }
@@ -329,6 +374,7 @@ pub(crate) fn init(site: Site, form: &'static str, address: u32, count: u32) {
             is_fenced: false,
             agents,
             which,
+            history: BarrierHistory::new(block.access(site)),
         };
         barriers.live.insert(address, barrier);
         Ok(())
@@ -338,7 +384,7 @@ pub(crate) fn init(site: Site, form: &'static str, address: u32, count: u32) {
 
 /// `mbarrier.inval`.
 pub(crate) fn invalidate(site: Site, form: &'static str, address: u32) {
-    at_barrier(site, address, form, |_, _| Ok(()));
+    at_barrier(site, address, form, |_, _, _| Ok(()));
     if !std::thread::panicking() {
         let done = with_block(|block| {
             block.barriers.borrow_mut().live.remove(&address);
@@ -350,46 +396,55 @@ pub(crate) fn invalidate(site: Site, form: &'static str, address: u32) {
 
 /// `mbarrier.arrive` and its like. Returns the state before.
 pub(crate) fn arrive(site: Site, form: &'static str, address: u32, arrival: Arrival) -> u64 {
-    at_barrier(site, address, form, |block, barrier| {
+    at_barrier(site, address, form, |block, by, barrier| {
         let told = block.order.release(block.agent(), executing(current_lane()));
         barrier.told.join(&told);
-        barrier.count_arrival(arrival)
+        barrier.count_arrival(by, arrival)
     })
 }
 
 /// The same at a barrier of the block that an address of the `.shared::cluster` window names.
 pub(crate) fn arrive_at_peer(site: Site, form: &'static str, address: u32, arrival: Arrival) {
-    at_barrier_of_cluster(site, address, form, |own, is_peer, barrier| {
+    at_barrier_of_cluster(site, address, form, |own, is_peer, by, barrier| {
         let told = own.order.release(own.agent(), executing(current_lane()));
         match arrival.scope {
             _ if !is_peer => barrier.told.join(&told),
             Scope::Block => barrier.told.join(&told.without_writes()),
             Scope::Cluster => barrier.told_by_peers.join(&told),
         }
-        barrier.count_arrival(arrival).map(drop)
+        barrier.count_arrival(by, arrival).map(drop)
     });
 }
 
 /// `mbarrier.expect_tx`.
 pub(crate) fn expect_bytes(site: Site, form: &'static str, address: u32, bytes: u32) {
-    at_barrier(site, address, form, |_, barrier| barrier.expect(bytes * executing(current_lane()).len() as u32));
+    at_barrier(site, address, form, |_, by, barrier| {
+        barrier.expect(by, bytes * executing(current_lane()).len() as u32)
+    });
 }
 
 /// `mbarrier.complete_tx`.
 pub(crate) fn complete_bytes(site: Site, form: &'static str, address: u32, bytes: u32) {
-    at_barrier(site, address, form, |_, barrier| barrier.receive(bytes * executing(current_lane()).len() as u32));
+    at_barrier(site, address, form, |_, by, barrier| {
+        let bytes = bytes * executing(current_lane()).len() as u32;
+        barrier.history.note_bytes(by.location, bytes.into());
+        barrier.receive(bytes)
+    });
 }
 
 /// `mbarrier.expect_tx`, likewise.
 pub(crate) fn expect_bytes_at_peer(site: Site, form: &'static str, address: u32, bytes: u32) {
     let bytes = bytes * executing(current_lane()).len() as u32;
-    count_bytes_at_peer(site, form, address, |barrier| barrier.expect(bytes));
+    count_bytes_at_peer(site, form, address, |by, barrier| barrier.expect(by, bytes));
 }
 
 /// `mbarrier.complete_tx`, likewise.
 pub(crate) fn complete_bytes_at_peer(site: Site, form: &'static str, address: u32, bytes: u32) {
     let bytes = bytes * executing(current_lane()).len() as u32;
-    count_bytes_at_peer(site, form, address, |barrier| barrier.receive(bytes));
+    count_bytes_at_peer(site, form, address, |by, barrier| {
+        barrier.history.note_bytes(by.location, bytes.into());
+        barrier.receive(bytes)
+    });
 }
 
 /// Bytes are expected, or come, at a barrier of the block of the cluster that the address names. Nobody is told of what was done before; but
@@ -398,7 +453,7 @@ fn count_bytes_at_peer(
     site: Site,
     form: &'static str,
     address: u32,
-    count: impl FnOnce(&mut Barrier) -> Result<(), BarrierMisuse>,
+    count: impl FnOnce(Access, &mut Barrier) -> Result<(), BarrierMisuse>,
 ) {
     if std::thread::panicking() {
         return;
@@ -410,7 +465,7 @@ fn count_bytes_at_peer(
             if own.rank != peer.rank {
                 peer::count_bytes(peer, by, barrier.tell_asynchronously(Proxy::Async, site.location));
             }
-            count(barrier)
+            count(by, barrier)
         })
     });
     counted.unwrap_or_else(|misuse| fail(site, misuse));
@@ -418,9 +473,14 @@ fn count_bytes_at_peer(
 
 /// Whether a phase is over. If it is, those who execute this know what those did who arrived in it.
 fn look(site: Site, form: &'static str, wait: PhaseWait, scope: Scope) -> bool {
-    at_barrier(site, wait.address, form, |block, barrier| {
+    at_barrier(site, wait.address, form, |block, by, barrier| {
         let over = barrier.is_over(wait.phase)?;
         if over {
+            let number = match wait.phase {
+                Phase::Number(number) => number,
+                Phase::Parity(_) | Phase::Of(_) => barrier.phase.wrapping_sub(1),
+            };
+            barrier.history.note_wait(by, number);
             let lanes = executing(current_lane());
             block.order.acquire(block.agent(), lanes.clone(), &barrier.over);
             if block.blocks > 1 {
@@ -437,7 +497,7 @@ fn look(site: Site, form: &'static str, wait: PhaseWait, scope: Scope) -> bool {
 
 /// At warp scope: asks for a phase that is waited for later, which must not be too late, or too early. What others did, nobody knows by that.
 pub(crate) fn look_ahead(site: Site, form: &'static str, address: u32, phase: Phase) {
-    at_barrier(site, address, form, |_, barrier| barrier.is_over(phase).map(drop));
+    at_barrier(site, address, form, |_, _, barrier| barrier.is_over(phase).map(drop));
 }
 
 /// At warp scope: waits for a phase.
@@ -484,31 +544,41 @@ pub(crate) fn test_in_lane(site: Site, form: &'static str, address: u32, phase: 
     let over = look_in_vain(site, form, wait, scope, 1);
     if !over {
         if with_block(|block| block.barriers.borrow().vain_tests) > VAIN_TESTS {
-            fail(site, Misuse::Polling { memory: Memory::Shared { address } });
+            fail(site, with_block(|block| polling(block, address)));
         }
         pause(site, form, Pause::Test(address));
     }
     over
 }
 
-/// A copy that is to tell a barrier starts. Returns the barrier's phase.
+/// A phase of a barrier is asked for without end.
+fn polling(block: &BlockState, address: u32) -> Misuse {
+    let barriers = block.barriers.borrow();
+    let barrier = &barriers.live[&address];
+    Misuse::PollingBarrier { awaited: barrier.awaited(address), barrier: barrier_state(block, address, barrier) }
+}
+
+/// A copy of so many bytes that is to tell a barrier starts. Returns the barrier's phase.
 pub(in crate::sim) fn phase_for_copy(
     block: &BlockState,
     by: Access,
     address: u32,
     proxy: Proxy,
+    bytes: usize,
 ) -> Result<u32, Misuse> {
     block.shared.use_barrier(by, address)?;
-    let barriers = block.barriers.borrow();
-    let barrier = barriers.live.get(&address);
+    let mut barriers = block.barriers.borrow_mut();
+    let barrier = barriers.live.get_mut(&address);
     let barrier = barrier.ok_or(Misuse::Barrier { address, misuse: BarrierMisuse::Uninitialised })?;
     if proxy == Proxy::Async && !barrier.is_fenced && !block.shared.is_barrier_fenced(by, address) {
         return Err(Misuse::Barrier { address, misuse: BarrierMisuse::Unfenced });
     }
+    let is_of_peer = block.findings.rank(by) != block.rank;
+    barrier.history.note_copy(by, bytes as i64, is_of_peer, &block.order);
     Ok(barrier.phase)
 }
 
-/// A copy that was started there has brought bytes: `land` puts them to memory, by this access. Returns whether that ended the phase.
+/// A copy that was started there has brought bytes: `land` puts them to memory, by this access.
 pub(in crate::sim) fn receive_copy(
     block: &BlockState,
     address: u32,
@@ -516,15 +586,14 @@ pub(in crate::sim) fn receive_copy(
     proxy: Proxy,
     started: &'static Location<'static>,
     land: impl FnOnce(Access),
-) -> Result<bool, Misuse> {
+) -> Result<(), Misuse> {
     let mut barriers = block.barriers.borrow_mut();
     barriers.vain_tests = 0;
     let misuse = |misuse| Misuse::Barrier { address, misuse };
     let barrier = barriers.live.get_mut(&address).ok_or(misuse(BarrierMisuse::Uninitialised))?;
-    let phase = barrier.phase;
     land(barrier.tell_asynchronously(proxy, started));
-    barrier.receive(bytes).map_err(misuse)?;
-    Ok(barrier.phase != phase)
+    barrier.history.note_landed(bytes.into());
+    barrier.receive(bytes).map_err(misuse)
 }
 
 /// `cp.async.mbarrier.arrive`: the barrier is to be arrived at when copies have landed. If the arrival is not one of those that the phase
@@ -536,6 +605,7 @@ pub(in crate::sim) fn arrive_later(
     is_counted: bool,
 ) -> Result<(), Misuse> {
     use_barrier(block, by, address, |barrier| {
+        barrier.history.note_arrival(by, barrier.phase);
         if is_counted {
             return Ok(());
         }

@@ -3,7 +3,9 @@
 pub(in crate::sim) mod block;
 pub(crate) mod cluster;
 pub(in crate::sim) mod context;
+pub(in crate::sim) mod deadlock;
 pub(in crate::sim) mod divergence;
+pub(in crate::sim) mod handover;
 pub(in crate::sim) mod lanes;
 pub(crate) mod mbarrier;
 pub(in crate::sim) mod polling;

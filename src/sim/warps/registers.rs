@@ -104,6 +104,11 @@ impl RegisterPool {
         count <= self.warps[warp].held + self.free
     }
 
+    /// Registers that each lane of a warp has.
+    pub(in crate::sim) fn held(&self, warp: usize) -> u32 {
+        self.warps[warp].held
+    }
+
     /// Registers that nobody holds.
     pub(in crate::sim) fn free(&self) -> u32 {
         self.free

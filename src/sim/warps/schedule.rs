@@ -2,13 +2,15 @@
 
 use crate::lane::LANES;
 use crate::launch::Launch;
-use crate::sim::findings::{Awaited, EndedWarp, Found, Misuse, Place, WaitingWarp};
+use crate::sim::findings::{Found, Misuse, Place};
+use crate::sim::memory::boxes::Boxes;
 use crate::sim::memory::bulk;
 use crate::sim::memory::global::GlobalAccesses;
 use crate::sim::memory::peer;
 use crate::sim::record::{Recorded, Recorder};
 use crate::sim::warps::block::{BlockState, ClusterState, Waiting, WarpOfBlock, random_of};
 use crate::sim::warps::context::{Failure, current_lane, in_block, take_panic, unwind};
+use crate::sim::warps::deadlock::{self, deadlock};
 use crate::sim::warps::polling::begin_turn;
 use crate::sim::warps::registers;
 use crate::sim::warps::stack::{self, StackOf};
@@ -37,7 +39,7 @@ struct WarpCoroutine {
 }
 
 /// How far a warp is.
-enum Progress {
+pub(super) enum Progress {
     Waiting(Waiting),
     Ended,
 }
@@ -87,6 +89,7 @@ fn met(progress: &[Progress]) -> Option<Vec<usize>> {
 pub(in crate::sim) struct Ran {
     pub(in crate::sim) accesses: GlobalAccesses,
     pub(in crate::sim) found: Found,
+    pub(in crate::sim) boxes: Boxes,
     pub(in crate::sim) recorder: Option<Recorder>,
 }
 
@@ -121,14 +124,15 @@ pub(in crate::sim) fn run(launch: &Launch<'_>, first: Grid, seed: u64, patience:
         format!("error: {}{place}\n   = in kernel `{}`, block {block}", stopped.misuse, launch.kernel.name)
     });
     let rank = ran.as_ref().err().map_or(0, |stopped| stopped.rank);
+    let cause = ran.as_ref().err().and_then(|stopped| deadlock::cause(&cluster, &stopped.misuse, rank, stopped.warp));
     in_block(&cluster, rank, || unwind(ended_by, || drop(warps)));
     let cluster = Rc::into_inner(cluster).expect("the warps have let go of it");
     let findings = Rc::clone(&cluster.blocks[0].findings);
     if let Err(stopped) = ran {
         let Stopped { misuse, place, rank, warp, lane } = *stopped;
-        findings.add(misuse, place, rank, warp, lane);
+        findings.add(misuse, cause, place, rank, warp, lane);
     }
-    let accesses = cluster.blocks[0].global.take();
+    let (accesses, boxes) = (cluster.blocks[0].global.take(), cluster.boxes.take());
     let recorders = cluster.blocks.into_iter().filter_map(|block| {
         let mut recorder = block.recorder.map(RefCell::into_inner)?;
         recorder.end_block();
@@ -138,17 +142,17 @@ pub(in crate::sim) fn run(launch: &Launch<'_>, first: Grid, seed: u64, patience:
         all.append(later);
         all
     });
-    Ran { accesses, found: findings.take(), recorder }
+    Ran { accesses, found: findings.take(), boxes, recorder }
 }
 
 /// Why the warps of a cluster did not all end.
-struct Stopped {
-    misuse: Misuse,
-    place: Option<Place>,
+pub(super) struct Stopped {
+    pub(super) misuse: Misuse,
+    pub(super) place: Option<Place>,
     /// The block.
-    rank: usize,
-    warp: Option<usize>,
-    lane: Option<usize>,
+    pub(super) rank: usize,
+    pub(super) warp: Option<usize>,
+    pub(super) lane: Option<usize>,
 }
 
 /// What a panic says.
@@ -263,46 +267,4 @@ fn land_awaited(
         let (place, lane) = (Some(started.location.into()), started.lane());
         Box::new(Stopped { misuse, place, rank: block.rank, warp: Some(warp), lane })
     })
-}
-
-/// No warp can go on, and not all have ended.
-fn deadlock(progress: &[Progress], cluster: &ClusterState) -> Stopped {
-    let (mut waiting, mut ended) = (Vec::new(), Vec::new());
-    for (agent, progress) in progress.iter().enumerate() {
-        let (state, _) = cluster.warp(agent);
-        let (warp, block) = state.findings.warp(agent);
-        let mut waits = |location: &'static core::panic::Location<'static>, awaited| {
-            waiting.push(WaitingWarp { warp, block, place: location.into(), awaited });
-        };
-        match progress {
-            Progress::Waiting(Waiting::Sync(location)) => waits(location, Awaited::Sync),
-            Progress::Waiting(Waiting::Named { barrier, threads, location }) => {
-                waits(location, Awaited::Named { barrier: *barrier, threads: *threads });
-            }
-            Progress::Waiting(Waiting::Cluster { location, .. }) => {
-                let lacking = cluster.barrier.borrow().lacking().count();
-                waits(location, Awaited::Cluster { lacking });
-            }
-            Progress::Waiting(Waiting::WarpGroup { group, location, .. }) => {
-                waits(location, Awaited::WarpGroup { group: *group });
-            }
-            Progress::Waiting(Waiting::Registers { count, location, .. }) => {
-                waits(location, Awaited::Registers { count: *count, free: state.registers.borrow().free() });
-            }
-            Progress::Waiting(Waiting::Phases(phases)) => {
-                for wait in phases {
-                    let barriers = state.barriers.borrow();
-                    let barrier = barriers.get(wait.address);
-                    let (phase, arrivals, bytes) = barrier.map_or((0, 0, 0), |barrier| barrier.missing());
-                    waits(wait.location, Awaited::Barrier { address: wait.address, phase, arrivals, bytes });
-                }
-            }
-            Progress::Waiting(Waiting::Turn(_)) | Progress::Ended => ended.push(EndedWarp { warp, block }),
-        }
-    }
-    let first = waiting.first();
-    let place = first.map(|waiting: &WaitingWarp| waiting.place.clone());
-    let in_it = |block: &BlockState| Some(block.index) == first.and_then(|waiting| waiting.block);
-    let rank = cluster.blocks.iter().position(in_it).unwrap_or(0);
-    Stopped { misuse: Misuse::Deadlock { waiting, ended }, place, rank, warp: None, lane: None }
 }

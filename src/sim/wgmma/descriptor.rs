@@ -29,6 +29,11 @@ impl Descriptor {
         }
     }
 
+    /// The swizzle, as a tensor map has it (`CUtensorMapSwizzle`).
+    pub(super) fn swizzle(&self) -> u32 {
+        (self.width / 16).trailing_zeros()
+    }
+
     /// The elements of a chunk of 16 bytes, which begins at multiples of these: so many lines, and so many along K.
     pub(super) fn chunk(&self, bits: usize) -> (usize, usize) {
         let elements = 128 / bits;

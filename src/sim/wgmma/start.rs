@@ -38,10 +38,14 @@ fn start(site: Site, operands: Operands, held: Columns) -> Columns {
     let family = form.family;
     (family.check)(site, &operands);
     note_collective(site, form.ptx);
-    let mut chunks = chunks(&described(site, form.ptx, 'B', b, transposes_b), form.n, family.k, family.bits);
+    let of_b = described(site, form.ptx, 'B', b, transposes_b);
+    let mut chunks = chunks(&of_b, form.n, family.k, family.bits);
+    check_swizzle(site, form.ptx, 'B', &of_b, &chunks);
     if let A::Shared { descriptor, transposed } = operands.a {
         let a = described(site, form.ptx, 'A', descriptor, transposed);
-        chunks.extend(self::chunks(&a, WARPS * ROWS, family.kept, family.bits));
+        let of_a = self::chunks(&a, WARPS * ROWS, family.kept, family.bits);
+        check_swizzle(site, form.ptx, 'A', &a, &of_a);
+        chunks.extend(of_a);
     }
     let registers = held.len();
     let started = with_block(|block| {
@@ -81,6 +85,18 @@ fn start(site: Site, operands: Operands, held: Columns) -> Columns {
     });
     let number = started.unwrap_or_else(|misuse| fail(site, misuse));
     (0..registers).map(|register| std::array::from_fn(|lane| mark(number, register, lane))).collect()
+}
+
+/// Tells of a matrix that a tensor copy wrote with another swizzle than its descriptor has.
+fn check_swizzle(site: Site, form: &'static str, operand: char, matrix: &Descriptor, chunks: &[u32]) {
+    with_block(|block| {
+        let mut written = chunks.iter().filter_map(|&chunk| block.shared.swizzle_of(chunk));
+        let read = matrix.swizzle();
+        if let Some((written, location)) = written.find(|(written, _)| *written != read) {
+            let misuse = Misuse::WrongSwizzle { form, operand, read, written, place: location.into() };
+            block.findings.note(block.access_by(Lanes::Each, site), misuse);
+        }
+    });
 }
 
 /// The chunks of 16 bytes that have the elements of so many lines along so many of K.

@@ -1,0 +1,81 @@
+//! What reports say about mbarriers.
+
+use super::misuse::BarrierMisuse;
+use super::names::Namer;
+use std::format;
+use std::string::String;
+
+/// What a phase that does not end lacks: "1 of 2 arrivals missing; 512 bytes more arrived than were
+/// expected".
+pub(super) fn phase_lacks(of: u32, arrivals: u32, bytes: i64) -> String {
+    let arrivals = match arrivals {
+        0 => "all arrivals have come".into(),
+        _ => format!("{arrivals} of {of} arrivals missing"),
+    };
+    match bytes {
+        0 => arrivals,
+        1.. => format!("{arrivals}; {bytes} of the bytes that it expects have not come"),
+        _ => format!("{arrivals}; {} bytes more arrived than were expected", -bytes),
+    }
+}
+
+/// A phase as reports name it.
+pub(super) fn phase(number: u32) -> String {
+    if number == u32::MAX { "the phase before the first".into() } else { format!("phase {number}") }
+}
+
+fn phases(count: u32) -> &'static str {
+    if count == 1 { "phase" } else { "phases" }
+}
+
+/// What is wrong with an mbarrier, behind its name.
+pub(super) fn barrier(misuse: BarrierMisuse, names: Namer) -> String {
+    match misuse {
+        BarrierMisuse::Uninitialised => "is used, and nothing has initialised it".into(),
+        BarrierMisuse::Unfenced => "is to be told by a copy, and no fence lies behind its initialisation".into(),
+        BarrierMisuse::InitialisedAgain => "is initialised, and is one already".into(),
+        BarrierMisuse::ArrivalOfAnother { address } => {
+            format!("is waited for with the state of an arrival at another, {}", names.barrier(address))
+        }
+        BarrierMisuse::Count { count } => format!("cannot count {count} arrivals"),
+        BarrierMisuse::TooManyArrivals { of } => {
+            format!("gets more arrivals in a phase than the {of} that it was initialised for")
+        }
+        BarrierMisuse::TooManyBytes { bytes } => format!("cannot wait for {bytes} bytes"),
+        BarrierMisuse::UnexpectedBytes { bytes } => format!("is told of {bytes} bytes more than its phase expects"),
+        BarrierMisuse::PhaseMissed { behind } => {
+            format!("is waited for too late: it is {behind} {} further", phases(behind))
+        }
+        BarrierMisuse::PhaseAhead { ahead } => {
+            format!("is waited for too early: it is {ahead} {} short of the one that is to end", phases(ahead))
+        }
+    }
+}
+
+/// What would be right.
+pub(super) fn barrier_help(misuse: BarrierMisuse) -> &'static str {
+    match misuse {
+        BarrierMisuse::Uninitialised => {
+            "one thread initialises it, once, and the block waits at a `sync` before others use it"
+        }
+        BarrierMisuse::Unfenced => {
+            "the thread that initialises it executes `fence.mbarrier_init` behind that, before the `sync`"
+        }
+        BarrierMisuse::InitialisedAgain => {
+            "initialise it once, before the loop, and count phases; or end it by `invalidate` before it is initialised again"
+        }
+        BarrierMisuse::ArrivalOfAnother { .. } => "wait at the barrier that was arrived at",
+        BarrierMisuse::Count { .. } => "a phase has from 1 to 1048575 arrivals",
+        BarrierMisuse::TooManyArrivals { .. } => {
+            "initialise it for as many arrivals as a phase gets; who has arrived waits for the phase before it arrives again"
+        }
+        BarrierMisuse::TooManyBytes { .. } => "a phase has at most 1048575 bytes",
+        BarrierMisuse::UnexpectedBytes { .. } => "expect as many bytes as the copies of the phase bring",
+        BarrierMisuse::PhaseMissed { .. } => {
+            "a phase must not end before all have waited for the one before: let them arrive at another barrier, and wait for that"
+        }
+        BarrierMisuse::PhaseAhead { .. } => {
+            "wait for each phase in turn: a GPU tells only odd phases from even ones, so it takes this one for over"
+        }
+    }
+}

@@ -1,0 +1,213 @@
+//! What reports say about mistakes behind misuses.
+
+use super::barrier_message::phase;
+use super::cause::{Actor, Cause, Mistake};
+use super::names::Namer;
+use super::notes::of;
+use std::fmt;
+use std::format;
+use std::string::String;
+
+/// "warp 1 of block (1, 0, 0)".
+fn who(actor: &Actor) -> String {
+    format!("warp {}{}", actor.warp, of(actor.block))
+}
+
+fn brought(copies: &[(super::Place, i64)]) -> i64 {
+    copies.iter().map(|(_, bytes)| bytes).sum()
+}
+
+/// What was wrong.
+pub(super) fn title(f: &mut fmt::Formatter<'_>, cause: &Cause, names: Namer) -> fmt::Result {
+    match cause {
+        Cause::Bytes { barrier, phase, expected: 0, copies, .. } => {
+            write!(f, "phase {phase} of {} ended with 0 bytes expected, and ", names.barrier(*barrier))?;
+            match &copies[..] {
+                [(place, bytes)] => write!(f, "the copy started at {place} brings {bytes}"),
+                _ => write!(f, "the copies that tell it bring {}", brought(copies)),
+            }
+        }
+        Cause::Bytes { barrier, phase, expected, copies, .. } => {
+            write!(f, "phase {phase} of {} expects {expected} bytes, and ", names.barrier(*barrier))?;
+            match brought(copies) {
+                0 => f.write_str("no copy tells it of any"),
+                brought => write!(f, "the copies that tell it bring {brought}"),
+            }
+        }
+        Cause::RunsAhead { barrier, phase, first, wait: Some((of, waited, _)) } => {
+            let (barrier, of) = (names.barrier(*barrier), names.barrier(*of));
+            write!(f, "a wait for a phase that is over already: {} of {of}; ", self::phase(*waited))?;
+            write!(f, "behind it {} fills a stage again, and phase {phase} of {barrier} is not over", who(first))
+        }
+        Cause::RunsAhead { barrier, phase, first, wait: None } => write!(
+            f,
+            "the stage of {} is refilled without a wait for its release: {} arrives there again, and phase {phase} is not over",
+            names.barrier(*barrier),
+            who(first)
+        ),
+        Cause::Count { barrier, of, arrivals, .. } => write!(
+            f,
+            "{} is initialised for {of} arrival{}, and {} warps arrive at it: its phases end too early",
+            names.barrier(*barrier),
+            if *of == 1 { "" } else { "s" },
+            arrivals.len()
+        ),
+        Cause::Handover { mistake, address, read, told, .. } => {
+            let memory = names.at(*address);
+            match mistake {
+                Mistake::NotWaited { .. } => {
+                    write!(f, "{memory} is read before the copy to it has come: ")?;
+                    match told {
+                        Some((barrier, number)) => {
+                            write!(f, "no wait for {} of {} is before", phase(*number), names.barrier(*barrier))
+                        }
+                        None => f.write_str("no wait for it is before"),
+                    }
+                }
+                Mistake::WaitedForOver { barrier, waited: u32::MAX, .. } => write!(
+                    f,
+                    "a wait that waits for nothing: the phase before the first of {} is over from the beginning",
+                    names.barrier(*barrier)
+                ),
+                Mistake::WaitedForOver { barrier, waited, again, .. } => {
+                    let again = if *again { ", and this warp has waited for it before" } else { "" };
+                    let barrier = names.barrier(*barrier);
+                    write!(f, "a wait for a phase that is over already: {} of {barrier}{again}", phase(*waited))
+                }
+                Mistake::ReleasedEarly { barrier, .. } => write!(
+                    f,
+                    "{memory} is released too early: {} arrives at {} before its read is over",
+                    who(read),
+                    names.barrier(*barrier)
+                ),
+                Mistake::NotReleased { release } => {
+                    write!(f, "{memory} is refilled while {} may still read it: ", who(read))?;
+                    match release {
+                        Some((barrier, _)) => write!(f, "no wait for {} is before the copy", names.barrier(*barrier)),
+                        None => f.write_str("no wait for its release is before the copy"),
+                    }
+                }
+                Mistake::RefilledBehindOver { barrier, waited, .. } => {
+                    let barrier = names.barrier(*barrier);
+                    write!(f, "a wait for a phase that is over already: {} of {barrier}; ", phase(*waited))?;
+                    write!(f, "{memory} is refilled behind it while {} may still read it", who(read))
+                }
+                Mistake::ReaderNotCounted { barrier, waited, of, .. } => write!(
+                    f,
+                    "{memory} is refilled while {} may still read it: {} of {}, which is for {of} arrival{}, ended without it",
+                    who(read),
+                    phase(*waited),
+                    names.barrier(*barrier),
+                    if *of == 1 { "" } else { "s" },
+                ),
+            }
+        }
+    }
+}
+
+/// The other lines that belong to it.
+pub(super) fn notes(f: &mut fmt::Formatter<'_>, cause: &Cause, names: Namer) -> fmt::Result {
+    match cause {
+        Cause::Bytes { expected, copies, .. } => {
+            if *expected == 0 && copies.len() == 1 {
+                return Ok(());
+            }
+            copies.iter().try_for_each(|(place, bytes)| write!(f, "\n   = the copy started at {place} brings {bytes}"))
+        }
+        Cause::RunsAhead { barrier, phase, first, .. } => {
+            let barrier = names.barrier(*barrier);
+            write!(f, "\n   = {} arrived in phase {phase} of {barrier} at {}", who(first), first.place)
+        }
+        Cause::Count { barrier, arrivals, .. } => arrivals.iter().try_for_each(|arrival| {
+            write!(f, "\n   = {} arrives at {} at {}", who(arrival), names.barrier(*barrier), arrival.place)
+        }),
+        Cause::Handover { mistake, address, read, copy, told } => {
+            let memory = names.at(*address);
+            if !matches!(mistake, Mistake::NotWaited { .. }) {
+                write!(f, "\n   = {} reads {memory} at {}", who(read), read.place)?;
+            }
+            if let Mistake::NotReleased { release: Some((barrier, release)) } = mistake {
+                let (place, barrier) = (&release.place, names.barrier(*barrier));
+                write!(f, "\n   = {} releases it at {place}, by its arrival at {barrier}", who(release))?;
+            }
+            if let Mistake::ReaderNotCounted { wait, barrier, .. } = mistake {
+                let barrier = names.barrier(*barrier);
+                write!(f, "\n   = {} waits for {barrier} at {}, before the copy", who(wait), wait.place)?;
+            }
+            if let Mistake::NotWaited { last: Some((waited, wait)) } = mistake {
+                write!(f, "\n   = {} waited last for {}, at {}", who(wait), phase(*waited), wait.place)?;
+            }
+            match (copy, told) {
+                (Some(copy), Some((barrier, number))) => write!(
+                    f,
+                    "\n   = the copy started at {}, by {}, tells {} of {}",
+                    copy.place,
+                    who(copy),
+                    phase(*number),
+                    names.barrier(*barrier)
+                ),
+                (Some(copy), None) => write!(f, "\n   = the copy is started at {}, by {}", copy.place, who(copy)),
+                (None, _) => Ok(()),
+            }
+        }
+    }
+}
+
+/// What would be right.
+pub(super) fn help(cause: &Cause, names: Namer) -> String {
+    match cause {
+        Cause::Bytes { expected: 0, copies, .. } => {
+            let bytes = brought(copies);
+            format!("expect them: `arrive_expecting(lane, {bytes})` where it is `arrive`, or `expect` before it")
+        }
+        Cause::Bytes { copies, .. } => match brought(copies) {
+            0 => "start the copies that it waits for, or expect no bytes".into(),
+            bytes => format!(
+                "expect {bytes}, as many as the copies of the phase bring: a box counts whole, with its part beyond the tensor"
+            ),
+        },
+        Cause::RunsAhead { wait: Some((of, ..)), .. } => format!(
+            "wait for the phase of {} in which the readers of this fill arrive: one more for each time round the ring",
+            names.barrier(*of)
+        ),
+        Cause::RunsAhead { .. } => {
+            "wait for the barrier at which the readers release the stage (`empty`) before the arrival for the next copy".into()
+        }
+        Cause::Count { barrier, arrivals, .. } => format!(
+            "initialise {} for the arrivals of all {} warps, or let one of them arrive for all",
+            names.barrier(*barrier),
+            arrivals.len()
+        ),
+        Cause::Handover { mistake, told, .. } => match mistake {
+            Mistake::NotWaited { .. } => match told {
+                Some((barrier, number)) => {
+                    format!("wait for {} of {} before the read", phase(*number), names.barrier(*barrier))
+                }
+                None => "wait for the copy before the read".into(),
+            },
+            Mistake::WaitedForOver { waited: u32::MAX, .. } => {
+                "who reads waits for `Phase::FIRST` first; the phase before it is for who waits for memory that is free at first"
+                    .into()
+            }
+            Mistake::WaitedForOver { .. } => {
+                "wait for the next phase: keep the phase that `wait` returns, for each barrier by itself, or take it from `Turn`"
+                    .into()
+            }
+            Mistake::ReleasedEarly { .. } => {
+                "arrive behind the last read; where a `wgmma` reads, behind the wait for its group".into()
+            }
+            Mistake::NotReleased { release: Some((barrier, _)) } => {
+                format!("wait for {} before the copy, for the phase in which the readers arrive", names.barrier(*barrier))
+            }
+            Mistake::NotReleased { release: None } => {
+                "let the readers arrive at a barrier behind their reads (`empty`), and wait for it before the copy".into()
+            }
+            Mistake::RefilledBehindOver { .. } => {
+                "wait for the phase in which the readers of this fill arrive: one more for each time round the ring".into()
+            }
+            Mistake::ReaderNotCounted { .. } => {
+                "initialise the barrier for the arrivals of all readers, and let each arrive behind its reads".into()
+            }
+        },
+    }
+}

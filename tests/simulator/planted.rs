@@ -1,0 +1,427 @@
+//! Mistakes planted in warp-specialized pipelines: each is named, at its line, first, and with what
+//! would be right.
+//!
+//! The texts are those of `tests/simulator/planted/`, one file a mistake. There, `{marker}` stands for the place of the line that
+//! ends with that marker here.
+
+use ptx_matrix::sim::{SimError, Simulator};
+use ptx_matrix::*;
+use std::path::Path;
+
+type Tile = SharedTile<u32, 8, 32, Swizzle128>;
+
+const STAGES: usize = 2;
+
+/// What is wrong with [`pipeline`].
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Plant {
+    Nothing,
+    /// Consumers do not wait for `full`.
+    MissingWait,
+    /// Consumers wait for the phase before the one that they need.
+    WrongPhase,
+    /// Consumers wait for the first phase in each round.
+    PhaseNotAdvanced,
+    /// The producer does not wait for `empty`.
+    RefillWithoutWait,
+    /// The producer waits for the first phase of `empty` in each round but the first.
+    ProducerPhaseNotAdvanced,
+    /// `arrive` where `arrive_expecting` is meant.
+    BytesNotExpected,
+    /// The phase expects two tiles.
+    TooManyBytes,
+    /// The phase expects half a tile.
+    TooFewBytes,
+    /// Consumers release a stage before they read it.
+    EarlyRelease,
+    /// `empty` is for three arrivals, and there are two consumers.
+    TooManyArrivals,
+    /// `empty` is for one arrival.
+    TooFewArrivals,
+    /// Consumers do not release.
+    MissingRelease,
+    /// A lane asks again and again for a phase that does not end.
+    Polling,
+    /// The coordinates of the boxes are exchanged.
+    SwappedCoordinates,
+    /// The producer loads the other stage's tile.
+    WrongStage,
+}
+
+use Plant::*;
+
+/// Warp 0 loads 8 rows a round, through two stages; warps 1 and 2 add up their columns.
+#[kernel(threads = 96, target = "sm_90")]
+fn pipeline(
+    block: &Block,
+    #[shared] tiles: SharedRing<Tile, STAGES>,
+    #[shared] (full, empty): (SharedRing<BarrierMemory, STAGES>, SharedRing<BarrierMemory, STAGES>),
+    a: TensorMap<Tile, 2>,
+    d: GlobalMut<u32>,
+    plant: u32,
+) {
+    let is = |which: Plant| plant == which as u32;
+    let readers = if is(TooManyArrivals) {
+        3
+    } else if is(TooFewArrivals) {
+        1
+    } else {
+        2
+    };
+    let (full, empty) = (full.init(block, 1), empty.init(block, readers)); // <- initialise
+    let (warp, index) = (block.warp(), block.warp().index());
+    let mut turn = Turn::FIRST;
+    let mut sums = PerLane::splat(0);
+    for round in 0..6 {
+        let stage = turn.index();
+        let (tile, full, empty) = (tiles.stage(stage), full.stage(stage), empty.stage(stage));
+        if index == 0 {
+            let late = is(ProducerPhaseNotAdvanced) && round >= STAGES as i32;
+            let phase = if late { Phase::FIRST } else { turn.phase_before() };
+            if !is(RefillWithoutWait) {
+                empty.wait(warp, phase); // <- wait for empty
+            }
+            warp.elect(|lane| {
+                if is(BytesNotExpected) {
+                    full.arrive(lane); // <- arrive
+                } else {
+                    let bytes = if is(TooManyBytes) {
+                        2048
+                    } else if is(TooFewBytes) {
+                        512
+                    } else {
+                        Tile::BOX_BYTES
+                    };
+                    full.arrive_expecting(lane, bytes); // <- expect
+                }
+                let at = if is(SwappedCoordinates) { [8 * round, 0] } else { [0, 8 * round] };
+                let tile = if is(WrongStage) { tiles.stage(stage.next()) } else { tile };
+                tile.load_box(lane, a, at, full); // <- load
+            });
+        } else {
+            if is(Polling) {
+                warp.elect(|lane| while !empty.is_over(lane, turn.phase()) {}); // <- poll
+            }
+            let phase = if is(WrongPhase) {
+                turn.phase_before()
+            } else if is(PhaseNotAdvanced) {
+                Phase::FIRST
+            } else {
+                turn.phase()
+            };
+            if !is(MissingWait) {
+                full.wait(warp, phase); // <- wait for full
+            }
+            if is(EarlyRelease) {
+                warp.sync();
+                warp.elect(|lane| _ = empty.arrive(lane)); // <- early release
+            }
+            sums = warp.each(|lane| {
+                let column = (0..4).map(|row| tile.get(lane, (4 * (index - 1) + row, lane.id()))); // <- read
+                column.fold(lane.get(&sums), u32::wrapping_add)
+            });
+            if !is(EarlyRelease) && !is(MissingRelease) {
+                warp.sync();
+                warp.elect(|lane| _ = empty.arrive(lane)); // <- release
+            }
+        }
+        turn = turn.next();
+    }
+    if index > 0 {
+        warp.each(|lane| d.set(32 * (index - 1) + lane.id(), lane.get(&sums)));
+    }
+}
+
+fn run(plant: Plant, seed: u64) -> Result<(), SimError> {
+    let device = Simulator::new(seed);
+    let a: Vec<u32> = (0..48 * 32).map(|i| i * 7 % 1009).collect();
+    let map = Tensor::<Tile, 2>::new([32, 48]).map(&device, &a[..]).unwrap();
+    let mut d = [0; 64];
+    pipeline::launch(&device, 1, &map, &mut d, plant as u32)?.check()?;
+    let sum = |i: usize| (0..24).map(|row| a[(row / 4 * 8 + i / 32 * 4 + row % 4) * 32 + i % 32]).sum::<u32>();
+    assert_eq!(d, core::array::from_fn(sum));
+    Ok(())
+}
+
+/// A product of two steps along K, whose tiles a producer loads, and `wgmma` reads.
+mod product {
+    use super::*;
+
+    type TileA = SharedTile<bf16, 64, 64, Swizzle128>;
+    type TileB = SharedTile<bf16, 64, 32, Swizzle64, RowMajor>;
+
+    /// What is wrong with [`multiply`].
+    #[derive(Debug, Clone, Copy, PartialEq)]
+    pub enum Plant {
+        Nothing,
+        /// A stage is released before the `wgmma` that reads it is waited for.
+        ReleasedInFlight,
+        /// The consumer takes registers that the producer does not give.
+        RegistersNotGiven,
+        /// The consumer reads A's stages as tiles of another swizzle.
+        WrongSwizzle,
+    }
+
+    #[kernel(threads = 384, min_blocks = 1, target = "sm_90a")]
+    fn multiply(
+        block: &Block,
+        #[shared] tiles_a: SharedRing<TileA, 1>,
+        #[shared] tiles_b: SharedRing<TileB, 1>,
+        #[shared] (full, empty): (SharedRing<BarrierMemory, 1>, SharedRing<BarrierMemory, 1>),
+        a: TensorMap<TileA, 2>,
+        b: TensorMap<TileB, 2>,
+        d: GlobalMut<f32>,
+        plant: u32,
+    ) {
+        let is = |which: Plant| plant == which as u32;
+        let (full, empty) = (full.init(block, 1), empty.init(block, 1)); // <- product: initialise
+        let (group, warp) = (block.warp_group(), block.warp());
+        let mut turn = Turn::FIRST;
+        if group.index() == 0 {
+            if !is(Plant::RegistersNotGiven) {
+                group.give_registers::<40>();
+            }
+            for step in 0..if warp.index() == 0 { 3 } else { 0 } {
+                empty.stage(turn.index()).wait(warp, turn.phase_before()); // <- product: wait for empty
+                warp.elect(|lane| {
+                    let full = full.stage(turn.index());
+                    full.arrive_expecting(lane, TileA::BOX_BYTES + TileB::BOX_BYTES);
+                    tiles_a.stage(turn.index()).load_box(lane, a, [64 * step, 0], full); // <- product: load a
+                    tiles_b.stage(turn.index()).load_box(lane, b, [0, 64 * step], full); // <- product: load b
+                });
+                turn = turn.next();
+            }
+        } else {
+            group.take_registers::<232>(); // <- product: take
+            if group.index() == 2 {
+                return;
+            }
+            let mut sums = GroupAccumulator::<32, f32>::zero().begin(group);
+            for _ in 0..3 {
+                let stage = turn.index();
+                full.stage(stage).wait(warp, turn.phase());
+                let (tile_a, tile_b) = (tiles_a.stage(stage), tiles_b.stage(stage));
+                Wgmma::<32, bf16, bf16, f32>::issue(group, &mut sums, |issue| {
+                    for k in 0..4 {
+                        if is(Plant::WrongSwizzle) {
+                            let tile_a = tiles_a.reuse::<SharedTile<bf16, 128, 32, Swizzle64>>();
+                            let (a, b) = (tile_a.matrix_a((k / 2 * 64, k % 2 * 16)), tile_b.matrix_b((k * 16, 0)));
+                            issue.accumulate(a, b); // <- product: wrong wgmma
+                            continue;
+                        }
+                        issue.accumulate(tile_a.matrix_a((0, k * 16)), tile_b.matrix_b((k * 16, 0))); // <- product: wgmma
+                    }
+                });
+                if !is(Plant::ReleasedInFlight) {
+                    sums.wait::<0>(group);
+                }
+                group.sync();
+                if group.warp_rank() == 0 {
+                    warp.elect(|lane| _ = empty.stage(stage).arrive(lane)); // <- product: release
+                }
+                turn = turn.next();
+            }
+            let sums = sums.finish(group);
+            sums.for_each(group, |row, col, sum| d.set(row * 32 + col, sum));
+        }
+    }
+
+    pub fn run(plant: Plant, seed: u64) -> Result<(), SimError> {
+        let device = Simulator::new(seed);
+        let number = |i: usize, m: usize| bf16::from_f32((i % m) as f32 - 3.0);
+        let a: Vec<bf16> = (0..64 * 192).map(|i| number(i, 7)).collect();
+        let b: Vec<bf16> = (0..192 * 32).map(|i| number(i, 11)).collect();
+        let of_a = Tensor::<TileA, 2>::new([192, 64]).map(&device, &a[..]).unwrap();
+        let of_b = Tensor::<TileB, 2>::new([32, 192]).map(&device, &b[..]).unwrap();
+        let mut d = vec![0.0; 64 * 32];
+        multiply::launch(&device, 1, &of_a, &of_b, &mut d, plant as u32)?.check()?;
+        let sum = |row: usize, col: usize| (0..192).map(|k| a[row * 192 + k].to_f32() * b[k * 32 + col].to_f32()).sum();
+        assert_eq!(d, (0..64 * 32).map(|i| sum(i / 32, i % 32)).collect::<Vec<f32>>());
+        Ok(())
+    }
+}
+
+/// Results that go away by copies.
+mod results {
+    use super::*;
+
+    #[derive(Debug, Clone, Copy, PartialEq)]
+    pub enum Plant {
+        Nothing,
+        /// No fence between the stores to a tile and the copy from it.
+        MissingFence,
+        /// The tile is written again while the copy may still read it.
+        ReadInFlight,
+    }
+
+    #[kernel(threads = 32, target = "sm_90")]
+    fn store(block: &Block, #[shared] strip: Tile, d: TensorMapMut<Tile, 2>, plant: u32) {
+        let is = |which: Plant| plant == which as u32;
+        let warp = block.warp();
+        for step in 0..2 {
+            if !is(Plant::ReadInFlight) {
+                warp.elect(|lane| BulkGroup::wait_read::<0>(lane));
+            }
+            warp.sync();
+            strip.fill(warp, |row, col| step as u32 + (row * 32 + col) as u32); // <- results: fill
+            if !is(Plant::MissingFence) {
+                warp.fence_for_bulk();
+            }
+            warp.sync();
+            warp.elect(|lane| {
+                strip.store_box(lane, d, [0, 8 * step]); // <- results: store
+                BulkGroup::commit(lane);
+            });
+        }
+        warp.elect(|lane| BulkGroup::wait_read::<0>(lane));
+    }
+
+    pub fn run(plant: Plant, seed: u64) -> Result<(), SimError> {
+        let (device, mut d) = (Simulator::new(seed), vec![0; 16 * 32]);
+        let mut map = Tensor::<Tile, 2>::new([32, 16]).map_mut(&device, &mut d[..]).unwrap();
+        store::launch(&device, 1, map.by_ref(), plant as u32)?.check()?;
+        assert_eq!(d, (0..512).map(|i| i / 256 + i % 256).collect::<Vec<u32>>());
+        Ok(())
+    }
+}
+
+/// Blocks of a cluster that hand each other rows.
+mod pair {
+    use super::*;
+
+    #[derive(Debug, Clone, Copy, PartialEq)]
+    pub enum Plant {
+        Nothing,
+        /// The blocks do not wait until both run, and have made their barriers.
+        MissingFirstSync,
+        /// A block does not wait until the other has read its row.
+        MissingLastSync,
+    }
+
+    #[kernel(threads = 32, cluster = 2, target = "sm_90")]
+    fn exchange(block: &ClusterBlock<2>, #[shared] row: SharedTile<u32, 1, 32>, d: GlobalMut<u32>, plant: u32) {
+        let is = |which: Plant| plant == which as u32;
+        let (warp, cluster) = (block.warp(), block.cluster());
+        let rank = cluster.rank();
+        row.fill(warp, |_, col| (100 * rank + col) as u32); // <- pair: fill
+        if !is(Plant::MissingFirstSync) {
+            cluster.sync();
+        }
+        let other = row.of(cluster.peer(1 - rank));
+        warp.each(|lane| d.set(32 * rank + lane.id(), other.get(lane, (0, lane.id())))); // <- pair: read
+        if !is(Plant::MissingLastSync) {
+            cluster.sync();
+        }
+    }
+
+    pub fn run(plant: Plant, seed: u64) -> Result<(), SimError> {
+        let mut d = [0; 64];
+        exchange::launch(&Simulator::new(seed), 2, &mut d, plant as u32)?.check()?;
+        assert_eq!(d, core::array::from_fn(|i| (100 * (1 - i / 32) + i % 32) as u32));
+        Ok(())
+    }
+}
+
+/// The text of a file, its markers replaced by the places of their lines here, without columns.
+fn expected(file: &Path) -> String {
+    let text = std::fs::read_to_string(file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+    let mut parts = text.split('{');
+    let mut expected = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let (marker, rest) = part.split_once('}').expect("a marker ends");
+        let (file, line) = crate::line_of(marker);
+        expected += &format!("{file}:{line}{rest}");
+    }
+    expected.trim_end().to_owned()
+}
+
+/// The report, without columns of places, and without the seed.
+fn without_columns(report: &str) -> String {
+    let file = file!().rsplit('/').next().unwrap();
+    let mut text = String::new();
+    for (index, part) in report.split(&format!("{file}:")).enumerate() {
+        if index == 0 {
+            text += part;
+            continue;
+        }
+        let line = part.chars().take_while(char::is_ascii_digit).count();
+        let rest = part[line..]
+            .strip_prefix(':')
+            .map_or(&part[line..], |rest| rest.trim_start_matches(|c: char| c.is_ascii_digit()));
+        text += &format!("{file}:{}{rest}", &part[..line]);
+    }
+    let is_seed = |line: &&str| line.contains("which shows it again");
+    text.lines().filter(|line| !is_seed(line)).collect::<Vec<_>>().join("\n")
+}
+
+/// The report of seed 0 is the file's, and the first finding of all other seeds has its title and
+/// place.
+#[track_caller]
+fn assert_planted(name: &str, run: impl Fn(u64) -> Result<(), SimError>) {
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(file!());
+    let file = directory.with_extension("").join(format!("{name}.txt"));
+    let report = |seed: u64| without_columns(&run(seed).expect_err(name).to_string());
+    let first = report(0);
+    if std::env::var_os("SHOW_PLANTED").is_some() {
+        println!("=== {name}\n{first}\n");
+        for seed in 1..12 {
+            let other = report(seed);
+            if other.lines().take(2).ne(first.lines().take(2)) {
+                println!("--- seed {seed}\n{other}\n");
+            }
+        }
+        return;
+    }
+    assert_eq!(first, expected(&file), "{name}");
+    for seed in 1..12 {
+        let other = report(seed);
+        // Which of the consumers is first, and so which stage, is the schedule's.
+        let place = |report: &str| report.lines().nth(1).map(str::to_owned);
+        assert_eq!(place(&other), place(&first), "{name}, seed {seed}: {other}");
+    }
+}
+
+#[test]
+fn nothing_is_wrong_without_a_mistake() {
+    for seed in 0..24 {
+        run(Nothing, seed).unwrap();
+        results::run(results::Plant::Nothing, seed).unwrap();
+        pair::run(pair::Plant::Nothing, seed).unwrap();
+    }
+    (0..4).for_each(|seed| product::run(product::Plant::Nothing, seed).unwrap());
+}
+
+/// A test for each planted mistake.
+macro_rules! planted {
+    ($($test:ident: $run:path, $plant:expr;)*) => {$(
+        #[test]
+        fn $test() {
+            assert_planted(stringify!($test), |seed| $run($plant, seed));
+        }
+    )*};
+}
+
+planted! {
+    missing_wait: run, MissingWait;
+    wrong_phase: run, WrongPhase;
+    phase_not_advanced: run, PhaseNotAdvanced;
+    refill_without_wait: run, RefillWithoutWait;
+    producer_phase_not_advanced: run, ProducerPhaseNotAdvanced;
+    bytes_not_expected: run, BytesNotExpected;
+    too_many_bytes: run, TooManyBytes;
+    too_few_bytes: run, TooFewBytes;
+    early_release: run, EarlyRelease;
+    too_many_arrivals: run, TooManyArrivals;
+    too_few_arrivals: run, TooFewArrivals;
+    missing_release: run, MissingRelease;
+    polling: run, Polling;
+    swapped_coordinates: run, SwappedCoordinates;
+    wrong_stage: run, WrongStage;
+    released_in_flight: product::run, product::Plant::ReleasedInFlight;
+    registers_not_given: product::run, product::Plant::RegistersNotGiven;
+    wrong_swizzle: product::run, product::Plant::WrongSwizzle;
+    missing_fence: results::run, results::Plant::MissingFence;
+    read_in_flight: results::run, results::Plant::ReadInFlight;
+    missing_first_sync: pair::run, pair::Plant::MissingFirstSync;
+    missing_last_sync: pair::run, pair::Plant::MissingLastSync;
+}
