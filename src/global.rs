@@ -220,7 +220,12 @@ impl<T: Element> Global<'_, T> {
     #[inline(always)]
     #[track_caller]
     pub fn get(self, index: usize) -> T {
-        let site = Site::here();
+        self.get_at(index, Site::here())
+    }
+
+    /// As [`get`](Self::get), for a line of the kernel further out.
+    #[inline(always)]
+    pub(crate) fn get_at(self, index: usize, site: Site) -> T {
         let element = self.slice.element(index, "read", site);
         #[cfg(not(target_arch = "nvptx64"))]
         if self.slice.in_place {

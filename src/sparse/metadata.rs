@@ -1,6 +1,7 @@
 //! Which elements of a sparse matrix are kept.
 
 use crate::fragment::SparseWidth;
+use crate::site::Site;
 use crate::{Global, LaneCapture, PerLane, Warp};
 use core::fmt;
 use core::marker::PhantomData;
@@ -167,7 +168,11 @@ impl<W: SparseWidth> Metadata<W> {
     #[inline(always)]
     #[track_caller]
     pub fn load(warp: Warp<'_>, words: Global<u32>, index: usize) -> Self {
-        Self::from_words(warp.each(|lane| words.get(index * crate::LANES + lane.id())))
+        let site = Site::here();
+        // What has no number is beyond the slice too.
+        #[cfg(not(target_arch = "nvptx64"))]
+        let index = index.min(usize::MAX / crate::LANES - 1);
+        Self::from_words(warp.each(|lane| words.get_at(index * crate::LANES + lane.id(), site)))
     }
 
     /// The metadata whose registers these are.

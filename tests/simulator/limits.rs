@@ -33,7 +33,7 @@ fn local_memory_that_no_thread_has() {
         assert_eq!(d, [7; 32]);
         let error = large::launch(&Simulator::new(seed), 1, &mut d).unwrap_err();
         let Misuse::LocalMemory { bytes } = error.misuse else { panic!("{error}") };
-        assert!(bytes >= 1000 << 10 && bytes < 2 << 20, "{error}");
+        assert!((1_000_000..2_000_000).contains(&bytes), "{error}");
         assert_eq!((error.findings().len(), error.warp, error.lane), (1, Some(0), Some(0)));
     }
     let text = large::simulate(1, &mut [0; 32]).unwrap_err().to_string();

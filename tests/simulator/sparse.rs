@@ -240,3 +240,18 @@ fn an_accumulator_that_is_taken_for_a_factor() {
     assert_eq!((*role, *element, *result, place.line), ('A', "f16", "f32", crate::line_of("made").1));
     assert_at(&error, "taken", (0, 0, 0), 0, None);
 }
+
+#[kernel(threads = 32, target = "sm_80")]
+fn load_metadata(block: &Block, words: Global<u32>, index: usize) {
+    Metadata::<Bits16>::load(block.warp(), words, index); // <- metadata loaded
+}
+
+#[test]
+fn metadata_beyond_its_words() {
+    load_metadata::simulate(1, &[0; 64], 1).check();
+    for index in [2, 1 << 59, usize::MAX] {
+        let error = load_metadata::simulate(1, &[0; 64], index).unwrap_err();
+        assert!(matches!(error.misuse, Misuse::GlobalOutOfBounds { name: "words", len: 64, .. }), "{error}");
+        assert_at(&error, "metadata loaded", (0, 0, 0), 0, Some(0));
+    }
+}
