@@ -6,7 +6,15 @@ pub fn cargo() -> Command {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);
     command.current_dir(crate::root());
+    with_target(&mut command);
     command
+}
+
+/// Names the target folder to a program that runs in another folder, where the name may be relative.
+pub fn with_target(command: &mut Command) {
+    if std::env::var_os("CARGO_TARGET_DIR").is_some() {
+        command.env("CARGO_TARGET_DIR", crate::target());
+    }
 }
 
 /// Runs a command to its end, with this program's input and output.

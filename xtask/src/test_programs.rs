@@ -1,6 +1,6 @@
 //! The workspace's test programs, several at a time: `cargo test` runs one behind the other, and what one does alone leaves cores idle.
 
-use crate::process::{cargo, status};
+use crate::process::{cargo, status, with_target};
 use anyhow::{Context, Result, ensure};
 use ptx_matrix_output::{out, outln};
 use serde::Deserialize;
@@ -84,6 +84,7 @@ fn programs(messages: &str) -> Result<Vec<Program>> {
 fn passes(program: &Program) -> Result<bool> {
     let mut command = Command::new(&program.path);
     command.current_dir(&program.package).env("CARGO_MANIFEST_DIR", &program.package);
+    with_target(&mut command);
     let output = command.output().with_context(|| format!("cannot run {}", program.path.display()))?;
     let printed = [output.stdout, output.stderr].concat();
     out!("Running {}\n{}", name(&program.path), String::from_utf8_lossy(&printed));
