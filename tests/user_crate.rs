@@ -1,7 +1,7 @@
 //! A kernel crate of a user's, built as the README says: in a workspace of its own, without a line for the build.
 
 use ptx_matrix_build::{Arch, Artifact, Builder, CompileError};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Once;
 
 static LOCK: Once = Once::new();
@@ -15,8 +15,7 @@ fn build(arch: Arch, features: &[&str]) -> anyhow::Result<Artifact> {
         std::fs::copy(lock, format!("{folder}/Cargo.lock")).expect("a copy of the workspace's Cargo.lock");
     });
     // Its target folder is this workspace's, which has the toolchain already, and what comes from elsewhere compiled for it.
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
     let out = target.join("ptx-of-the-user-crate");
     let builder = Builder::new(folder).target_dir(target).out_dir(out).features(features.iter().copied());
     let mut artifacts = builder.archs([arch]).build()?;
@@ -29,6 +28,10 @@ fn it_builds_for_a_gpu_that_has_its_instructions() {
     let kernel = artifact.manifest.kernel("double").unwrap();
     assert_eq!((kernel.threads, kernel.static_shared, kernel.spill_stores), (Some(32), 256, 0));
     assert_eq!(artifact.manifest.kernel("loop").unwrap().static_shared, 16);
+    let ptx = std::fs::read_to_string(&artifact.ptx).unwrap();
+    let fingerprint = "\n// kernel loop: param in=Global<u8>; param final=GlobalMut<u8>; shared=16 aligned to 16; threads=32; \
+        crate=user-kernels; sources=";
+    assert!(ptx.contains(fingerprint), "{}", &ptx[ptx.len() - 2000..]);
 }
 
 #[test]
@@ -53,6 +56,12 @@ fn a_kernel_with_clusters_is_one_for_gpus_that_have_them() {
     for place in ["src/lib.rs:36", "src/lib.rs:38"] {
         assert!(stderr.contains(place), "{place}: {stderr}");
     }
+}
+
+#[test]
+fn a_kernel_that_is_named_as_a_function_that_it_calls_is_refused() {
+    let error = format!("{:#}", build(Arch::SM_90A, &["named-as-a-function"]).unwrap_err());
+    assert!(error.contains("kernel `cbrtf` has the name of a function that compiled code calls"), "{error}");
 }
 
 #[test]

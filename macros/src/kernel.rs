@@ -36,9 +36,22 @@ pub fn expand(arguments: TokenStream, function: TokenStream, file: Option<PathBu
     let [x, y, z] = cluster.unwrap_or([1; 3]);
     let given: Vec<&Parameter> = parameters.iter().filter(|p| !p.shared).collect();
     let types: Vec<&Type> = given.iter().map(|p| &p.ty).collect();
-    let texts: Vec<String> = given.iter().map(|p| p.text()).collect();
+    let params: Vec<String> = given.iter().map(|p| format!("param {}=", ascii(&p.text()))).collect();
     let OfKernel { crate_name, hash, dependencies, new_files } = sources::of_kernel(file);
-    let dependencies = dependencies.iter().map(|(name, hash)| quote!((#name, #hash)));
+    let mut others = format!("; threads={threads}");
+    // What most kernels do not say is left out.
+    if let Some([x, y, z]) = cluster.filter(|dimensions| *dimensions != [1; 3]) {
+        others += &format!("; cluster={x}x{y}x{z}");
+    }
+    if early {
+        others += "; early=true";
+    }
+    others += &format!("; crate={}; sources={hash}", ascii(&crate_name));
+    for (name, hash) in dependencies {
+        others += &format!("; sources of {}={hash}", ascii(&name));
+    }
+    // Room for the types' names, and for what is behind them.
+    let capacity = params.iter().map(|param| param.len() + 256 + 2).sum::<usize>() + others.len() + 128;
     // So that cargo compiles the crate again when one of them changes, also one of another
     // target's.
     let watched: Vec<&str> = new_files.iter().filter_map(|file| file.to_str()).collect();
@@ -71,22 +84,18 @@ pub fn expand(arguments: TokenStream, function: TokenStream, file: Option<PathBu
                     #early,
                 );
 
-            const FINGERPRINT: ::ptx_matrix::launch::Fingerprint<'static> = ::ptx_matrix::launch::Fingerprint {
-                kernel: &Self::BOUNDS,
-                params: &[#((#texts, <#types as ::ptx_matrix::launch::KernelParam>::TYPE)),*],
-                crate_name: #crate_name,
-                sources: #hash,
-                dependencies: &[#(#dependencies),*],
-            };
-
-            const FINGERPRINT_TEXT: [u8; #name::FINGERPRINT.text_len()] = Self::FINGERPRINT.bytes();
+            const FINGERPRINT: ::ptx_matrix::launch::Text<#capacity> = ::ptx_matrix::launch::fingerprint(
+                &Self::BOUNDS,
+                &[#(#params, ::ptx_matrix::launch::type_name::<#types>(), "; "),*],
+                #others,
+            );
 
             /// What is known of the kernel.
             #[cfg(target_arch = "nvptx64")]
             pub const INFO: ::ptx_matrix::launch::KernelInfo = Self::BOUNDS;
             /// What is known of the kernel.
             #[cfg(not(target_arch = "nvptx64"))]
-            pub const INFO: ::ptx_matrix::launch::KernelInfo = Self::BOUNDS.with_fingerprint(&Self::FINGERPRINT_TEXT);
+            pub const INFO: ::ptx_matrix::launch::KernelInfo = Self::BOUNDS.with_fingerprint(&Self::FINGERPRINT);
 
             #[doc(hidden)]
             const ASKS: bool = ::ptx_matrix::launch::asks(#early, &[#((
@@ -106,6 +115,11 @@ pub fn expand(arguments: TokenStream, function: TokenStream, file: Option<PathBu
         #[cfg(target_arch = "nvptx64")]
         const _: () = { #device };
     })
+}
+
+/// A name as it can be in a PTX, where all is ASCII.
+fn ascii(name: &str) -> String {
+    name.chars().map(|character| if character.is_ascii() { character } else { '?' }).collect()
 }
 
 impl Parameter {
@@ -276,7 +290,7 @@ fn device_entry(
 
         // For the builder, which writes it into the PTX.
         #[unsafe(export_name = #fingerprint)]
-        static FINGERPRINT: [u8; #name::FINGERPRINT.text_len()] = #name::FINGERPRINT_TEXT;
+        static FINGERPRINT: [u8; #name::FINGERPRINT.bytes.len()] = #name::FINGERPRINT.bytes;
 
         #[unsafe(export_name = #entry)]
         #[allow(improper_ctypes_definitions)]

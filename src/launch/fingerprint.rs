@@ -1,7 +1,8 @@
 //! The fingerprint of a kernel: a line of text that the builder writes into the PTX, and that the
 //! host compares with the program's own.
 
-use super::KernelInfo;
+use super::{KernelInfo, KernelParam};
+use core::marker::PhantomData;
 
 /// The name of a parameter's type in fingerprints: a tree, as constants of generic types cannot
 /// join strings.
@@ -35,111 +36,79 @@ impl core::fmt::Display for TypeName {
     }
 }
 
-/// The facts that a fingerprint consists of, as `#[kernel]` knows them.
+/// The name of a parameter's type, as text that is made once for each type.
+#[doc(hidden)]
+pub const fn type_name<P: KernelParam>() -> &'static str {
+    Named::<P>::TEXT
+}
+
+struct Named<P>(PhantomData<P>);
+
+impl<P: KernelParam> Named<P> {
+    const MADE: &'static Text<MAX_NAME> = &{
+        let mut text = Text::new();
+        text.name(&P::TYPE);
+        text
+    };
+    const TEXT: &'static str = Self::MADE.as_str();
+}
+
+/// The longest name of a parameter's type.
+const MAX_NAME: usize = 256;
+
+/// The fingerprint of a kernel: fields such as `param a=Global<f16>` and `threads=32`, with `; `
+/// between them. `params` are the parameters, in pieces, and `others` all that `#[kernel]` knows.
+#[doc(hidden)]
+pub const fn fingerprint<const CAPACITY: usize>(kernel: &KernelInfo, params: &[&str], others: &str) -> Text<CAPACITY> {
+    let mut text = Text::new();
+    let mut index = 0;
+    while index < params.len() {
+        text.push(params[index]);
+        index += 1;
+    }
+    text.push("shared=");
+    text.number(kernel.shared_bytes as usize);
+    text.push(" aligned to ");
+    text.number(kernel.shared_align as usize);
+    text.push(others);
+    text.push(concat!("; ptx-matrix=", env!("CARGO_PKG_VERSION")));
+    text
+}
+
+/// A text that is put together while constants are evaluated, for each of many kernels: so it is
+/// done in few steps, each of which takes the compiler a microsecond.
 #[doc(hidden)]
 #[derive(Clone, Copy)]
-pub struct Fingerprint<'a> {
-    /// The launch bounds and the shared memory.
-    pub kernel: &'a KernelInfo,
-    /// Each parameter's name and type.
-    pub params: &'a [(&'a str, TypeName)],
-    /// The crate of the kernel.
-    pub crate_name: &'a str,
-    /// The hash of the crate's sources.
-    pub sources: &'a str,
-    /// The crates that it depends on by path, and the hashes of their sources.
-    pub dependencies: &'a [(&'a str, &'a str)],
-}
-
-impl Fingerprint<'_> {
-    /// The bytes of the text.
-    pub const fn text_len(&self) -> usize {
-        self.write::<0>().len
-    }
-
-    /// The text; `LEN` is [`text_len`](Self::text_len). All of it is ASCII.
-    pub const fn bytes<const LEN: usize>(&self) -> [u8; LEN] {
-        self.write::<LEN>().bytes
-    }
-
-    /// `param a=Global<f16>; threads=32; ..`: fields with `; ` between them.
-    const fn write<const LEN: usize>(&self) -> Writer<LEN> {
-        let mut writer = Writer { bytes: [0; LEN], len: 0 };
-        let mut index = 0;
-        while index < self.params.len() {
-            let (name, ty) = self.params[index];
-            writer.text("param ");
-            writer.text(name);
-            writer.text("=");
-            writer.name(&ty);
-            writer.text("; ");
-            index += 1;
-        }
-        let KernelInfo { threads, shared_bytes, shared_align, cluster, early, .. } = *self.kernel;
-        writer.text("shared=");
-        writer.number(shared_bytes as usize);
-        writer.text(" aligned to ");
-        writer.number(shared_align as usize);
-        writer.text("; threads=");
-        writer.number(threads as usize);
-        // What most kernels do not say is left out.
-        if cluster.blocks() > 1 {
-            writer.text("; cluster=");
-            writer.number(cluster.x as usize);
-            writer.text("x");
-            writer.number(cluster.y as usize);
-            writer.text("x");
-            writer.number(cluster.z as usize);
-        }
-        writer.text(if early { "; early=true; crate=" } else { "; crate=" });
-        writer.text(self.crate_name);
-        writer.text("; sources=");
-        writer.text(self.sources);
-        index = 0;
-        while index < self.dependencies.len() {
-            let (name, sources) = self.dependencies[index];
-            writer.text("; sources of ");
-            writer.text(name);
-            writer.text("=");
-            writer.text(sources);
-            index += 1;
-        }
-        writer.text(concat!("; ptx-matrix=", env!("CARGO_PKG_VERSION")));
-        writer
-    }
-}
-
-/// Writes text to an array, and counts what no longer fits.
-struct Writer<const LEN: usize> {
-    bytes: [u8; LEN],
+pub struct Text<const CAPACITY: usize> {
+    /// The text, and zeros behind it.
+    pub bytes: [u8; CAPACITY],
     len: usize,
 }
 
-impl<const LEN: usize> Writer<LEN> {
-    const fn text(&mut self, text: &str) {
-        let text = text.as_bytes();
-        let mut index = 0;
-        while index < text.len() {
-            if self.len < LEN {
-                // A PTX has ASCII only.
-                self.bytes[self.len] = if text[index].is_ascii() { text[index] } else { b'?' };
-            }
-            self.len += 1;
-            index += 1;
-        }
+impl<const CAPACITY: usize> Text<CAPACITY> {
+    const fn new() -> Self {
+        Text { bytes: [0; CAPACITY], len: 0 }
+    }
+
+    const fn push(&mut self, text: &str) {
+        let len = text.len();
+        assert!(len <= CAPACITY - self.len, "the name of a kernel parameter's type is longer than 256 bytes");
+        // SAFETY: there is room for it, as was checked.
+        unsafe { (&raw mut self.bytes).cast::<u8>().add(self.len).copy_from_nonoverlapping(text.as_ptr(), len) };
+        self.len += len;
     }
 
     const fn number(&mut self, number: usize) {
         if number >= 10 {
             self.number(number / 10);
         }
-        const DIGITS: &str = "0123456789";
-        self.text(DIGITS.split_at(number % 10).1.split_at(1).0);
+        self.bytes[self.len] = b'0' + (number % 10) as u8;
+        self.len += 1;
     }
 
     const fn name(&mut self, name: &TypeName) {
         match *name {
-            TypeName::Text(text) => self.text(text),
+            TypeName::Text(text) => self.push(text),
             TypeName::Number(number) => self.number(number),
             TypeName::Parts(parts) => {
                 let mut index = 0;
@@ -149,5 +118,11 @@ impl<const LEN: usize> Writer<LEN> {
                 }
             }
         }
+    }
+
+    /// The text.
+    pub const fn as_str(&self) -> &str {
+        // SAFETY: the bytes before `len` are those of whole strings, and of digits.
+        unsafe { core::str::from_utf8_unchecked(self.bytes.split_at(self.len).0) }
     }
 }

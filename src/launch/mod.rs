@@ -12,9 +12,9 @@ mod device;
 #[cfg(not(target_arch = "nvptx64"))]
 pub use device::{Device, KernelBody, Launch};
 pub use early::{AheadEnded, Early, asks, begin_early, end_early};
-#[doc(hidden)]
-pub use fingerprint::Fingerprint;
 pub use fingerprint::TypeName;
+#[doc(hidden)]
+pub use fingerprint::{Text, fingerprint, type_name};
 pub use grid::Grid;
 pub use param::KernelParam;
 #[cfg(not(target_arch = "nvptx64"))]
@@ -86,14 +86,11 @@ impl KernelInfo {
         }
     }
 
-    /// The same with a fingerprint, which is ASCII.
+    /// The same with a fingerprint.
     #[cfg(not(target_arch = "nvptx64"))]
     #[doc(hidden)]
-    pub const fn with_fingerprint(self, fingerprint: &'static [u8]) -> Self {
-        match core::str::from_utf8(fingerprint) {
-            Ok(fingerprint) => KernelInfo { fingerprint, ..self },
-            Err(_) => panic!("a fingerprint is ASCII"),
-        }
+    pub const fn with_fingerprint<const CAPACITY: usize>(self, text: &'static Text<CAPACITY>) -> Self {
+        KernelInfo { fingerprint: text.as_str(), ..self }
     }
 
     /// Bytes of shared memory that the launch must ask for: all of it, if it is more than a kernel has by itself.

@@ -42,7 +42,8 @@ pub fn fingerprint(line: &str) -> Result<Option<(String, String)>> {
     if value.starts_with("external ") {
         return Ok(None);
     }
-    let text = bytes(value).and_then(|bytes| Ok(String::from_utf8(bytes)?));
+    // There are zeros behind it.
+    let text = bytes(value).and_then(|bytes| Ok(String::from_utf8(bytes)?.trim_end_matches('\0').to_owned()));
     Ok(Some((kernel.to_owned(), text.with_context(|| format!("the fingerprint of kernel `{kernel}`"))?)))
 }
 

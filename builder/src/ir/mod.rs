@@ -142,7 +142,7 @@ attributes #0 = { convergent nounwind "target-cpu"="sm_90a" }
 
     #[test]
     fn a_fingerprint_is_the_kernels_and_no_part_of_the_code() {
-        let line = "@__ptx_matrix_signature_tile = constant [14 x i8] c\"threads=128; x\", align 1\n";
+        let line = "@__ptx_matrix_signature_tile = constant [16 x i8] c\"threads=128; x\\00\\00\", align 1\n";
         let without = prepare(MODULE, UnknownCalls::MarkConvergent).unwrap();
         let with = prepare(&format!("{line}{MODULE}"), UnknownCalls::MarkConvergent).unwrap();
         assert_eq!(with.text, without.text);

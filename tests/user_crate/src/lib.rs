@@ -1,5 +1,5 @@
 #![no_std]
-
+#![cfg_attr(feature = "named-as-a-function", feature(core_float_math))]
 use ptx_matrix::*;
 
 /// Doubles a 16x8 matrix of f16, by way of `stmatrix`, in any build: one for a GPU without it does not compile.
@@ -71,3 +71,10 @@ mod two {
 mod dynamic;
 #[cfg(feature = "statics")]
 mod statics;
+
+/// Roots, by a function of `compiler_builtins` that is called as this kernel is.
+#[cfg(feature = "named-as-a-function")]
+#[kernel(threads = 32)]
+pub fn cbrtf(block: &Block, a: Global<f32>, d: GlobalMut<f32>) {
+    block.warp().each(|lane| d.set(lane.id(), core::f32::math::cbrt(a.get(lane.id()))));
+}
