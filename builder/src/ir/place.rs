@@ -38,7 +38,10 @@ fn file(nodes: &HashMap<&str, &str>, scope: &str) -> Option<String> {
 fn field<'a>(node: &'a str, name: &str) -> Option<&'a str> {
     let start = [format!("({name}: "), format!(", {name}: ")];
     let (_, value) = start.iter().find_map(|start| node.split_once(start.as_str()))?;
-    let end = if value.starts_with('"') { value[1..].find('"')? + 2 } else { value.find([',', ')'])? };
+    let end = match value.strip_prefix('"') {
+        Some(text) => text.find('"')? + 2,
+        None => value.find([',', ')'])?,
+    };
     Some(&value[..end])
 }
 

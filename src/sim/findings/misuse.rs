@@ -5,6 +5,7 @@ use super::names::{Namer, RANK_SHIFT};
 use crate::Grid;
 use crate::sim::warps::divergence::WaitingLanes;
 use core::panic::Location;
+use std::boxed::Box;
 use std::fmt;
 use std::string::String;
 use std::vec::Vec;
@@ -710,7 +711,7 @@ pub enum Misuse {
         /// The barrier and what its phase lacks.
         awaited: Awaited,
         /// Who has arrived at it.
-        barrier: BarrierState,
+        barrier: Box<BarrierState>,
     },
     /// The kernel stopped by `trap`.
     Trap,

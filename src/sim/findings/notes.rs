@@ -146,7 +146,9 @@ impl Finding {
 
 /// A line for each place and event that warps wait for, and behind it, who has arrived there.
 fn waits(f: &mut fmt::Formatter<'_>, waiting: &[WaitingWarp], barriers: &[BarrierState], names: Namer) -> fmt::Result {
-    let mut groups: Vec<(&WaitingWarp, Vec<(Option<Grid>, usize)>)> = Vec::new();
+    /// A block, if there are several, and a warp of it.
+    type Warp = (Option<Grid>, usize);
+    let mut groups: Vec<(&WaitingWarp, Vec<Warp>)> = Vec::new();
     for one in waiting {
         let warp = (one.block, one.warp);
         match groups.iter_mut().find(|(of, _)| (&of.place, of.awaited) == (&one.place, one.awaited)) {

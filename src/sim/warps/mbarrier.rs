@@ -14,6 +14,7 @@ use crate::sim::warps::lanes::{Pause, pause};
 use crate::sim::warps::polling::note_access;
 use crate::site::Site;
 use core::panic::Location;
+use std::boxed::Box;
 use std::collections::BTreeMap;
 use std::vec;
 
@@ -555,7 +556,10 @@ pub(crate) fn test_in_lane(site: Site, form: &'static str, address: u32, phase: 
 fn polling(block: &BlockState, address: u32) -> Misuse {
     let barriers = block.barriers.borrow();
     let barrier = &barriers.live[&address];
-    Misuse::PollingBarrier { awaited: barrier.awaited(address), barrier: barrier_state(block, address, barrier) }
+    Misuse::PollingBarrier {
+        awaited: barrier.awaited(address),
+        barrier: Box::new(barrier_state(block, address, barrier)),
+    }
 }
 
 /// A copy of so many bytes that is to tell a barrier starts. Returns the barrier's phase.
