@@ -46,5 +46,7 @@ fn what_has_no_exact_instruction_is_refused_with_kernel_and_line() {
             format!("src/refused.rs:{line}: kernel `{kernel}`: PTX has no exact instruction for {operation}");
         assert!(refused.contains(&expected), "{expected}: {refused}");
     }
+    let quad = "kernel `refused_quad`: PTX has no exact instruction for arithmetic of f128";
+    assert!(refused.contains(quad), "{refused}");
     assert!(!refused.contains("Stack dump"), "{refused}");
 }

@@ -25,7 +25,8 @@ const CALL: &str = "{ // callseq";
 
 fn compile(plain: bool) -> (tempfile::TempDir, Artifact) {
     let folder = tempfile::tempdir().unwrap();
-    let built = common::fixture(folder.path()).archs([Arch::SM_90A]).plain(plain).build().unwrap();
+    let built =
+        common::fixture(folder.path()).archs([Arch::SM_90A]).features(["indirect"]).plain(plain).build().unwrap();
     (folder, built.into_iter().next().unwrap())
 }
 
@@ -75,7 +76,8 @@ fn the_plain_compile_still_miscompiles() {
 #[test]
 fn copies_are_refused_with_kernel_and_line() {
     let folder = tempfile::tempdir().unwrap();
-    let refused = common::fixture(folder.path()).archs([Arch::SM_90A]).unmarked(true).build().unwrap_err();
+    let refused =
+        common::fixture(folder.path()).archs([Arch::SM_90A]).features(["indirect"]).unmarked(true).build().unwrap_err();
     let refused = format!("{refused:#}");
     for (place, kernel, what) in [
         ("src/convergence.rs", "stmatrix_between_branches", "stmatrix.sync.aligned.m8n8.x1.shared.b16"),
