@@ -1,16 +1,23 @@
 use crate::process::{cargo, exit_code, status};
 use anyhow::Result;
+use ptx_matrix_build::Arch;
 use std::process::ExitCode;
 
 #[derive(Debug, clap::Args)]
 #[command(disable_help_flag = true)]
 pub struct Arguments {
+    /// Build the kernels for this target first, into `target/ptx`, for a run with `--gpu target/ptx`.
+    #[arg(long, value_name = "TARGET")]
+    build: Option<Arch>,
     /// What the program takes: `cargo xtask fuzz --help`.
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     arguments: Vec<String>,
 }
 
-pub fn run(Arguments { arguments }: &Arguments) -> Result<ExitCode> {
+pub fn run(Arguments { build, arguments }: &Arguments) -> Result<ExitCode> {
+    if let Some(arch) = build {
+        crate::sanitize::kernels().archs([*arch]).build()?;
+    }
     let run = ["run", "--quiet", "--release", "--package", "ptx-matrix-judge", "--bin", "fuzz", "--"];
     Ok(exit_code(status(cargo().args(run).args(arguments))?))
 }

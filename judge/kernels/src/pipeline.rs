@@ -1,4 +1,5 @@
-//! A kernel that runs random pipelines: warps that load, multiply, read and store tiles, and tell each other by mbarriers.
+//! A kernel that runs random pipelines: warps that load, multiply, read and store tiles, and tell
+//! each other by mbarriers.
 //!
 //! Each warp of each block of a cluster has a list of steps. A step is [`WORDS`] words: its kind,
 //! from [`step`], and operands, by the names in [`operand`].

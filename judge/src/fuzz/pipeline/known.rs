@@ -38,7 +38,8 @@ impl Events {
 pub struct Known {
     /// Events that lie behind.
     pub seen: Events,
-    /// Stores of those that lie behind a proxy fence of who stored, or of who waited for what came asynchronously.
+    /// Stores of those that lie behind a proxy fence of who stored, or of who waited for what came
+    /// asynchronously.
     pub fenced: Events,
     /// Those that lie behind a proxy fence of another.
     pub fenced_by_others: Events,

@@ -43,12 +43,6 @@ impl Tally {
     pub fn wrong(&self) -> u64 {
         self.planted.values().map(|planted| planted.wrong).sum()
     }
-
-    /// Mistakes of which none was wrong in any program.
-    pub fn never_wrong(&self) -> Vec<String> {
-        let never = |mistake: &&Mistake| self.planted.get(mistake).is_none_or(|planted| planted.wrong == 0);
-        Mistake::ALL.iter().filter(never).map(|mistake| format!("{mistake:?}")).collect()
-    }
 }
 
 impl fmt::Display for Tally {
@@ -128,4 +122,28 @@ pub fn try_on<D: Device>(device: &D, seed: u64, tally: &mut Tally) -> anyhow::Re
     tally.right += 1;
     let left = trial::run(device, &program).map_err(|error| anyhow::anyhow!("seed {seed}: {error:?}\n{program}"))?;
     trial::compare(&left, &out, &stored).map_err(|why| anyhow::anyhow!("seed {seed}: {why}\n{program}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn pipelines_are_right_and_each_mistake_is_wrong_somewhere() {
+        let mut wrong = BTreeSet::new();
+        for seed in 0..30 {
+            let mut random = Rng::with_seed(seed);
+            let right = generate::program(&mut random);
+            let verdict = trial::verdict(&right, seed);
+            assert!(matches!(verdict, Verdict::Right { .. }), "seed {seed}: {verdict:?}\n{right}");
+            for mistake in Mistake::ALL {
+                let planted = mistake.plant(&mut random, &right);
+                if planted.is_some_and(|program| matches!(trial::verdict(&program, seed), Verdict::Wrong { .. })) {
+                    wrong.insert(mistake);
+                }
+            }
+        }
+        assert_eq!(wrong, BTreeSet::from(Mistake::ALL));
+    }
 }

@@ -68,7 +68,8 @@ pub enum Arrives {
     HavingRead,
 }
 
-/// A step of a warp. Barriers, slots and ranks are numbers; `ranks` has a bit for each block, or none for the executing one.
+/// A step of a warp. Barriers, slots and ranks are numbers; `ranks` has a bit for each block, or
+/// none for the executing one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
     WarpSync,
@@ -165,7 +166,8 @@ pub struct Entry {
     pub round: usize,
 }
 
-/// A program for one cluster: the steps of warp `w` of the block of rank `r` are `warps[r * WARPS + w]`.
+/// A program for one cluster: the steps of warp `w` of the block of rank `r` are `warps[r * WARPS +
+/// w]`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Program {
     pub blocks: usize,
