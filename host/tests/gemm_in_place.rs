@@ -39,9 +39,12 @@ fn in_place<T: Multiply<O>, O: Output + PartialEq>(
     assert!(in_place == apart, "{:?}: in place, D is another", plan.choice());
 }
 
+/// A layout, by its leading dimension.
+type Order = fn(usize) -> Layout;
+
 /// Every kernel with C in D: each with two products, gaps around them, and the small ones in parts of K too.
 fn every_kernel_in_place<T: Multiply<O>, O: Output + PartialEq>(value: fn(usize) -> O, factor: fn(usize) -> T) {
-    let orders: [[fn(usize) -> Layout; 2]; 4] = [
+    let orders: [[Order; 2]; 4] = [
         [Layout::row_major, Layout::row_major],
         [Layout::row_major, Layout::col_major],
         [Layout::col_major, Layout::row_major],

@@ -308,7 +308,7 @@ fn refusals_say_what_would_be_right() {
     let ones = vec![bf16::ONE; SMALL.lens()[0]];
     for (of, message) in cases {
         let refused = of.run(&Simulator::default(), &ones[..], &ones[..], &ones[..], &mut ones.clone()[..]);
-        assert_eq!(refused.err().expect("refused").to_string(), message);
+        assert_eq!(refused.expect_err("refused").to_string(), message);
     }
     let of = Attention { queries: 5, keys: 7, ..SMALL };
     let whole = of.lens();
@@ -322,6 +322,6 @@ fn refusals_say_what_would_be_right() {
         let (q, mut o) = (buffer("Q", whole[0]), buffer("O", whole[0]));
         let (k, v) = (buffer("K", whole[1]), buffer("V", whole[1]));
         let refused = of.run(&Simulator::default(), &q[..], &k[..], &v[..], &mut o[..]);
-        assert_eq!(refused.err().expect("refused").to_string(), message);
+        assert_eq!(refused.expect_err("refused").to_string(), message);
     }
 }

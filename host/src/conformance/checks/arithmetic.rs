@@ -107,12 +107,12 @@ fn check<D: Device + 'static>(of: Type, launch: Launch<D>) -> Check<D> {
         run: Box::new(move |device, inputs| {
             let operands = upload::<D, u64>(device, &inputs[0])?;
             let mut all = Vec::new();
-            for number in 0..operations.len() {
+            for (number, operation) in operations.iter().enumerate() {
                 let output = with_output::<D, u64>(device, ITEMS * RESULT_WORDS, |results| {
                     launch(device, number as u32, operands.borrow(), results)
                 })?;
                 let mut words = elements::<u64>(&output);
-                words.chunks_mut(RESULT_WORDS).for_each(|words| normalize(operations[number], words));
+                words.chunks_mut(RESULT_WORDS).for_each(|words| normalize(operation, words));
                 all.extend(bytes(&words));
             }
             Ok(all)
@@ -193,8 +193,8 @@ fn special_floats(bits: u32, mantissa: u32) -> Vec<u128> {
         infinity - 1,
         infinity,
         infinity | 1,
-        infinity | 2 * quarter,
-        infinity | 2 * quarter | 3,
+        infinity | (2 * quarter),
+        infinity | (2 * quarter) | 3,
         // 1.5, 2.5, 3, 3.5, 7, 0.1 (rounded down), 10.
         power(0) + 2 * quarter,
         power(1) + quarter,

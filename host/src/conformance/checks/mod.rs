@@ -82,9 +82,12 @@ impl<D: Device> Check<D> {
 pub struct Labels {
     /// Elements that belong together: a message names the first difference of each group.
     pub group: usize,
-    /// The name of an element, by its index and the inputs.
-    pub label: Box<dyn Fn(&Buffers, usize) -> String + Send + Sync>,
+    /// Names an element.
+    pub label: Label,
 }
+
+/// The name of an element, by the inputs and its index.
+pub type Label = Box<dyn Fn(&Buffers, usize) -> String + Send + Sync>;
 
 /// Draws a kernel's input.
 pub type Inputs = Box<dyn Fn(&mut Rng) -> Buffers + Send + Sync>;

@@ -141,13 +141,16 @@ pub fn other_access(_: &Block, _map: OtherAccess) {}
 #[kernel(threads = 32)]
 pub fn maybe(_: &Block, _map: Maybe) {}
 
+/// A column-major tile.
+type Columns = SharedTile<u8, 16, 32, Swizzle32, ColMajor>;
+
 /// The same on both sides, with a type of each kind: what a launch of it compares is equal.
 #[kernel(threads = 32, cluster = (2, 1, 1), early = true)]
 pub fn same(
     _: &Block,
     #[shared] _tile: SharedTile<bf16, 8, 64, Swizzle128>,
     _a: Early<Global<InByte<e2m1>>>,
-    _b: Early<Option<TensorMapMut<SharedTile<u8, 16, 32, Swizzle32, ColMajor>, 5, Im2col>>>,
+    _b: Early<Option<TensorMapMut<Columns, 5, Im2col>>>,
     größe: u16,
 ) {
     let _ = größe;

@@ -46,11 +46,14 @@ pub fn verdict(program: &Program, seed: u64) -> Verdict {
     Verdict::Right { out: out.to_vec(), stored: stored.to_vec() }
 }
 
+/// The words that a program leaves: its results, and the bytes that it stored by copies.
+type Left = (Vec<u32>, Vec<u32>);
+
 /// Runs a program on a device, and returns everything that it leaves.
 ///
 /// # Errors
 /// What went wrong there.
-pub fn run<D: Device>(device: &D, program: &Program) -> Result<(Vec<u32>, Vec<u32>), RunError<D::Error>> {
+pub fn run<D: Device>(device: &D, program: &Program) -> Result<Left, RunError<D::Error>> {
     let floats =
         |shape| -> Vec<bf16> { factors(shape).into_iter().map(|element| bf16::from_f32(element as f32)).collect() };
     let run = |error| RunError::Device(error);
