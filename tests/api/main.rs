@@ -9,3 +9,4 @@ mod lane_values;
 mod parameters;
 mod runs;
 mod shared_layout;
+mod soundness_page;
