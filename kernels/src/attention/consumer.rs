@@ -1,13 +1,10 @@
 //! A warpgroup that has 64 queries: it multiplies tile after tile of keys by them, and of values by what that comes to.
 
-use super::producer::{CHECKERS, Tiles};
+use super::producer::Tiles;
 use super::softmax::{HIDDEN, Softmax};
 use super::{KEYS, LINE, Queries, STAGES, Sight};
 use ptx_matrix::target::BuiltFor;
 use ptx_matrix::*;
-
-/// The bits of a NaN, of bf16 and of f16.
-const NAN: u16 = 0x7fff;
 
 /// Which queries.
 #[derive(Clone, Copy)]
@@ -30,8 +27,6 @@ pub struct Consumer<'k, T: Element, const PARTS: usize> {
     pub half: Half,
     /// Which keys these see.
     pub sight: Sight,
-    /// The first tile of values that is checked.
-    pub checked: u32,
     /// The powers of two that a score of one is.
     pub scale_log2: f32,
 }
@@ -76,7 +71,8 @@ where
             WgmmaForm<Registers = <M64<FEATURES> as WgmmaColumns<Bits32>>::Registers, Shape = M16N8K16>,
     {
         const { assert!(FEATURES == PARTS * LINE, "tiles have all features") }
-        let Consumer { group, tiles, sight, half, .. } = *self;
+        let Consumer { group, tiles, sight, .. } = *self;
+        let first = self.first_query();
         let mut state = State::<T, FEATURES> {
             softmax: Softmax::new(),
             sums: GroupAccumulator::zero(),
@@ -88,21 +84,20 @@ where
         if steps > 0 {
             self.begin(&mut state);
             // All queries see all of these: no branch is in the way where powers are made while tensor cores multiply.
-            let whole = sight.first_masked(half.first, steps);
+            let whole = (sight.seen_before(first + 1) / KEYS as u32).min(steps);
             for step in 1..whole {
                 self.step::<FEATURES, false>(&mut state, step);
             }
             for step in whole.max(1)..steps {
                 self.step::<FEATURES, true>(&mut state, step);
             }
-            let checked = steps > self.checked;
-            state.sums = self.start_values(state.sums, &state.powers, state.turn, checked).finish(group);
+            state.sums = self.start_values(state.sums, &state.powers, state.turn).finish(group);
         }
         let factors = state.softmax.finish(group.warp());
         // A row that sees nothing is zero, whatever the values of its tiles are.
         let share = |sum: f32, factor: f32| if factor == 0.0 { 0.0 } else { sum * factor };
         let shares = state.sums.map_rows(group, &factors, share).round::<T>(group);
-        self.store(&shares, o, steps > self.checked);
+        self.store(&shares, o);
     }
 
     /// The first tile of keys.
@@ -134,7 +129,7 @@ where
         state.order = state.order.next();
         self.take_turn(state.order);
         let scores = self.start_scores(next);
-        let multiplied = self.start_values(state.sums, &state.powers, state.turn, MASKED && step > self.checked);
+        let multiplied = self.start_values(state.sums, &state.powers, state.turn);
         self.give_turn();
         let scores = scores.finish_behind::<1>(group);
         let scores = if MASKED { self.seen(scores, step) } else { scores };
@@ -175,14 +170,13 @@ where
         scores
     }
 
-    /// Has them multiply powers by values, when these have come, and have been checked if they are.
+    /// Has them multiply powers by values, when these have come.
     #[inline(always)]
     fn start_values<const FEATURES: usize>(
         &self,
         sums: GroupAccumulator<FEATURES, f32>,
         powers: &GroupAccumulator<KEYS, T>,
         turn: Turn<STAGES>,
-        checked: bool,
     ) -> InFlight<FEATURES, f32>
     where
         M64<FEATURES>: WgmmaColumns<Bits32>,
@@ -190,9 +184,7 @@ where
             WgmmaForm<Registers = <M64<FEATURES> as WgmmaColumns<Bits32>>::Registers, Shape = M16N8K16>,
     {
         let Consumer { group, tiles, .. } = *self;
-        let (full, phase) =
-            if checked { (tiles.values_checked, Phase::FIRST) } else { (tiles.values_full, turn.phase()) };
-        full.stage(turn.index()).wait(group.warp(), phase);
+        tiles.values_full.stage(turn.index()).wait(group.warp(), turn.phase());
         let values = tiles.values.stage(turn.index());
         let mut sums = sums.begin(group);
         Wgmma::<FEATURES, T, T, f32>::issue(group, &mut sums, |issue| {
@@ -236,51 +228,16 @@ where
         }
     }
 
-    /// Makes NaN, in this warp's rows of O in shared memory, the features with an infinite or NaN value that
-    /// was replaced and that the row's query sees. A query sees all keys up to some key, so the first tells.
-    #[inline(always)]
-    fn spread_strange(&self) {
-        let Consumer { group, tiles, half, sight, .. } = *self;
-        let first_row = group.warp_rank() * 16;
-        let first_query = self.first_query() + first_row as u32;
-        group.warp().sync();
-        for part in 0..PARTS {
-            let (strip, first_strange) = (tiles.queries.part(half.index).part(part), tiles.first_strange.part(part));
-            group.warp().each(|lane| {
-                for col in [lane.id(), lane.id() + LANES] {
-                    let mut strange = u32::MAX;
-                    for checker in 0..CHECKERS {
-                        strange = strange.min(first_strange.get(lane, (checker, col)));
-                    }
-                    if strange != u32::MAX {
-                        for row in 0..16 {
-                            if sight.is_seen(first_query + row as u32, strange) {
-                                strip.set((first_row + row, col), T::from_bits(NAN));
-                            }
-                        }
-                    }
-                }
-            });
-        }
-    }
-
     /// Brings rows of O away, by way of the memory that its queries were in.
     #[inline(always)]
-    fn store<const FEATURES: usize>(
-        &self,
-        shares: &GroupAccumulator<FEATURES, T>,
-        o: TensorMapMut<'_, Queries<T>, 3>,
-        checked: bool,
-    ) where
+    fn store<const FEATURES: usize>(&self, shares: &GroupAccumulator<FEATURES, T>, o: TensorMapMut<'_, Queries<T>, 3>)
+    where
         M64<FEATURES>: WgmmaColumns<Bits16>,
     {
         let Consumer { group, tiles, half, .. } = *self;
         let (strips, first) = (tiles.queries.part(half.index), self.first_query());
         for part in 0..PARTS {
             shares.store(group, &strips.part(part), part * LINE);
-        }
-        if checked {
-            self.spread_strange();
         }
         group.warp().fence_for_bulk();
         group.sync();

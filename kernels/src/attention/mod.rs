@@ -11,7 +11,7 @@ mod softmax;
 
 use consumer::{Consumer, Half};
 use pastey::paste;
-use producer::{CHECKERS, FirstStrange, Maps, Tiles, bring, check_values};
+use producer::{Maps, Tiles, bring};
 use ptx_matrix::*;
 
 #[cfg(not(target_arch = "nvptx64"))]
@@ -59,12 +59,6 @@ impl Sight {
         let end = end.min(self.queries);
         if self.causal { (end + self.keys).saturating_sub(self.queries).min(self.keys) } else { self.keys }
     }
-
-    /// Of `steps` tiles of keys, the first that some query from `first` on does not see whole.
-    #[inline(always)]
-    pub fn first_masked(self, first: u32, steps: u32) -> u32 {
-        (self.seen_before(first + 1) / KEYS as u32).min(steps)
-    }
 }
 
 /// The kernels: of some elements, for heads of some features.
@@ -84,9 +78,6 @@ macro_rules! kernels {
             #[shared] keys_empty: SharedRing<BarrierMemory, STAGES>,
             #[shared] values_full: SharedRing<BarrierMemory, STAGES>,
             #[shared] values_empty: SharedRing<BarrierMemory, STAGES>,
-            #[shared] values_to_check: SharedRing<BarrierMemory, STAGES>,
-            #[shared] values_checked: SharedRing<BarrierMemory, STAGES>,
-            #[shared] first_strange: SharedRing<FirstStrange, { $features / LINE }>,
             #[shared] turns: SharedRing<BarrierMemory, 2>,
             q: TensorMap<Queries<$element>, 3>,
             k: TensorMap<Keys<$element>, 3>,
@@ -108,9 +99,6 @@ macro_rules! kernels {
                 values,
                 values_full: values_full.init(block, 1),
                 values_empty: values_empty.init(block, 2),
-                values_to_check: values_to_check.init(block, 1),
-                values_checked: values_checked.init(block, CHECKERS as u32),
-                first_strange,
                 turns: turns.init(block, 1),
             };
             let sight = Sight { queries: query_count, keys: key_count, causal: causal != 0 };
@@ -119,20 +107,17 @@ macro_rules! kernels {
             // Those that see most come first, so that none of them is the last to end.
             let first = (blocks - 1 - before) * QUERIES as u32;
             let steps = sight.seen_before(first + QUERIES as u32).div_ceil(KEYS as u32);
-            // Beyond the last key there are zeros. So only where a key is hidden may a value be hidden that is not finite.
-            let checked = if sight.causal { sight.first_masked(first, steps) } else { steps };
             let group = block.warp_group();
             if group.index() == 0 {
                 group.give_registers::<24>();
-                match group.warp_rank() {
-                    0 => bring(group.warp(), &tiles, Maps { q, k, v }, (first, head, head / heads_of_key), checked, steps),
-                    rank => check_values(group.warp(), &tiles, rank - 1, checked..steps),
+                if group.warp_rank() == 0 {
+                    bring(group.warp(), &tiles, Maps { q, k, v }, (first, head, head / heads_of_key), steps);
                 }
                 return;
             }
             group.take_registers::<240>();
             let half = Half { index: group.index() - 1, first, head };
-            Consumer { group, tiles, half, sight, checked, scale_log2 }.attend::<$features>(steps, o);
+            Consumer { group, tiles, half, sight, scale_log2 }.attend::<$features>(steps, o);
         }
         )*
 
@@ -228,9 +213,17 @@ impl Attention {
     ///
     /// # NaN and infinity
     /// - A query with an infinite or NaN score, among those of the keys that it sees, comes to NaN.
-    /// - An infinite or NaN value makes its feature infinite or NaN, in the queries that see its key.
-    /// - A key that a query does not see has no effect on it, whatever the key and its value are. Its
-    ///   weight is zero, and an infinite or NaN value does not reach the tensor cores' zero times it.
+    /// - A key that a query does not see has no effect on it, whatever the key is. Its weight is zero.
+    /// - A finite value of such a key has no effect either.
+    /// - An infinite or NaN value of such a key can make a query NaN, as in FlashAttention 2 and
+    ///   PyTorch: tensor cores multiply it by the weight of zero. A block computes 128 queries of a
+    ///   head: 0 to 127, 128 to 255 and so on. It reads values in tiles of 128 keys, up to the last
+    ///   key that any of these queries sees, and to the end of that tile. Such a value in one of these
+    ///   tiles makes its feature NaN in each query of the block that sees a key. Values beyond these
+    ///   tiles have no effect.
+    ///
+    /// So a hidden value can matter only with `causal`, and less than 255 keys behind the last key
+    /// that the query sees. Where such values may be infinite or NaN, overwrite them before.
     ///
     /// # Errors
     /// - Other features than 64 and 128.
