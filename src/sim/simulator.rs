@@ -46,6 +46,8 @@ pub struct Simulator {
     schedules: u64,
     patience: u64,
     strict: bool,
+    /// Whether boxes completely outside of their tensor are intended.
+    boxes_outside: bool,
     profiled: bool,
     traced: bool,
 }
@@ -115,7 +117,15 @@ impl CheckedRun for Result<Report, SimError> {
 impl Simulator {
     /// A simulator whose warps take turns in the order of this seed.
     pub const fn new(seed: u64) -> Self {
-        Simulator { seed, schedules: 1, patience: PATIENCE, strict: false, profiled: false, traced: false }
+        Simulator {
+            seed,
+            schedules: 1,
+            patience: PATIENCE,
+            strict: false,
+            boxes_outside: false,
+            profiled: false,
+            traced: false,
+        }
     }
 
     /// The simulator, to run each block in so many orders of its warps: those of the seed and of the ones that follow it.
@@ -161,6 +171,13 @@ impl Simulator {
     #[must_use]
     pub const fn strict(self) -> Self {
         Simulator { strict: true, ..self }
+    }
+
+    /// The simulator, which takes boxes completely outside of their tensor for intended, and does
+    /// not warn of them: [`Misuse::BoxOutside`].
+    #[must_use]
+    pub const fn allow_boxes_outside(self) -> Self {
+        Simulator { boxes_outside: true, ..self }
     }
 
     /// The simulator, to report what a launch executed and moved, and the bank conflicts of each line.
@@ -329,7 +346,7 @@ unsafe impl Device for Simulator {
                 }
             }
         }
-        for (misuse, Outside { block, warp, lane, location, .. }) in boxes.warnings() {
+        for (misuse, Outside { block, warp, lane, location, .. }) in boxes.warnings().filter(|_| !self.boxes_outside) {
             found.add(finding(misuse, Some(location.into()), Some(block), Some(warp), lane));
         }
         let blocks = grid.blocks();

@@ -4,7 +4,7 @@ use ptx_matrix::*;
 #[kernel(threads = 32)]
 fn by_clock(block: &Block) {
     if raw::index::clock() % 2 == 0 {
-        //~^ ERROR call to unsafe function `ptx_matrix::raw::index::clock` is unsafe
+        //~^ ERROR is unsafe and requires unsafe block
         block.sync();
     }
 }

@@ -4,7 +4,7 @@ use ptx_matrix::*;
 #[kernel(threads = 32)]
 fn half(block: &Block) {
     if raw::index::thread() % 32 < 16 {
-        //~^ ERROR call to unsafe function `ptx_matrix::raw::index::thread` is unsafe
+        //~^ ERROR is unsafe and requires unsafe block
         block.sync();
     }
 }

@@ -176,5 +176,5 @@ fn the_report_names_both_lines() {
     let made = line_of("f32").1;
     assert!(report.starts_with("error: the registers of an f32 accumulator are taken for A of bf16\n"), "{report}");
     assert!(report.contains(&format!("= the `mma` that returned them is at tests/simulator/operands.rs:{made}:")));
-    assert!(report.contains("= help: bring the elements to the type and to the lanes"), "{report}");
+    assert!(report.contains("= help: convert the elements and move them to the right lanes"), "{report}");
 }

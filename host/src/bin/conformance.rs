@@ -128,7 +128,10 @@ fn conformance(arguments: &Arguments) -> Result<bool> {
         return Ok(true);
     }
     let summary = match gpu {
-        None => run_in_parallel(&Simulator::new(arguments.seed).schedules(arguments.schedules).strict(), &options)?,
+        None => run_in_parallel(
+            &Simulator::new(arguments.seed).schedules(arguments.schedules).strict().allow_boxes_outside(),
+            &options,
+        )?,
         Some(gpu) => {
             let (target, device) = arguments.kernels.load(gpu)?;
             let info = device.gpu().info();

@@ -188,8 +188,9 @@ mod tests {
         assert_eq!(named(1024 + Tile::offset(5, 9)), "`tiles[1] row 5, column 9`");
         assert_eq!(named(1024 + Tile::offset(5, 9) + 1), "`tiles[1] row 5, column 9, byte 1`");
         assert_eq!(named(2048 + 16), "`full[2]`");
-        assert_eq!(named(2048 + 24), "`pair.0`");
-        assert_eq!(named(2048 + 32 + 8), "`pair.1 row 0, column 2`");
+        // The pair is aligned as its tile is.
+        assert_eq!(named(2048 + 32), "`pair.0`");
+        assert_eq!(named(2048 + 48 + 8), "`pair.1 row 0, column 2`");
         assert_eq!(named(4096), "shared address 0x1400".to_string());
     }
 

@@ -3,8 +3,11 @@
 //! A load of such a box fills the tile with zeros, and a store of one writes nothing. Kernels do
 //! that on purpose, where a tile reaches beyond the end of a matrix; but they copy all of the
 //! matrix, too. With exchanged coordinates, or with coordinates in bytes, a part of it is left out.
-//! So a launch is warned of if some boxes of a map lie outside, and the others do not reach all of
-//! the tensor along each dimension.
+//! So a launch is warned of if a box of a map lies outside, and one of these holds:
+//!
+//! - all boxes that the launch copies by this map lie outside;
+//! - along a dimension in which the box lies outside, the others do not reach all of the tensor;
+//! - with two of its coordinates exchanged, the box would lie where no other box reaches.
 
 use crate::sim::findings::Misuse;
 use crate::sim::memory::race::Access;
@@ -24,9 +27,12 @@ struct OfMap {
     /// The coordinates that boxes inside of the tensor cover, along each dimension: from, to, in
     /// order, with gaps between.
     covered: [Vec<(i64, i64)>; 5],
-    /// The first box that lies outside.
-    outside: Option<Outside>,
+    /// Boxes that lie outside, of different coordinates: the first of them.
+    outside: Vec<Outside>,
 }
+
+/// Boxes outside that are kept of a map. More of them say nothing new.
+const KEPT: usize = 64;
 
 /// A box that lies outside, and who copied it.
 #[derive(Clone)]
@@ -61,7 +67,7 @@ impl Boxes {
                 lane: by.lane(),
                 location: by.location,
             };
-            of_map.outside.get_or_insert_with(outside);
+            of_map.add_outside(outside());
         } else {
             spans.zip(&mut of_map.covered).for_each(|(span, covered)| cover(covered, span));
         }
@@ -70,7 +76,7 @@ impl Boxes {
     fn of_map(&mut self, map: &TensorEncoding, loads: bool) -> &mut OfMap {
         let known = self.0.iter().position(|of| of.loads == loads && of.map == *map);
         let index = known.unwrap_or_else(|| {
-            self.0.push(OfMap { map: *map, loads, covered: Default::default(), outside: None });
+            self.0.push(OfMap { map: *map, loads, covered: Default::default(), outside: Vec::new() });
             self.0.len() - 1
         });
         &mut self.0[index]
@@ -80,7 +86,7 @@ impl Boxes {
     pub(in crate::sim) fn append(&mut self, other: Boxes) {
         for of in other.0 {
             let known = self.of_map(&of.map, of.loads);
-            known.outside = known.outside.take().or(of.outside);
+            of.outside.into_iter().for_each(|outside| known.add_outside(outside));
             for (known, covered) in known.covered.iter_mut().zip(of.covered) {
                 covered.into_iter().for_each(|span| cover(known, span));
             }
@@ -89,26 +95,64 @@ impl Boxes {
 
     /// What to warn of when all blocks have run.
     pub(in crate::sim) fn warnings(self) -> impl Iterator<Item = (Misuse, Outside)> {
-        self.0.into_iter().filter_map(|OfMap { map, loads, covered, outside }| {
-            let outside = outside?;
+        self.0.into_iter().filter_map(|of_map| {
+            let OfMap { map, loads, ref outside, .. } = of_map;
             let TensorAccess::Tiled { box_sizes } = map.access else { return None };
-            let gap = |dimension: usize| {
-                let (first, size) =
-                    (covered[dimension].first().copied().unwrap_or((0, 0)), map.sizes[dimension] as i64);
-                let end = if first.0 > 0 { 0 } else { first.1 };
-                (end < size).then_some((dimension, end))
-            };
-            let is_none_inside = covered[0].is_empty();
-            let uncovered = (0..map.rank).find_map(gap)?;
+            let (outside, uncovered) =
+                outside.iter().find_map(|outside| Some((outside.clone(), of_map.mistake(outside, &box_sizes)?)))?;
             let misuse = Misuse::BoxOutside {
                 loads,
                 coordinates: outside.coordinates.clone(),
                 size: box_sizes[..map.rank].to_vec(),
                 tensor: map.sizes[..map.rank].to_vec(),
-                uncovered: (!is_none_inside).then_some(uncovered),
+                uncovered,
             };
             Some((misuse, outside))
         })
+    }
+}
+
+impl OfMap {
+    fn add_outside(&mut self, outside: Outside) {
+        let is_new = || self.outside.iter().all(|known| known.coordinates != outside.coordinates);
+        if self.outside.len() < KEPT && is_new() {
+            self.outside.push(outside);
+        }
+    }
+
+    /// The dimension that makes a box outside a mistake, and how far it is covered; nothing in its
+    /// place where no box lies inside. `None` where the box is padding.
+    fn mistake(&self, outside: &Outside, box_sizes: &[u32]) -> Option<Option<(usize, i64)>> {
+        if self.covered[0].is_empty() {
+            return Some(None);
+        }
+        let coordinates = &outside.coordinates[..];
+        let size = |dimension: usize| self.map.sizes[dimension] as i64;
+        let beyond = |dimension: usize, at: i64| at >= size(dimension) || at + i64::from(box_sizes[dimension]) <= 0;
+        let gap = |dimension: usize| {
+            let (from, to) = self.covered[dimension][0];
+            let end = if from > 0 { 0 } else { to };
+            (end < size(dimension)).then_some((dimension, end))
+        };
+        let rank = self.map.rank;
+        let along = (0..rank).filter(|&dimension| beyond(dimension, coordinates[dimension])).find_map(gap);
+        // Where a box that lies here would be the only one.
+        let is_missed = |dimension: usize, at: i64| {
+            let (from, to) = (at.max(0), (at + i64::from(box_sizes[dimension])).min(size(dimension)));
+            !self.covered[dimension].iter().any(|&(start, end)| start <= from && to <= end)
+        };
+        let exchanged = || {
+            let pairs = (0..rank).flat_map(|first| (first + 1..rank).map(move |second| [first, second]));
+            pairs.into_iter().find_map(|[first, second]| {
+                let mut coordinates = coordinates.to_vec();
+                coordinates.swap(first, second);
+                let is_inside = (0..rank).all(|dimension| !beyond(dimension, coordinates[dimension]));
+                let missed =
+                    [first, second].into_iter().find(|&dimension| is_missed(dimension, coordinates[dimension]));
+                missed.filter(|_| is_inside).and_then(gap)
+            })
+        };
+        along.or_else(exchanged).map(Some)
     }
 }
 
