@@ -44,6 +44,9 @@ pub enum Wrong {
     Apart,
 }
 
+/// A doubt: the lanes of one arrival come in several phases.
+pub const SEVERAL_PHASES: &str = "lanes that arrive in several phases";
+
 const EARLY_ARRIVAL: &str = "an arrival that may come in the phase before";
 
 /// When copies land.
@@ -375,13 +378,14 @@ impl<'p> Model<'p> {
         }
         let lanes = if by == Arrives::Each { 32 } else { 1 };
         let of_peer = rank != own_rank && by != Arrives::HavingRead;
+        let before = self.barriers[index].phase;
         for _ in 0..lanes {
-            let before = self.barriers[index].phase;
-            self.barriers[index].arrive(&told, of_peer, times, &mut self.events)?;
-            // Some of the lanes arrive in the next phase.
-            if lanes > 1 && before + 1 < self.barriers[index].phase {
-                self.doubts.insert("lanes that arrive in several phases");
+            // Which lanes come in the next phase, and whether the count fits, is a matter of their
+            // order among the lanes of other warps.
+            if self.barriers[index].phase > before {
+                self.doubts.insert(SEVERAL_PHASES);
             }
+            self.barriers[index].arrive(&told, of_peer, times, &mut self.events)?;
         }
         Ok(())
     }
