@@ -110,3 +110,41 @@ fn what_is_wrong_is_found() {
     });
     find(8, |misuse| matches!(misuse, Misuse::ProxyFence { .. }));
 }
+
+/// Warp 0 tells two mbarriers of one copy, and waits for its groups in between if asked to. Warps 1
+/// and 2 wait for one mbarrier each.
+#[kernel(threads = 96, target = "sm_90")]
+fn copy_for_two(
+    block: &Block,
+    #[shared] row: Row,
+    #[shared] full: [BarrierMemory; 2],
+    a: Global<u32>,
+    d: GlobalMut<u32>,
+    waits: u32,
+) {
+    let full = full.map(|barrier| barrier.init(block, 32));
+    let warp = block.warp();
+    let Some(reader) = warp.index().checked_sub(1) else {
+        row.copy_async(warp, a, |_, col| col);
+        CpAsync::<16>::commit(warp);
+        for barrier in full {
+            warp.each(|lane| barrier.arrive_when_copied(lane));
+        }
+        if waits == 1 {
+            CpAsync::<16>::wait::<0>(warp);
+        }
+        return;
+    };
+    full[reader].wait(warp, Phase::FIRST);
+    row.for_each(warp, |_, col, value| d.set(reader * 128 + col, value));
+}
+
+#[test]
+fn two_mbarriers_are_told_of_one_copy() {
+    let a: Vec<u32> = (0..128).map(|i| i * i).collect();
+    for waits in [0, 1] {
+        let mut d = [0; 256];
+        copy_for_two::launch(&Simulator::new(0).schedules(64), 1, &a, &mut d, waits).check();
+        assert!((0..256).all(|i| d[i] == a[i % 128]));
+    }
+}

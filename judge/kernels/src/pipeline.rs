@@ -368,10 +368,12 @@ fn run<const BLOCKS: usize>(block: &ClusterBlock<BLOCKS>, memory: Memory, argume
             step::WAIT_STORES => warp.elect(|lane| match (form, count) {
                 (form::READ, 0) => BulkGroup::wait_read::<0>(lane),
                 (form::READ, 1) => BulkGroup::wait_read::<1>(lane),
-                (form::READ, _) => BulkGroup::wait_read::<2>(lane),
+                (form::READ, 2) => BulkGroup::wait_read::<2>(lane),
+                (form::READ, _) => BulkGroup::wait_read::<3>(lane),
                 (_, 0) => BulkGroup::wait::<0>(lane),
                 (_, 1) => BulkGroup::wait::<1>(lane),
-                (_, _) => BulkGroup::wait::<2>(lane),
+                (_, 2) => BulkGroup::wait::<2>(lane),
+                (_, _) => BulkGroup::wait::<3>(lane),
             }),
             step::COPY_ASYNC => {
                 rows.part(slot).copy_async(warp, arguments.rows, |row, col| (other * ROW_ROWS + row) * COLS + col);

@@ -27,7 +27,7 @@ pub(in crate::sim) struct WarpCopies {
     started: usize,
     /// The arrivals at mbarriers that wait for copies.
     arrivals: Vec<CopiesArrival>,
-    /// Those that have landed as an mbarrier was told, and of which the lane need not know yet.
+    /// Those that have landed as an mbarrier was told, while the lane or another mbarrier is still to learn of them.
     landed: Vec<Landed>,
 }
 
@@ -56,7 +56,15 @@ struct CopiesArrival {
 struct Landed {
     lane: usize,
     group: usize,
+    number: usize,
     by: Access,
+}
+
+impl CopiesArrival {
+    /// Whether it comes when the copy of this number has landed.
+    fn is_for(&self, lane: usize, number: usize) -> bool {
+        self.lane == lane && number < self.before
+    }
 }
 
 /// One lane starts a copy of `bytes`, of which the first `read` come from global memory.
@@ -100,17 +108,20 @@ pub(crate) fn wait_for_copies(site: Site, newest: usize) {
         while let Some(number) = with_copies(block, |copies| copies.arrival_of_some(newest)) {
             land_arrival(block, block.running(), number)?;
         }
-        let (landing, landed): (Vec<Copy>, Vec<Landed>) = with_copies(block, |copies| {
-            let WarpCopies { in_flight, groups, landed, .. } = copies;
+        let (landing, learned): (Vec<Copy>, Vec<(usize, Access)>) = with_copies(block, |copies| {
+            let WarpCopies { in_flight, groups, landed, arrivals, .. } = copies;
             let waited_for = |lane: usize, group: usize| lanes.contains(&lane) && group + newest < groups[lane];
             let landing = in_flight.extract_if(.., |copy| waited_for(copy.lane, copy.group)).collect();
-            (landing, landed.extract_if(.., |landed| waited_for(landed.lane, landed.group)).collect())
+            let is_waited_for = |landed: &&Landed| waited_for(landed.lane, landed.group);
+            let learned = landed.iter().filter(is_waited_for).map(|landed| (landed.lane, landed.by)).collect();
+            landed.retain(|landed| !is_waited_for(&landed) || landed.is_awaited(arrivals));
+            (landing, learned)
         });
         for Copy { to, bytes, lane, .. } in landing {
             // It is the lane that copied, and no other, that sees what has landed.
             block.shared.land(block.access_by(Lanes::one(lane), site), to, &bytes);
         }
-        for Landed { lane, by, .. } in landed {
+        for (lane, by) in learned {
             let mut known = Known::default();
             known.pass_asynchronously(by.agent, by.tick);
             block.order.acquire(block.agent(), lane..lane + 1, &known);
@@ -120,15 +131,22 @@ pub(crate) fn wait_for_copies(site: Site, newest: usize) {
     waited.unwrap_or_else(|wrong| fail(site, wrong.0));
 }
 
+impl Landed {
+    /// Whether one of these arrivals is still to tell an mbarrier of it.
+    fn is_awaited(&self, arrivals: &[CopiesArrival]) -> bool {
+        arrivals.iter().any(|arrival| arrival.is_for(self.lane, self.number))
+    }
+}
+
 impl WarpCopies {
     /// An arrival for which copies have yet to land that the executing lanes wait for, all but their `newest` groups.
     fn arrival_of_some(&self, newest: usize) -> Option<usize> {
         let lanes = executing(current_lane());
         let waited_for = |copy: &&Copy| lanes.contains(&copy.lane) && copy.group + newest < self.groups[copy.lane];
-        let is_for = |arrival: &CopiesArrival, copy: &Copy| arrival.lane == copy.lane && copy.number < arrival.before;
-        self.arrivals
-            .iter()
-            .position(|arrival| self.in_flight.iter().filter(waited_for).any(|copy| is_for(arrival, copy)))
+        let is_due = |arrival: &CopiesArrival| {
+            self.in_flight.iter().filter(waited_for).any(|copy| arrival.is_for(copy.lane, copy.number))
+        };
+        self.arrivals.iter().position(is_due)
     }
 }
 
@@ -177,21 +195,24 @@ pub(in crate::sim) fn land_arrival(
     warp: usize,
     number: usize,
 ) -> Result<(), Box<(Misuse, Access)>> {
-    let (arrival, landing) = {
+    let (arrival, landing, earlier) = {
         let copies = &mut block.copies.borrow_mut()[warp];
         let arrival = copies.arrivals.remove(number);
-        let is_before = |copy: &mut Copy| copy.lane == arrival.lane && copy.number < arrival.before;
+        let is_before = |copy: &mut Copy| arrival.is_for(copy.lane, copy.number);
         let landing: Vec<Copy> = copies.in_flight.extract_if(.., is_before).collect();
-        (arrival, landing)
+        // Another mbarrier may have been told of copies that this one is told of too.
+        let landed = copies.landed.iter().filter(|landed| arrival.is_for(landed.lane, landed.number));
+        let earlier: Vec<Access> = landed.map(|landed| landed.by).collect();
+        (arrival, landing, earlier)
     };
-    let landed = mbarrier::receive_arrival(block, arrival.barrier, arrival.at.location, |by| {
+    let landed = mbarrier::receive_arrival(block, arrival.barrier, arrival.at.location, &earlier, |by| {
         landing.iter().for_each(|copy| block.shared.land_told(by, copy.to, &copy.bytes));
     });
     let by = landed.map_err(|misuse| Box::new((misuse, arrival.at)))?;
     let knows = |of: &Landed| block.order.knows(&Access { by: Lanes::one(of.lane), ..arrival.at }, &of.by);
-    let copies = &mut block.copies.borrow_mut()[warp];
-    copies.landed.retain(|landed| !knows(landed));
-    copies.landed.extend(landing.iter().map(|copy| Landed { lane: copy.lane, group: copy.group, by }));
+    let WarpCopies { landed, arrivals, .. } = &mut block.copies.borrow_mut()[warp];
+    landed.retain(|landed| !knows(landed) || landed.is_awaited(arrivals));
+    landed.extend(landing.iter().map(|&Copy { lane, group, number, .. }| Landed { lane, group, number, by }));
     Ok(())
 }
 

@@ -618,11 +618,13 @@ pub(in crate::sim) fn arrive_later(
     })
 }
 
-/// These copies have landed: `land` puts them to memory, by this access, which is returned.
+/// These copies have landed: `land` puts them to memory, by this access, which is returned. The phase tells of the `earlier` ones too,
+/// which have landed before.
 pub(in crate::sim) fn receive_arrival(
     block: &BlockState,
     address: u32,
     started: &'static Location<'static>,
+    earlier: &[Access],
     land: impl FnOnce(Access),
 ) -> Result<Access, Misuse> {
     let mut barriers = block.barriers.borrow_mut();
@@ -630,6 +632,7 @@ pub(in crate::sim) fn receive_arrival(
     let misuse = |misuse| Misuse::Barrier { address, misuse };
     let barrier = barriers.live.get_mut(&address).ok_or(misuse(BarrierMisuse::Uninitialised))?;
     let by = barrier.tell_asynchronously(Proxy::Generic, started);
+    earlier.iter().for_each(|earlier| barrier.told.pass_asynchronously(earlier.agent, earlier.tick));
     land(by);
     barrier.arrive(1).map_err(misuse)?;
     Ok(by)

@@ -86,28 +86,39 @@ pub fn try_seed(seed: u64, tally: &mut Tally) -> Result<(), Box<Failure>> {
         let why = format!("the generator's mistake: {verdict:?}");
         return Err(Box::new(Failure { mistake: None, program: right, why }));
     }
-    let judge = |program: &program::Program, verdict: &Verdict, mistake| match trial::judge(program, verdict, seed) {
-        Ok(()) => Ok(()),
-        Err(_) => {
-            let (program, why) = trial::shrink(program, seed);
-            Err(Box::new(Failure { mistake, program, why }))
-        }
-    };
     tally.right += 1;
-    judge(&right, &verdict, None)?;
+    judge(&right, verdict, None, seed)?;
     for _ in 0..MISTAKES {
         let mistake = Mistake::ALL[random.usize(..Mistake::ALL.len())];
         let Some(program) = mistake.plant(&mut random, &right) else { continue };
-        let verdict = trial::verdict(&program, seed);
+        let verdict = judge(&program, trial::verdict(&program, seed), Some(mistake), seed)?;
         let planted = tally.planted.entry(mistake).or_default();
         match verdict {
             Verdict::Right { .. } => planted.right += 1,
             Verdict::Wrong { .. } => planted.wrong += 1,
             Verdict::Doubtful { .. } => planted.doubtful += 1,
         }
-        judge(&program, &verdict, Some(mistake))?;
     }
     Ok(())
+}
+
+/// Runs a program and compares what is found with the verdict. Returns it, or a doubtful one if it depends on the order.
+fn judge(
+    program: &program::Program,
+    verdict: Verdict,
+    mistake: Option<Mistake>,
+    seed: u64,
+) -> Result<Verdict, Box<Failure>> {
+    match trial::judge(program, &verdict, seed) {
+        Ok(()) => Ok(verdict),
+        Err(_) if mistake.is_some() && trial::depends_on_order(program, &verdict, seed) => {
+            Ok(Verdict::Doubtful { why: vec!["it depends on the order"] })
+        }
+        Err(_) => {
+            let (program, why) = trial::shrink(program, seed);
+            Err(Box::new(Failure { mistake, program, why }))
+        }
+    }
 }
 
 /// Runs the right pipeline of a seed on a device, a GPU, and compares everything that it leaves.

@@ -57,6 +57,15 @@ pub enum Landing {
     Random,
 }
 
+/// Which warp goes next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Turns {
+    /// Any that is ready, for a few steps.
+    Random,
+    /// The ready warp of the highest rank. Ranks are random, and one warp in sixteen steps gets a new one.
+    Ranked,
+}
+
 /// The lanes of an access, by which two of one warp are in order without a `sync`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Lanes {
@@ -156,7 +165,7 @@ pub struct Model<'p> {
 
 impl<'p> Model<'p> {
     /// Runs a program, in an order drawn from a seed.
-    pub fn run(program: &'p Program, seed: u64, landing: Landing) -> Self {
+    pub fn run(program: &'p Program, seed: u64, landing: Landing, turns: Turns) -> Self {
         let blocks = program.blocks;
         let warp = || Warp {
             at: At::Step,
@@ -190,7 +199,7 @@ impl<'p> Model<'p> {
         for (agent, of) in model.agents.iter_mut().enumerate() {
             of.known.seen.insert(agent / 2 / WARPS);
         }
-        match model.go(&mut Rng::with_seed(seed), landing) {
+        match model.go(&mut Rng::with_seed(seed), landing, turns) {
             Ok(()) => model.end(),
             Err(Trouble) => drop(model.wrong.insert(Wrong::Barrier)),
         }
@@ -204,7 +213,8 @@ impl<'p> Model<'p> {
     }
 
     /// Takes turns until nobody can go on. Stops at a misuse that ends the run.
-    fn go(&mut self, random: &mut Rng, landing: Landing) -> Result<(), Trouble> {
+    fn go(&mut self, random: &mut Rng, landing: Landing, turns: Turns) -> Result<(), Trouble> {
+        let mut ranks: Vec<u32> = self.warps.iter().map(|_| random.u32(..)).collect();
         loop {
             let ready: Vec<usize> = (0..self.warps.len()).filter(|&warp| self.is_ready(warp)).collect();
             let lands = match landing {
@@ -218,7 +228,14 @@ impl<'p> Model<'p> {
                 self.land(copy)?;
                 continue;
             }
-            let Some(warp) = random.choice(ready) else { return Ok(()) };
+            let next = match turns {
+                Turns::Random => random.choice(ready),
+                Turns::Ranked => ready.into_iter().max_by_key(|&warp| ranks[warp]),
+            };
+            let Some(warp) = next else { return Ok(()) };
+            if random.u8(..16) == 0 {
+                ranks[warp] = random.u32(..);
+            }
             // A few steps at once, so that warps are far apart at times.
             for _ in 0..random.usize(1..6) {
                 if !self.is_ready(warp) {
