@@ -3,8 +3,8 @@
 
 use ptx_matrix::forms;
 use ptx_matrix::sim::Simulator;
-use ptx_matrix_host::conformance::all;
-use ptx_matrix_host::conformance::record::Recording;
+use ptx_matrix_conformance::all;
+use ptx_matrix_conformance::record::Recording;
 use std::collections::HashSet;
 use std::fs;
 use std::path::PathBuf;

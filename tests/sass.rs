@@ -6,15 +6,15 @@
 use ptx_matrix::forms::{Nature, ptx};
 use ptx_matrix::{mma_forms, mma_named};
 use ptx_matrix_build::{Arch, Builder, Toolchain};
-use ptx_matrix_kernels::timings::ROUND;
-use ptx_matrix_kernels::timings::multiply::PRODUCTS;
-use ptx_matrix_kernels::{timed_loads, timed_stores};
+use ptx_matrix_timing_kernels::ROUND;
+use ptx_matrix_timing_kernels::multiply::PRODUCTS;
+use ptx_matrix_timing_kernels::{timed_loads, timed_stores};
 use std::collections::HashMap;
 use std::path::Path;
 
 /// The disassembly for sm_90a of each kernel that times something: of all of them it would be nine times as much code.
 fn kernels() -> HashMap<String, String> {
-    let folder = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../kernels"));
+    let folder = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../kernels/timings"));
     let artifact = Builder::new(folder).archs([Arch::SM_90A]).build().unwrap().remove(0);
     let toolchain = Toolchain::find(folder, &Toolchain::store(folder).unwrap()).unwrap();
     let times = |kernel: &str| kernel.starts_with("latency_") || kernel.starts_with("time_");

@@ -5,9 +5,10 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::thread;
 
-use anyhow::{Context, Error, Result, ensure};
+use anyhow::{Context, Error, Result, bail, ensure};
 
 use crate::arch::Arch;
+use crate::ir::KeptCrates;
 use crate::kernel_crate::{self, Request};
 use crate::lock::FolderLock;
 use crate::manifest::{KernelManifest, Manifest};
@@ -36,6 +37,7 @@ pub struct Builder {
     target_dir: Option<PathBuf>,
     out_dir: Option<PathBuf>,
     features: Vec<String>,
+    kernels_of: Vec<String>,
     plain: bool,
     unmarked: bool,
     deny_local_memory: bool,
@@ -69,6 +71,7 @@ impl Builder {
             target_dir: None,
             out_dir: None,
             features: Vec::new(),
+            kernels_of: Vec::new(),
             plain: false,
             unmarked: false,
             deny_local_memory: false,
@@ -113,6 +116,15 @@ impl Builder {
     #[must_use]
     pub fn features<S: Into<String>>(mut self, features: impl IntoIterator<Item = S>) -> Self {
         self.features = features.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// The dependencies whose kernels are built too, by the names of their packages: those that the
+    /// program launches beside the crate's own, such as `ptx-matrix-gemm`. The kernels of other
+    /// dependencies are left out.
+    #[must_use]
+    pub fn kernels_of<S: Into<String>>(mut self, packages: impl IntoIterator<Item = S>) -> Self {
+        self.kernels_of = packages.into_iter().map(Into::into).collect();
         self
     }
 
@@ -227,11 +239,21 @@ impl Builder {
             Some(folder) => package::absolute(folder)?,
             None => target_dir.join(kind),
         };
+        if !self.kernels_of.is_empty() {
+            let packages = package::names(&manifest_dir)?;
+            let unknown = self.kernels_of.iter().find(|name| !packages.contains(*name));
+            if let Some(unknown) = unknown {
+                bail!("kernels_of names `{unknown}`, which is no dependency of `{}`", package.name);
+            }
+        }
+        let named = self.kernels_of.iter().map(|package| package.replace('-', "_"));
+        let kept = KeptCrates(named.chain([package.library.clone()]).collect());
         let target = |arch: Arch| Target {
             toolchain: &toolchain,
             optimiser: &optimiser,
             package: &package.name,
             arch,
+            kept: &kept,
             plain: self.plain,
             unmarked: self.unmarked,
             line_info: self.line_info,

@@ -8,7 +8,7 @@ use anyhow::{Context, Result, anyhow, ensure};
 use rayon::prelude::*;
 
 use crate::arch::Arch;
-use crate::ir::{self, Kernel, Module, Prepared, UnknownCalls, arithmetic};
+use crate::ir::{self, KeptCrates, Kernel, Module, Prepared, UnknownCalls, arithmetic};
 use crate::kernel_crate::Bitcode;
 use crate::optimiser::{CHECKED, Optimiser};
 use crate::process;
@@ -21,6 +21,7 @@ pub struct Codegen<'a> {
     pub toolchain: &'a Toolchain,
     pub optimiser: &'a Optimiser<'a>,
     pub arch: Arch,
+    pub kept: &'a KeptCrates,
     pub plain: bool,
     pub unmarked: bool,
     pub scratch: PathBuf,
@@ -47,7 +48,7 @@ impl Codegen<'_> {
         }
         let unknown_calls =
             if self.plain || self.unmarked { UnknownCalls::LeaveAsTheyAre } else { UnknownCalls::MarkConvergent };
-        ir::prepare(&linked, unknown_calls)
+        ir::prepare(&linked, self.kept, unknown_calls)
     }
 
     /// The text of a module, and of others what it needs.

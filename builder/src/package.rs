@@ -1,5 +1,6 @@
 //! What cargo knows about a kernel crate.
 
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -14,6 +15,8 @@ use crate::process;
 pub struct Package {
     /// Its name, as in its manifest.
     pub name: String,
+    /// The name of its library, as code has it.
+    pub library: String,
     /// Where it lies.
     pub folder: PathBuf,
     /// The target folder of its workspace.
@@ -33,6 +36,13 @@ struct Metadata {
 struct MetadataPackage {
     name: String,
     manifest_path: PathBuf,
+    targets: Vec<MetadataTarget>,
+}
+
+#[derive(Deserialize)]
+struct MetadataTarget {
+    name: String,
+    kind: Vec<String>,
 }
 
 /// The target folder of the workspace that `project` belongs to.
@@ -51,12 +61,24 @@ pub fn read(folder: &Path) -> Result<Package> {
         .find(|package| canonical(&package.manifest_path).is_ok_and(|path| path == manifest))
         .with_context(|| format!("{} is no package's manifest", manifest.display()))?;
     let Metadata { target_directory, workspace_root, .. } = metadata;
-    Ok(Package { name: package.name, folder: folder.to_owned(), target_directory, workspace_root })
+    let is_library = |target: &&MetadataTarget| target.kind.iter().any(|kind| kind.ends_with("lib"));
+    let library = package.targets.iter().find(is_library).map_or(&package.name, |target| &target.name);
+    let library = library.replace('-', "_");
+    Ok(Package { name: package.name, library, folder: folder.to_owned(), target_directory, workspace_root })
+}
+
+/// The names of all packages that the one in `folder` may be built with.
+pub fn names(folder: &Path) -> Result<BTreeSet<String>> {
+    Ok(all_metadata(folder, &[])?.packages.into_iter().map(|package| package.name).collect())
 }
 
 fn metadata(folder: &Path) -> Result<Metadata> {
+    all_metadata(folder, &["--no-deps"])
+}
+
+fn all_metadata(folder: &Path, options: &[&str]) -> Result<Metadata> {
     let mut cargo = ambient_cargo();
-    cargo.args(["metadata", "--no-deps", "--format-version", "1"]).current_dir(folder);
+    cargo.args(["metadata", "--format-version", "1"]).args(options).current_dir(folder);
     // It is relative to this process's folder, and cargo is run in another.
     if let Some(target) = std::env::var_os("CARGO_TARGET_DIR") {
         cargo.env("CARGO_TARGET_DIR", absolute_target(Path::new(&target), std::env::var_os("OUT_DIR").as_deref())?);

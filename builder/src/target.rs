@@ -7,7 +7,7 @@ use anyhow::{Context, Result, ensure};
 use crate::arch::Arch;
 use crate::builder::Artifact;
 use crate::codegen::Codegen;
-use crate::ir::Kernel;
+use crate::ir::{KeptCrates, Kernel};
 use crate::kernel_crate::Bitcode;
 use crate::manifest::{KernelManifest, Manifest, ToolVersions};
 use crate::optimiser::Optimiser;
@@ -22,6 +22,8 @@ pub struct Target<'a> {
     pub optimiser: &'a Optimiser<'a>,
     pub package: &'a str,
     pub arch: Arch,
+    /// The crates whose kernels are kept.
+    pub kept: &'a KeptCrates,
     pub plain: bool,
     pub unmarked: bool,
     pub line_info: bool,
@@ -105,8 +107,8 @@ impl Target<'_> {
     }
 
     fn codegen(&self) -> Codegen<'_> {
-        let Self { toolchain, optimiser, arch, plain, unmarked, ref scratch, .. } = *self;
-        Codegen { toolchain, optimiser, arch, plain, unmarked, scratch: scratch.clone() }
+        let Self { toolchain, optimiser, arch, kept, plain, unmarked, ref scratch, .. } = *self;
+        Codegen { toolchain, optimiser, arch, kept, plain, unmarked, scratch: scratch.clone() }
     }
 
     fn file(&self, extension: &str) -> PathBuf {
@@ -117,7 +119,9 @@ impl Target<'_> {
     fn inputs<'p>(&self, codegen: &Codegen<'_>, parts: impl IntoIterator<Item = &'p [u8]>) -> String {
         let ToolVersions { rustc, llvm, ptxas } = ToolVersions::from(self.toolchain);
         let own = env!("CARGO_PKG_VERSION");
-        let settings = format!("{own} {rustc} {llvm} {ptxas} {}", self.line_info);
+        let crates: Vec<&str> = self.kept.0.iter().map(String::as_str).collect();
+        let crates = crates.join(" ");
+        let settings = format!("{own} {rustc} {llvm} {ptxas} {} {crates}", self.line_info);
         let arguments = codegen.arguments().join("\0");
         let parts: Vec<&[u8]> = parts.into_iter().collect();
         stamp::of([settings.as_bytes(), arguments.as_bytes()].into_iter().chain(parts))

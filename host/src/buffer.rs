@@ -163,9 +163,12 @@ impl<T> DeviceBuffer<T> {
         self.memory.bytes.as_device_ptr().as_raw()
     }
 
-    /// Insists that the buffer belongs to a stream.
+    /// Checks that the buffer belongs to a stream, for work that another library puts in there.
+    ///
+    /// # Panics
+    /// It belongs to another one, or to another GPU.
     #[track_caller]
-    pub(crate) fn assert_in(&self, stream: &Stream) {
+    pub fn assert_in(&self, stream: &Stream) {
         let (here, there) = (stream.device(), self.device());
         assert!(here == there, "work on device {here} is given a buffer of device {there}: upload it to its own");
         let same = self.stream().is(stream);

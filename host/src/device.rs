@@ -9,15 +9,15 @@ use crate::code::Code;
 use crate::driver::tensor_map;
 use crate::error::GpuError;
 use crate::gpu::Gpu;
-use crate::launch::{LaunchReport, LaunchRequest};
+use crate::launch::{LaunchError, LaunchReport, LaunchRequest};
 use crate::module::Module;
 use crate::stream::Stream;
 
-/// A GPU and the module whose kernels it launches, in the GPU's own stream; each launch is waited for.
+/// A GPU and the modules whose kernels it launches, in the GPU's own stream. Each launch is waited for.
 #[derive(Debug)]
 pub struct GpuDevice {
     gpu: Gpu,
-    module: Module,
+    modules: Vec<Module>,
 }
 
 impl GpuDevice {
@@ -33,7 +33,21 @@ impl GpuDevice {
     /// driver does not compile it.
     pub fn new<'a>(gpu: Gpu, kernels: impl Into<Code<'a>>) -> Result<Self, GpuError> {
         let module = gpu.load_checked(kernels)?;
-        Ok(Self { gpu, module })
+        Ok(Self { gpu, modules: vec![module] })
+    }
+
+    /// Loads the kernels of another PTX file too, as [`new`](Self::new) does.
+    ///
+    /// # Errors
+    /// As with `new`; or one of the kernels has the name of one that is loaded.
+    pub fn load<'a>(&mut self, kernels: impl Into<Code<'a>>) -> Result<(), GpuError> {
+        let module = self.gpu.load_checked(kernels)?;
+        let twice = module.kernels().iter().find(|kernel| self.has_kernel(&kernel.name));
+        if let Some(kernel) = twice {
+            return Err(GpuError::LoadedTwice { kernel: kernel.name.clone() });
+        }
+        self.modules.push(module);
+        Ok(())
     }
 
     /// Loads kernels on a GPU: any PTX text, such as one without fingerprints, or a changed one.
@@ -49,7 +63,7 @@ impl GpuDevice {
     /// It is for other GPUs, or the driver does not compile it.
     pub unsafe fn new_unchecked<'a>(gpu: Gpu, kernels: impl Into<Code<'a>>) -> Result<Self, GpuError> {
         let module = gpu.load(kernels)?;
-        Ok(Self { gpu, module })
+        Ok(Self { gpu, modules: vec![module] })
     }
 
     /// The GPU.
@@ -57,14 +71,19 @@ impl GpuDevice {
         &self.gpu
     }
 
-    /// The module.
-    pub fn module(&self) -> &Module {
-        &self.module
+    /// The modules, in the order in which they were loaded.
+    pub fn modules(&self) -> &[Module] {
+        &self.modules
+    }
+
+    /// Whether a kernel of this name is loaded.
+    pub fn has_kernel(&self, name: &str) -> bool {
+        has_kernel(&self.modules, name)
     }
 
     /// The same kernels, launched in a stream and not waited for.
     pub fn in_stream<'a>(&'a self, stream: &'a Stream) -> InStream<'a> {
-        InStream { module: &self.module, stream }
+        InStream { modules: &self.modules, stream }
     }
 }
 
@@ -94,7 +113,7 @@ impl GpuDevice {
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct InStream<'a> {
-    module: &'a Module,
+    modules: &'a [Module],
     stream: &'a Stream,
 }
 
@@ -104,10 +123,19 @@ impl InStream<'_> {
         self.stream
     }
 
-    /// The module.
-    pub fn module(&self) -> &Module {
-        self.module
+    /// The modules, in the order in which they were loaded.
+    pub fn modules(&self) -> &[Module] {
+        self.modules
     }
+
+    /// Whether a kernel of this name is loaded.
+    pub fn has_kernel(&self, name: &str) -> bool {
+        has_kernel(self.modules, name)
+    }
+}
+
+fn has_kernel(modules: &[Module], name: &str) -> bool {
+    modules.iter().any(|module| module.has_kernel(name))
 }
 
 /// The device's address in a pointer of the host, where nothing may follow it.
@@ -124,22 +152,28 @@ fn encode(encoding: &TensorEncoding) -> Result<TensorMapWords, TensorMapError> {
     tensor_map::encode(encoding).map_err(|error| TensorMapError::Device(Box::new(error)))
 }
 
-/// The launch as this crate's own functions take it, of a kernel that is the module's.
+/// The launch as this crate's own functions take it, of a kernel of one of the modules.
 fn with_request<R>(
-    module: &Module,
+    modules: &[Module],
     launch: &Launch<'_>,
-    run: impl FnOnce(&LaunchRequest<'_>) -> Result<R, GpuError>,
+    run: impl FnOnce(&Module, &LaunchRequest<'_>) -> Result<R, GpuError>,
 ) -> Result<R, GpuError> {
+    let name = launch.kernel.name;
+    let module = modules.iter().find(|module| module.has_kernel(name)).ok_or_else(|| LaunchError::NoSuchKernel {
+        kernel: name.to_owned(),
+        at_hand: modules.iter().flat_map(Module::kernels).map(|entry| entry.name.clone()).collect(),
+    })?;
     module.check_kernel(launch.kernel)?;
     let params: Vec<&[u8]> = launch.params.iter().map(ParamValue::bytes).collect();
-    run(&LaunchRequest {
-        kernel: launch.kernel.name,
+    let request = LaunchRequest {
+        kernel: name,
         grid: [launch.grid.x, launch.grid.y, launch.grid.z],
         threads: launch.kernel.threads,
         dynamic_shared_bytes: launch.kernel.dynamic_shared_bytes(),
         early: launch.kernel.early,
         params: &params,
-    })
+    };
+    run(module, &request)
 }
 
 // SAFETY: buffers are memory of the GPU, which the kernel, on the GPU, reaches as they are.
@@ -171,7 +205,7 @@ unsafe impl Device for GpuDevice {
 
     unsafe fn launch(&self, launch: Launch<'_>) -> Result<LaunchReport, GpuError> {
         // SAFETY: the caller's.
-        with_request(&self.module, &launch, |request| unsafe { self.gpu.launch(&self.module, request) })
+        with_request(&self.modules, &launch, |module, request| unsafe { self.gpu.launch(module, request) })
     }
 }
 
@@ -205,6 +239,6 @@ unsafe impl Device for InStream<'_> {
 
     unsafe fn launch(&self, launch: Launch<'_>) -> Result<(), GpuError> {
         // SAFETY: the caller's, and the buffers belong to the stream.
-        with_request(self.module, &launch, |request| unsafe { self.stream.launch(self.module, request) })
+        with_request(self.modules, &launch, |module, request| unsafe { self.stream.launch(module, request) })
     }
 }

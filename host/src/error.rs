@@ -38,6 +38,12 @@ pub enum GpuError {
         /// The architectures that were built.
         at_hand: Vec<Arch>,
     },
+    /// Two PTX files that are loaded for one device have a kernel of the same name.
+    #[error("kernel `{kernel}` is loaded already: load its PTX for another `GpuDevice`, or rename one of the two")]
+    LoadedTwice {
+        /// Its name.
+        kernel: String,
+    },
     /// No target's folder has the kernels of this crate.
     #[error("there is no `{file}` in any target's folder, such as sm_90a, of {}; PTX there: {}", folder.display(), list(at_hand))]
     NoKernels {

@@ -10,23 +10,6 @@
 //! A launch through [`GpuDevice`] is waited for; one through [`GpuDevice::in_stream`] is put into a [`Stream`], and
 //! the host goes on.
 
-#![cfg_attr(any(feature = "conformance", feature = "timings"), feature(macro_metavar_expr_concat))]
-
-#[cfg(feature = "bench")]
-pub mod bench;
-#[cfg(feature = "conformance")]
-pub mod conformance;
-#[cfg(feature = "exec")]
-pub mod exec;
-#[cfg(feature = "gemm")]
-pub mod gemm;
-#[cfg(any(feature = "bench", feature = "conformance", feature = "timings", feature = "trials"))]
-mod own_kernels;
-#[cfg(feature = "timings")]
-pub mod timings;
-#[cfg(feature = "trials")]
-pub mod trials;
-
 mod arch;
 mod buffer;
 mod code;
@@ -54,7 +37,5 @@ pub use event::Event;
 pub use gpu::Gpu;
 pub use launch::{DeviceLimits, KernelFailure, LaunchError, LaunchReport, LaunchRequest};
 pub use module::{KernelResources, Module};
-#[cfg(any(feature = "bench", feature = "conformance", feature = "timings", feature = "trials"))]
-pub use own_kernels::OwnKernels;
 pub use ptx::{Entry, Ptx, PtxError, Seal};
 pub use stream::Stream;

@@ -79,6 +79,11 @@ impl Module {
         &self.ptx.entries
     }
 
+    /// Whether it has a kernel of this name.
+    pub fn has_kernel(&self, name: &str) -> bool {
+        self.numbers.contains_key(name)
+    }
+
     /// What the driver's compiler printed, if it compiled the PTX; mostly nothing.
     pub fn log(&self) -> &str {
         &self.log

@@ -9,6 +9,7 @@ use cust::sys::{CUstream, cuStreamCreateWithPriority, cuStreamDestroy_v2, cuStre
 
 use crate::buffer::DeviceBuffer;
 use crate::context::SharedContext;
+use crate::device_info::DeviceInfo;
 use crate::driver::{DriverError, During};
 use crate::error::GpuError;
 use crate::event::Event;
@@ -137,6 +138,20 @@ impl Stream {
     /// The driver's handle, a `CUstream`, which other libraries take.
     pub fn raw(&self) -> *mut c_void {
         self.0.raw.cast()
+    }
+
+    /// The GPU that it is of.
+    pub fn info(&self) -> &DeviceInfo {
+        self.context().info()
+    }
+
+    /// Makes its GPU the thread's current one: for other libraries, such as cuBLAS, that work on
+    /// that.
+    ///
+    /// # Errors
+    /// The driver's.
+    pub fn enter(&self) -> Result<(), GpuError> {
+        self.context().enter()
     }
 
     /// Whether both are the same stream of the driver.

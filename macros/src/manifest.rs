@@ -5,6 +5,9 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+/// The target of dependencies that builds for a GPU do not have.
+const HOST_ALONE: &str = "cfg(not(target_arch = \"nvptx64\"))";
+
 /// A manifest's entries: the names that lead to each, and its value as it is written.
 struct Manifest {
     folder: PathBuf,
@@ -46,12 +49,13 @@ impl Manifest {
         self.entries.iter().any(|(entry, _)| entry.first().is_some_and(|first| first == table))
     }
 
-    /// The tables of dependencies of the library, for any target.
+    /// The tables of dependencies of the library, for any target but the host alone.
     fn dependencies(&self) -> impl Iterator<Item = (Vec<&str>, &str)> {
         self.entries.iter().filter_map(|(entry, _)| {
             let names: Vec<&str> = entry.iter().map(String::as_str).collect();
             let table = match names[..] {
                 ["dependencies", _, ..] => 1,
+                ["target", HOST_ALONE, "dependencies", ..] => return None,
                 ["target", _, "dependencies", _, ..] => 3,
                 _ => return None,
             };
@@ -194,6 +198,10 @@ ptx-matrix = { path = "../ptx" }
 path = "../three"
 [target.'cfg(target_arch = "nvptx64")'.dependencies]
 four = { path = "../four" }
+[target.'cfg(not(target_arch = "nvptx64"))'.dependencies]
+host = { path = "../host" }
+[target.'cfg(not(target_arch = "nvptx64"))'.dependencies.host-too]
+path = "../host-too"
 [dev-dependencies]
 five = { path = "../five" }
 [build-dependencies.six]
@@ -211,7 +219,7 @@ path = "../six"
             ("ptx/Cargo.toml", "[package]\nname = \"ptx-matrix\""),
         ];
         let files = Files::new("dependencies", &named);
-        for name in ["one/seven", "two", "three", "five", "six", "shared", "long"] {
+        for name in ["one/seven", "two", "three", "five", "six", "shared", "long", "host", "host-too"] {
             files.put(&format!("{name}/Cargo.toml"), "");
         }
         let found: Vec<String> = path_dependencies(&files.folder().join("k")).into_keys().collect();

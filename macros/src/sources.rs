@@ -1,8 +1,8 @@
 //! The hash of a crate's sources, which its PTX and the program both have: of the tokens of its
 //! files, whatever its features and target.
 //!
-//! It is the same wherever the crate lies, and whatever its lines end with; comments, formatting
-//! and what is `#[cfg(test)]` do not count.
+//! It is the same wherever the crate lies, and whatever its lines end with. Comments, formatting and
+//! modules for tests or for the host alone do not count.
 
 use crate::manifest::{library_root, path_dependencies};
 use crate::tokens::tokens;
@@ -121,7 +121,7 @@ struct Reader {
 struct Attributes {
     /// The files that `path = ".."` names.
     paths: Vec<String>,
-    is_test: bool,
+    is_left_out: bool,
 }
 
 impl Reader {
@@ -167,7 +167,7 @@ impl Reader {
                     taken
                 }
                 (_, Some((";", taken))) => {
-                    if attributes.is_test {
+                    if attributes.is_left_out {
                         at += taken;
                         attributes = Attributes::default();
                         continue;
@@ -185,7 +185,7 @@ impl Reader {
                     continue;
                 }
                 (_, Some(("{", taken))) => {
-                    if attributes.is_test {
+                    if attributes.is_left_out {
                         at += taken - 1 + group_len(&rest[taken - 1..]);
                         attributes = Attributes::default();
                         continue;
@@ -209,7 +209,7 @@ impl Reader {
                         depth = depth.saturating_sub(1);
                     }
                     // It was on something else than a module, which counts.
-                    if std::mem::take(&mut attributes).is_test {
+                    if std::mem::take(&mut attributes).is_left_out {
                         self.hasher.add(b"#[cfg(test)]");
                     }
                     1
@@ -245,13 +245,16 @@ impl Reader {
 }
 
 impl Attributes {
-    /// Adds one, and says whether it is `#[cfg(test)]`.
+    /// Adds one, and says whether it keeps its item out of builds for a GPU: `#[cfg(test)]` and
+    /// `#[cfg(not(target_arch = "nvptx64"))]` do.
     fn add(&mut self, tokens: &[&str]) -> bool {
         let paths = tokens.windows(3).filter(|window| window[..2] == ["path", "="]);
         self.paths.extend(paths.filter_map(|window| unquoted(window[2]).map(str::to_owned)));
-        let is_test = tokens == ["#", "[", "cfg", "(", "test", ")", "]"];
-        self.is_test |= is_test;
-        is_test
+        let [start @ .., ")", "]"] = tokens else { return false };
+        let is_test = start == ["#", "[", "cfg", "(", "test"];
+        let is_of_host = start == ["#", "[", "cfg", "(", "not", "(", "target_arch", "=", "\"nvptx64\"", ")"];
+        self.is_left_out |= is_test || is_of_host;
+        is_test || is_of_host
     }
 }
 
@@ -328,6 +331,7 @@ pub mod a;
 #[path = "other/place.rs"] mod moved;
 mod inline { mod deep; }
 #[cfg(test)] mod tests;
+#[cfg(not(target_arch = "nvptx64"))] mod host;
 mod r#loop;
 const T: &[u8] = include_bytes!("../table.bin");
 fn f() -> u32 { 1 }
@@ -336,7 +340,7 @@ fn g() {}
 #[cfg(test)] fn h() {}
 "#;
 
-    const CRATE: [(&str, &str); 11] = [
+    const CRATE: [(&str, &str); 12] = [
         ("src/lib.rs", ROOT),
         ("src/a/mod.rs", "mod b;"),
         ("src/a/b.rs", "fn b() {}"),
@@ -346,6 +350,7 @@ fn g() {}
         ("src/inline/deep.rs", "fn deep() {}"),
         ("src/loop.rs", "fn l() {}"),
         ("src/tests.rs", "fn t() {}"),
+        ("src/host.rs", "fn launch() {}"),
         ("src/unused.rs", "fn unused() {}"),
         ("table.bin", "1 2 3"),
     ];
@@ -357,10 +362,10 @@ fn g() {}
             assert!(files.counts(&format!("src/{path}"), "fn changed() {}"), "{path}");
         }
         assert!(files.counts("table.bin", "1 2 4"));
-        for path in ["src/tests.rs", "src/unused.rs", "src/bin/tool.rs", "README.md"] {
+        for path in ["src/tests.rs", "src/host.rs", "src/unused.rs", "src/bin/tool.rs", "README.md"] {
             assert!(!files.counts(path, "fn changed() {}"), "{path}");
         }
-        assert_eq!(files.read().files.len(), CRATE.len() - 2, "each is watched: {:?}", files.read().files);
+        assert_eq!(files.read().files.len(), CRATE.len() - 3, "each is watched: {:?}", files.read().files);
     }
 
     #[test]
@@ -407,7 +412,7 @@ fn g() {}
         let mut read = Read::default();
         let first = of(&mut read, "src/a/b.rs");
         assert_eq!(first.dependencies[0].0, "helper");
-        assert_eq!(first.new_files.len(), CRATE.len() - 2 + 1, "each is watched once: {:?}", first.new_files);
+        assert_eq!(first.new_files.len(), CRATE.len() - 3 + 1, "each is watched once: {:?}", first.new_files);
         let second = of(&mut read, "src/lib.rs");
         assert_eq!((&second.hash, second.new_files.len()), (&first.hash, 0));
         let unreached = of(&mut read, "src/unused.rs");

@@ -8,10 +8,14 @@ mod param;
 
 #[cfg(not(target_arch = "nvptx64"))]
 mod device;
+#[cfg(not(target_arch = "nvptx64"))]
+mod error;
 
 #[cfg(not(target_arch = "nvptx64"))]
 pub use device::{Device, KernelBody, Launch};
 pub use early::{AheadEnded, Early, asks, begin_early, end_early};
+#[cfg(not(target_arch = "nvptx64"))]
+pub use error::LaunchError;
 pub use fingerprint::TypeName;
 #[doc(hidden)]
 pub use fingerprint::{Text, fingerprint, type_name};

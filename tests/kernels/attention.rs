@@ -4,7 +4,7 @@ use fastrand::Rng;
 use half::{bf16, f16};
 use ptx_matrix::launch::Device;
 use ptx_matrix::sim::Simulator;
-use ptx_matrix_kernels::attention::{Attended, Attention};
+use ptx_matrix_attention::{Attended, Attention};
 use std::error::Error;
 
 /// Elements as the reference has them, and how far off sums of shares of numbers up to one may be.

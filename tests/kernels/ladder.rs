@@ -2,7 +2,7 @@
 
 use ptx_matrix::sim::Simulator;
 use ptx_matrix::{bf16, f16};
-use ptx_matrix_kernels::ladder::naive::*;
+use ptx_matrix_ladder::naive::*;
 
 const SHAPES: [(usize, usize, usize); 4] = [(1, 1, 1), (8, 32, 4), (9, 33, 5), (3, 70, 0)];
 
@@ -31,7 +31,7 @@ macro_rules! check {
                     let grid = (n.div_ceil(BLOCK.1) as u32, m.div_ceil(BLOCK.0) as u32);
                     let simulator = Simulator::new(0).strict();
                     let (a, b) = (&a[..], &b[..]);
-                    ptx_matrix_kernels::ladder::naive::$kernel::launch(
+                    ptx_matrix_ladder::naive::$kernel::launch(
                         &simulator, grid, a, b, &mut d[..], m, n, k, a_row, a_col, b_row, b_col,
                     )
                     .unwrap();

@@ -2,11 +2,11 @@
 
 use ptx_matrix::sim::{Profile, Simulator};
 use ptx_matrix::{CheckedRun, bf16};
-use ptx_matrix_kernels::ladder::ldmatrix::ldmatrix_bf16;
-use ptx_matrix_kernels::ladder::pipelined::pipelined_bf16;
-use ptx_matrix_kernels::ladder::shared::{self, shared_bf16};
-use ptx_matrix_kernels::ladder::swizzled::swizzled_bf16;
-use ptx_matrix_kernels::ladder::{self};
+use ptx_matrix_ladder::ldmatrix::ldmatrix_bf16;
+use ptx_matrix_ladder::pipelined::pipelined_bf16;
+use ptx_matrix_ladder::shared::{self, shared_bf16};
+use ptx_matrix_ladder::swizzled::swizzled_bf16;
+use ptx_matrix_ladder::{self};
 
 /// A different small integer for each place.
 fn matrix(rows: usize, cols: usize, seed: usize) -> Vec<bf16> {
@@ -45,18 +45,18 @@ fn by_shared_memory() {
 
 #[test]
 fn by_ldmatrix() {
-    assert_eq!(worst_ways(&run!(ldmatrix_bf16, ladder::TILE, (1, 1, 3))), 8);
+    assert_eq!(worst_ways(&run!(ldmatrix_bf16, ptx_matrix_ladder::TILE, (1, 1, 3))), 8);
 }
 
 #[test]
 fn by_a_pipeline() {
-    assert_eq!(worst_ways(&run!(pipelined_bf16, ladder::TILE, (1, 2, 6))), 8);
+    assert_eq!(worst_ways(&run!(pipelined_bf16, ptx_matrix_ladder::TILE, (1, 2, 6))), 8);
     // Fewer steps than stages.
-    run!(pipelined_bf16, ladder::TILE, (1, 1, 1));
+    run!(pipelined_bf16, ptx_matrix_ladder::TILE, (1, 1, 1));
 }
 
 #[test]
 fn swizzled() {
-    assert_eq!(worst_ways(&run!(swizzled_bf16, ladder::TILE, (2, 1, 6))), 1);
-    run!(swizzled_bf16, ladder::TILE, (1, 1, 3));
+    assert_eq!(worst_ways(&run!(swizzled_bf16, ptx_matrix_ladder::TILE, (2, 1, 6))), 1);
+    run!(swizzled_bf16, ptx_matrix_ladder::TILE, (1, 1, 3));
 }

@@ -2,10 +2,10 @@
 
 use ptx_matrix::sim::{Profile, Simulator};
 use ptx_matrix::{CheckedRun, mma_forms, mma_named, mma_ptx};
-use ptx_matrix_kernels::timings::matrices::*;
-use ptx_matrix_kernels::timings::multiply::*;
-use ptx_matrix_kernels::timings::{CLOCKS, ROUND, WARPS};
-use ptx_matrix_kernels::{timed_loads, timed_stores};
+use ptx_matrix_timing_kernels::matrices::*;
+use ptx_matrix_timing_kernels::multiply::*;
+use ptx_matrix_timing_kernels::{CLOCKS, ROUND, WARPS};
+use ptx_matrix_timing_kernels::{timed_loads, timed_stores};
 
 const ROUNDS: u32 = 2;
 

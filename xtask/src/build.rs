@@ -1,10 +1,14 @@
+use crate::kernels::Kernels;
 use anyhow::Result;
-use ptx_matrix_build::{Arch, Artifact, Builder};
+use ptx_matrix_build::{Arch, Artifact, Manifest};
 use ptx_matrix_output::outln;
 use std::process::ExitCode;
 
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
+    /// Only these kernels. Without it: all of them.
+    #[arg(value_enum, value_name = "KERNELS")]
+    kernels: Vec<Kernels>,
     /// Only for this target, such as sm_90a (may be given more than once). Without it: for every target.
     #[arg(long = "arch", value_name = "TARGET")]
     archs: Vec<Arch>,
@@ -14,26 +18,31 @@ pub struct Arguments {
 }
 
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
-    let mut builder = builder().line_info(arguments.line_info);
-    if !arguments.archs.is_empty() {
-        builder = builder.archs(arguments.archs.iter().copied());
-    }
-    for artifact in builder.build()? {
-        print(&artifact);
+    let Arguments { kernels, archs, line_info } = arguments;
+    let named = !kernels.is_empty();
+    let kernels = if named { kernels } else { &Kernels::ALL[..] };
+    for kernels in kernels {
+        let all = kernels.archs();
+        // Of those for which all is built, some have kernels for other targets only.
+        let asked: Vec<Arch> = archs.iter().copied().filter(|arch| named || all.contains(arch)).collect();
+        if !archs.is_empty() && asked.is_empty() {
+            continue;
+        }
+        let builder = kernels.builder().line_info(*line_info);
+        let builder = if asked.is_empty() { builder } else { builder.archs(asked) };
+        for artifact in builder.build()? {
+            print(&artifact);
+        }
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// The kernels' build, as every command does it: into target/ptx, and without local memory.
-pub fn builder() -> Builder {
-    Builder::new(crate::kernels()).target_dir(crate::target()).deny_local_memory(true)
-}
-
 fn print(artifact: &Artifact) {
     let Artifact { arch, ptx, manifest, .. } = artifact;
-    outln!("{arch}: PTX {}, {} kernels, {}", manifest.ptx_version, manifest.kernels.len(), ptx.display());
+    let Manifest { package, ptx_version, kernels, .. } = manifest;
+    outln!("{package} for {arch}: PTX {ptx_version}, {} kernels, {}", kernels.len(), ptx.display());
     outln!("  {:<32} {:>9} {:>14} {:>15} {:>6}", "kernel", "registers", "static shared", "dynamic shared", "local");
-    for kernel in &manifest.kernels {
+    for kernel in kernels {
         outln!(
             "  {:<32} {:>9} {:>14} {:>15} {:>6}",
             kernel.name,

@@ -1,3 +1,4 @@
+use crate::kernels::Kernels;
 use crate::program::Program;
 use crate::{BENCH, CONFORMANCE, EXEC, MISUSES, TIMINGS, TRIALS};
 use anyhow::{Context, Result};
@@ -72,8 +73,10 @@ exec "$folder/misuses" sanitize --ptx "$folder/ptx" --record sanitizer.json --lo
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let folder = arguments.folder.clone().unwrap_or_else(|| crate::target().join("bundle"));
     let programs: Vec<PathBuf> = PROGRAMS.iter().map(|(program, ..)| program.build()).collect::<Result<_>>()?;
-    let mut artifacts = crate::build::builder().build()?;
-    artifacts.extend(crate::sanitize::kernels().build()?);
+    let mut artifacts = Vec::new();
+    for kernels in Kernels::ALL {
+        artifacts.extend(kernels.builder().build()?);
+    }
 
     // What an earlier bundle left there would be run too.
     if folder.join("ptx").exists() {

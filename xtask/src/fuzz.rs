@@ -1,3 +1,4 @@
+use crate::kernels::Kernels;
 use crate::process::{cargo, exit_code, status};
 use anyhow::Result;
 use ptx_matrix_build::Arch;
@@ -16,8 +17,8 @@ pub struct Arguments {
 
 pub fn run(Arguments { build, arguments }: &Arguments) -> Result<ExitCode> {
     if let Some(arch) = build {
-        crate::sanitize::kernels().archs([*arch]).build()?;
+        Kernels::Fuzz.builder().archs([*arch]).build()?;
     }
-    let run = ["run", "--quiet", "--release", "--package", "ptx-matrix-judge", "--bin", "fuzz", "--"];
+    let run = ["run", "--quiet", "--release", "--package", "ptx-matrix-fuzz", "--bin", "fuzz", "--"];
     Ok(exit_code(status(cargo().args(run).args(arguments))?))
 }

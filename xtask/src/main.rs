@@ -5,6 +5,7 @@ mod bundle;
 mod coverage;
 mod doctor;
 mod fuzz;
+mod kernels;
 mod layout;
 mod process;
 mod program;
@@ -14,6 +15,7 @@ mod test_programs;
 
 use anyhow::Result;
 use clap::Parser;
+use kernels::Kernels;
 use program::Program;
 use ptx_matrix_output::errln;
 use std::path::{Path, PathBuf};
@@ -24,7 +26,7 @@ use std::process::ExitCode;
 #[command(name = "cargo xtask", bin_name = "cargo xtask", version)]
 enum Command {
     /// Run every form of every instruction and compare it, bit for bit, with a reference: on the GPU where an NVIDIA
-    /// driver answers, else on the simulator. Builds and assembles the kernels for every target first.
+    /// driver answers, else on the simulator. Builds and assembles its kernels for every target first.
     Conformance(program::Arguments),
     /// Measure the GEMM kernels against cuBLAS, in turn and in one process, on a machine with an NVIDIA GPU and
     /// cuBLAS: a table, CSV and a plot.
@@ -60,17 +62,25 @@ enum Command {
 }
 
 /// The conformance run.
-const CONFORMANCE: Program = Program { name: "conformance", package: "ptx-matrix-host", feature: "conformance" };
+const CONFORMANCE: Program = Program {
+    name: "conformance",
+    package: "ptx-matrix-conformance",
+    kernels: &[Kernels::Conformance, Kernels::Attention],
+};
 /// The measurements.
-const BENCH: Program = Program { name: "bench", package: "ptx-matrix-host", feature: "bench" };
+const BENCH: Program = Program {
+    name: "bench",
+    package: "ptx-matrix-bench",
+    kernels: &[Kernels::Gemm, Kernels::Ladder, Kernels::Timings],
+};
 /// How long the instructions take.
-const TIMINGS: Program = Program { name: "timings", package: "ptx-matrix-host", feature: "timings" };
+const TIMINGS: Program = Program { name: "timings", package: "ptx-matrix-timings", kernels: &[Kernels::Timings] };
 /// Random products.
-const TRIALS: Program = Program { name: "trials", package: "ptx-matrix-host", feature: "trials" };
+const TRIALS: Program = Program { name: "trials", package: "ptx-matrix-trials", kernels: &[Kernels::Gemm] };
 /// One instruction.
-const EXEC: Program = Program { name: "exec", package: "ptx-matrix-host", feature: "exec" };
+const EXEC: Program = Program { name: "exec", package: "ptx-matrix-exec", kernels: &[] };
 /// Kernels with one misuse each.
-const MISUSES: Program = Program { name: "misuses", package: "ptx-matrix-judge", feature: "" };
+const MISUSES: Program = Program { name: "misuses", package: "ptx-matrix-fuzz", kernels: &[Kernels::Fuzz] };
 
 fn main() -> ExitCode {
     match run(Command::parse()) {
@@ -103,11 +113,6 @@ fn run(command: Command) -> Result<ExitCode> {
 /// The root of the workspace.
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask is a folder of the workspace")
-}
-
-/// The kernel crate.
-fn kernels() -> PathBuf {
-    root().join("kernels")
 }
 
 /// Cargo's target folder.

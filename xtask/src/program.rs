@@ -1,7 +1,9 @@
 //! The programs: built, asked whether they can run here, and run with the kernels.
 
+use crate::kernels::Kernels;
 use crate::process::{cargo, exit_code, status};
 use anyhow::{Result, ensure};
+use ptx_matrix_build::Artifact;
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 
@@ -18,8 +20,8 @@ pub struct Arguments {
 pub struct Program {
     pub name: &'static str,
     pub package: &'static str,
-    /// The feature that it needs, or none.
-    pub feature: &'static str,
+    /// The kernels that it launches.
+    pub kernels: &'static [Kernels],
 }
 
 impl Program {
@@ -32,10 +34,19 @@ impl Program {
         if asks_for_help || !validated.success() {
             return Ok(exit_code(validated));
         }
-        crate::build::builder().build()?;
+        self.build_kernels()?;
         let mut command = Command::new(program);
         command.arg("--ptx").arg(crate::target().join("ptx")).args(arguments);
         Ok(exit_code(status(&mut command)?))
+    }
+
+    /// Builds its kernels for every target.
+    pub fn build_kernels(self) -> Result<Vec<Artifact>> {
+        let mut artifacts = Vec::new();
+        for kernels in self.kernels {
+            artifacts.extend(kernels.builder().build()?);
+        }
+        Ok(artifacts)
     }
 
     /// Builds it, and runs it without kernels.
@@ -45,8 +56,7 @@ impl Program {
 
     /// Builds it, and says where it is.
     pub fn build(self) -> Result<PathBuf> {
-        let Program { package, feature, .. } = self;
-        self.build_in("release", &["--release", "--package", package, "--features", feature])
+        self.build_in("release", &["--release", "--package", self.package])
     }
 
     /// The same, of what the tests have compiled already.

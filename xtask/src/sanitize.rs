@@ -1,6 +1,7 @@
+use crate::kernels::Kernels;
 use crate::process::{exit_code, status};
 use anyhow::Result;
-use ptx_matrix_build::{Arch, Builder};
+use ptx_matrix_build::Arch;
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 
@@ -24,15 +25,10 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     if !validated.success() {
         return Ok(exit_code(validated));
     }
-    kernels().archs([arguments.arch]).build()?;
+    Kernels::Fuzz.builder().archs([arguments.arch]).build()?;
     let record = arguments.record.clone().unwrap_or_else(|| crate::target().join("sanitizer.json"));
     let mut sanitize = Command::new(program);
     sanitize.args(["sanitize", "--ptx"]).arg(crate::target().join("ptx")).arg("--record").arg(record);
     sanitize.arg("--sanitizer").arg(&arguments.sanitizer).arg("--logs").arg(crate::target().join("sanitizer"));
     Ok(exit_code(status(&mut sanitize)?))
-}
-
-/// The build of the kernels by which the simulator is judged.
-pub fn kernels() -> Builder {
-    Builder::new(crate::root().join("judge").join("kernels")).target_dir(crate::target())
 }

@@ -1,3 +1,4 @@
+use crate::kernels::Kernels;
 use crate::process::{cargo, status};
 use anyhow::{Result, ensure};
 use ptx_matrix_build::Arch;
@@ -47,9 +48,12 @@ fn build_kernels() -> Result<()> {
         counter.fetch_add(step.lines().filter(|line| line.starts_with("warning: ")).count(), Ordering::Relaxed);
         errln!("{step}");
     };
-    crate::build::builder().progress(progress.clone()).build()?;
-    // One target has all of the judge's kernels, an older one some.
-    crate::sanitize::kernels().archs([Arch::SM_80, Arch::SM_90A]).progress(progress).build()?;
+    for kernels in Kernels::ALL {
+        let builder = kernels.builder().progress(progress.clone());
+        // Of the random programs, one target has all, an older one some.
+        let builder = if kernels == Kernels::Fuzz { builder.archs([Arch::SM_80, Arch::SM_90A]) } else { builder };
+        builder.build()?;
+    }
     let warnings = warnings.load(Ordering::Relaxed);
     ensure!(warnings == 0, "{warnings} warnings in the kernels' build for the device");
     Ok(())

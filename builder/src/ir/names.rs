@@ -1,11 +1,11 @@
 //! The names of kernels: a crate exports each under the path of its module, and in PTX it is called
 //! without.
 //!
-//! So two kernels of one name, of two modules or of two crates, come as far as here, where both can
-//! be told.
+//! The path begins with the crate, so that the kernels of dependencies can be left out. Two kernels
+//! of one name, of two modules or of two crates, come as far as here, where both can be told.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Result, bail};
 
@@ -14,12 +14,29 @@ use super::attributes;
 /// Statics of kernels, whose names begin so.
 const STATICS: [&str; 2] = ["__ptx_matrix_kernel_", "__ptx_matrix_signature_"];
 
-/// The module with its kernels, and what is said of them, under the names that PTX has.
-pub fn without_paths(ir: &str) -> Result<Cow<'_, str>> {
+/// The crates whose kernels are kept, by the names that their code has. A kernel without a path is
+/// kept.
+#[derive(Debug, Clone, Default)]
+pub struct KeptCrates(pub BTreeSet<String>);
+
+impl KeptCrates {
+    fn keep(&self, path: &str) -> bool {
+        path.split_once("::").is_none_or(|(name, _)| self.0.contains(name))
+    }
+}
+
+/// The module with the kernels of some crates, and what is said of them, under the names that PTX
+/// has. The kernels of others become functions that nothing calls.
+pub fn without_paths<'ir>(ir: &'ir str, crates: &KeptCrates) -> Result<Cow<'ir, str>> {
     let mut paths: BTreeMap<&str, &str> = BTreeMap::new();
     let (mut text, mut written, mut start) = (String::new(), 0, 0);
     for line in ir.split_inclusive('\n') {
-        if let Some(kernel) = attributes::kernel_name(line) {
+        let kernel = attributes::kernel_name(line);
+        if kernel.is_some_and(|kernel| !crates.keep(kernel)) {
+            text.push_str(&ir[written..start]);
+            text.push_str(&line.replacen("ptx_kernel ", "", 1));
+            written = start + line.len();
+        } else if let Some(kernel) = kernel {
             let short = last(kernel);
             if let Some(other) = paths.insert(short, kernel) {
                 bail!(
@@ -28,7 +45,7 @@ pub fn without_paths(ir: &str) -> Result<Cow<'_, str>> {
                 );
             }
         }
-        if let Some((quoted, short)) = shortened(line) {
+        if let Some((quoted, short)) = shortened(line, crates) {
             text.push_str(&ir[written..start]);
             text.push_str(&line.replacen(quoted, &short, 1));
             written = start + line.len();
@@ -44,7 +61,7 @@ pub fn without_paths(ir: &str) -> Result<Cow<'_, str>> {
 
 /// Of a line that defines a kernel or a static of one, the name as it is written, and without the
 /// path.
-fn shortened(line: &str) -> Option<(&str, String)> {
+fn shortened<'l>(line: &'l str, crates: &KeptCrates) -> Option<(&'l str, String)> {
     let of_kernel = attributes::kernel_name(line).is_some();
     let of_static =
         || STATICS.iter().find(|start| line.strip_prefix("@\"").is_some_and(|rest| rest.starts_with(**start)));
@@ -54,7 +71,7 @@ fn shortened(line: &str) -> Option<(&str, String)> {
     let end = quoted.strip_prefix('"')?.find('"')? + 2;
     let quoted = &quoted[..end];
     let path = quoted.trim_matches('"').strip_prefix(start)?;
-    path.contains("::").then(|| (quoted, format!("{start}{}", last(path))))
+    (path.contains("::") && crates.keep(path)).then(|| (quoted, format!("{start}{}", last(path))))
 }
 
 fn last(path: &str) -> &str {
@@ -68,18 +85,34 @@ mod tests {
     const ONE: &str = "@\"__ptx_matrix_kernel_a::one::twin\" = constant [1 x i32] [i32 3]\n\
                        define ptx_kernel void @\"a::one::twin\"(ptr %x) #1 {\n  ret void\n}\n";
 
+    fn crates(names: &[&str]) -> KeptCrates {
+        KeptCrates(names.iter().map(|&name| name.to_owned()).collect())
+    }
+
+    #[test]
+    fn kernels_of_other_crates_become_functions() {
+        let other = ONE.replace("a::one", "b::two");
+        let kept = without_paths(ONE, &crates(&["a"])).unwrap();
+        let both = format!("{ONE}{other}");
+        let expected = format!("{kept}{}", other.replace("ptx_kernel ", ""));
+        assert_eq!(without_paths(&both, &crates(&["a"])).unwrap(), expected);
+        assert!(without_paths(&both, &crates(&["a", "b"])).is_err(), "both are kept, and have one name");
+    }
+
     #[test]
     fn paths_are_taken_off() {
         let expected = "@__ptx_matrix_kernel_twin = constant [1 x i32] [i32 3]\n\
                         define ptx_kernel void @twin(ptr %x) #1 {\n  ret void\n}\n";
-        assert_eq!(without_paths(ONE).unwrap(), expected);
-        assert_eq!(without_paths(expected).unwrap(), expected);
+        assert_eq!(without_paths(ONE, &crates(&["a"])).unwrap(), expected);
+        assert_eq!(without_paths(expected, &crates(&[])).unwrap(), expected);
     }
 
     #[test]
     fn two_kernels_of_one_name_are_told_by_their_paths() {
         for other in ["\"b::twin\"", "twin"] {
-            let error = without_paths(&format!("{ONE}define ptx_kernel void @{other}() {{\n}}\n")).unwrap_err();
+            let error =
+                without_paths(&format!("{ONE}define ptx_kernel void @{other}() {{\n}}\n"), &crates(&["a", "b"]))
+                    .unwrap_err();
             let other = other.trim_matches('"');
             let expected = format!("two kernels are named `twin`: `a::one::twin` and `{other}`");
             assert!(error.to_string().starts_with(&expected), "{error}");

@@ -218,7 +218,7 @@ impl<'m, 'a> Writer<'m, 'a> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{UnknownCalls, prepare};
+    use super::super::{KeptCrates, UnknownCalls, prepare};
     use super::*;
 
     /// Two kernels that share a function; `hash` and `number` are what two compiles differ in.
@@ -249,7 +249,7 @@ attributes #{number} = {{ nounwind }}
     }
 
     fn units(module: &str) -> Vec<Unit> {
-        let prepared = prepare(module, UnknownCalls::MarkConvergent).unwrap();
+        let prepared = prepare(module, &KeptCrates::default(), UnknownCalls::MarkConvergent).unwrap();
         let module = Module::read(&prepared.text);
         module.groups(&prepared.kernels).iter().map(|kernels| module.unit(kernels)).collect()
     }
@@ -301,7 +301,7 @@ attributes #{number} = {{ nounwind }}
             + &uses("third", "TABLE")
             + &uses("fourth", "OTHER")
             + &uses("fifth", "COUNT");
-        let prepared = prepare(&module, UnknownCalls::MarkConvergent).unwrap();
+        let prepared = prepare(&module, &KeptCrates::default(), UnknownCalls::MarkConvergent).unwrap();
         let found = Module::read(&prepared.text).mutable_statics(&prepared.kernels);
         let found: Vec<_> = found.iter().map(|(name, kernels)| format!("{name}: {}", kernels.join(" "))).collect();
         assert_eq!(found, ["COUNT: third fifth", "OTHER: fourth"]);

@@ -35,9 +35,9 @@ pub fn run_ignored_tests() {
 pub fn run_ignored_tests_with(cublas: &[&str]) {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(env!("CARGO_CRATE_NAME"));
     fs::create_dir_all(&folder).unwrap();
-    build("libcuda.rs", &folder.join("libcuda.so.1"));
+    build(include_str!("libcuda.rs"), &folder.join("libcuda.so.1"));
     for name in cublas {
-        build("libcublas.rs", &folder.join(name));
+        build(include_str!("libcublas.rs"), &folder.join(name));
     }
     let output = Command::new(env::current_exe().unwrap())
         .args(["--ignored", "--nocapture"])
@@ -50,11 +50,13 @@ pub fn run_ignored_tests_with(cublas: &[&str]) {
 
 /// Compiles a stand-in.
 fn build(source: &str, library: &Path) {
+    let file = library.with_extension("rs");
+    fs::write(&file, source).unwrap();
     let status = Command::new(env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()))
-        .args(["--edition=2024", "--crate-type=cdylib", "-o"])
+        .args(["--edition=2024", "--crate-type=cdylib", "--crate-name=stand_in", "-o"])
         .arg(library)
-        .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/stand_in").join(source))
+        .arg(&file)
         .status()
         .unwrap();
-    assert!(status.success(), "the stand-in {source} does not compile");
+    assert!(status.success(), "the stand-in {} does not compile", file.display());
 }

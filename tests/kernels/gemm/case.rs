@@ -2,7 +2,7 @@
 
 use ptx_matrix::sim::Simulator;
 use ptx_matrix::{Element, F8E4M3, F8E5M2, bf16, f16};
-use ptx_matrix_kernels::gemm::{Activation, Buffers, Kernel, LaunchError, Multiply, Number, Numbers, Output};
+use ptx_matrix_gemm::kernels::{Activation, Buffers, Kernel, LaunchError, Multiply, Number, Numbers, Output};
 use ptx_matrix_reference::integer_product;
 
 /// Elements that are made of small integers, and become numbers again.

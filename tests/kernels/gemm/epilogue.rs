@@ -3,7 +3,7 @@
 use super::case::{Case, PLAIN, check, check_kernels, each_product, is_small};
 use ptx_matrix::sim::Simulator;
 use ptx_matrix::{F8E4M3, F8E5M2, bf16, f16};
-use ptx_matrix_kernels::gemm::{Activation, Buffers, Kernel, Multiply, Number, Numbers};
+use ptx_matrix_gemm::kernels::{Activation, Buffers, Kernel, Multiply, Number, Numbers};
 
 #[test]
 fn factors_c_bias_and_relu() {

@@ -2,7 +2,7 @@
 
 use super::case::{Case, Integral, PLAIN, check};
 use ptx_matrix::{F8E4M3, F8E5M2, bf16, f16};
-use ptx_matrix_kernels::gemm::{Activation, Kernel, Multiply, Output};
+use ptx_matrix_gemm::kernels::{Activation, Kernel, Multiply, Output};
 
 /// Three rows are of no group.
 const ENDS: &[u32] = &[0, 67, 67, 68, 197, 204];

@@ -2,7 +2,7 @@
 
 use super::case::{Case, PLAIN, check, check_kernels, each_product, is_small};
 use ptx_matrix::{F8E4M3, F8E5M2, bf16, f16};
-use ptx_matrix_kernels::gemm::{Activation, Kernel, Multiply};
+use ptx_matrix_gemm::kernels::{Activation, Kernel, Multiply};
 
 #[test]
 fn parts_are_added() {

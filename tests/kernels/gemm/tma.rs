@@ -2,7 +2,7 @@
 
 use super::case::{Case, PLAIN, check, check_kernels};
 use ptx_matrix::bf16;
-use ptx_matrix_kernels::gemm::{Activation, Kernel, Multiply};
+use ptx_matrix_gemm::kernels::{Activation, Kernel, Multiply};
 
 /// One kernel: the others differ from it in the tiles of A and B alone, and `large_tiles` has them all.
 fn one(kernel: &&Kernel) -> bool {

@@ -41,7 +41,7 @@ pub struct MachineCode(BTreeMap<&'static str, BTreeMap<String, Outcome>>);
 impl MachineCode {
     /// Assembles kernels with one form each, for each target that the crate says has them.
     pub fn of(forms: &[&'static Form], groups: &[WgmmaForm], targets: &BTreeSet<&str>) -> Result<Self> {
-        let project = crate::kernels();
+        let project = crate::root().to_owned();
         let toolchain = Toolchain::find_or_fetch(&project, &Toolchain::store(&project)?, &|step| errln!("{step}"))?;
         let jobs = Mutex::new(targets.iter());
         let code = Mutex::new(MachineCode::default());

@@ -1,0 +1,255 @@
+//! A warpgroup that has 64 queries: it multiplies tile after tile of keys by them, and of values by what that comes to.
+
+use crate::kernel::{KEYS, LINE, Queries, STAGES, Sight};
+use crate::producer::Tiles;
+use crate::softmax::{HIDDEN, Softmax};
+use ptx_matrix::target::BuiltFor;
+use ptx_matrix::*;
+
+/// Which queries.
+#[derive(Clone, Copy)]
+pub struct Half {
+    /// Which of the block's two consumers it is.
+    pub index: usize,
+    /// The block's first query.
+    pub first: u32,
+    /// Their head.
+    pub head: u32,
+}
+
+/// One of a block's two.
+pub struct Consumer<'k, T: Element, const PARTS: usize> {
+    /// The warpgroup.
+    pub group: WarpGroup<'k>,
+    /// What it multiplies.
+    pub tiles: Tiles<T, PARTS>,
+    /// Its queries.
+    pub half: Half,
+    /// Which keys these see.
+    pub sight: Sight,
+    /// The powers of two that a score of one is.
+    pub scale_log2: f32,
+}
+
+/// What a consumer has between two tiles of keys.
+struct State<T: Element, const FEATURES: usize>
+where
+    M64<FEATURES>: WgmmaColumns<Bits32>,
+    M64<KEYS>: WgmmaColumns<T::Width>,
+{
+    /// What is known of the scores.
+    softmax: Softmax,
+    /// The sums of values by their powers, but those of the last tile.
+    sums: GroupAccumulator<FEATURES, f32>,
+    /// Its powers.
+    powers: GroupAccumulator<KEYS, T>,
+    /// Where its values come to.
+    turn: Turn<STAGES>,
+    /// Whose turn it is to give the tensor cores work.
+    order: Turn<1>,
+}
+
+/// The scores of a tile's keys.
+type Scores = GroupAccumulator<KEYS, f32>;
+
+impl<T, const PARTS: usize> Consumer<'_, T, PARTS>
+where
+    T: Rounded + Multiplicand<As = T, Width = Bits16>,
+    Scores: BuiltFor<T::Needs>,
+    Wgmma<KEYS, T, T, f32>: WgmmaForm<Registers = <M64<KEYS> as WgmmaColumns<Bits32>>::Registers>,
+{
+    /// Computes its queries' rows of O, from so many tiles of keys.
+    ///
+    /// Tensor cores multiply a tile's values behind the next tile's keys, so that these become powers meanwhile. And the two consumers give them work by
+    /// turns: while one has them multiply, the other has its scores become powers, which takes about as long.
+    #[inline(always)]
+    pub fn attend<const FEATURES: usize>(&self, steps: u32, o: TensorMapMut<'_, Queries<T>, 3>)
+    where
+        M64<FEATURES>: WgmmaColumns<Bits32> + WgmmaColumns<Bits16>,
+        GroupAccumulator<FEATURES, f32>: BuiltFor<T::Needs>,
+        Wgmma<FEATURES, T, T, f32>:
+            WgmmaForm<Registers = <M64<FEATURES> as WgmmaColumns<Bits32>>::Registers, Shape = M16N8K16>,
+    {
+        const { assert!(FEATURES == PARTS * LINE, "tiles have all features") }
+        let Consumer { group, tiles, sight, .. } = *self;
+        let first = self.first_query();
+        let mut state = State::<T, FEATURES> {
+            softmax: Softmax::new(),
+            sums: GroupAccumulator::zero(),
+            powers: GroupAccumulator::zero(),
+            turn: Turn::FIRST,
+            order: Turn::FIRST,
+        };
+        tiles.asked.wait(group.warp(), Phase::FIRST);
+        if steps > 0 {
+            self.begin(&mut state);
+            // All queries see all of these: no branch is in the way where powers are made while tensor cores multiply.
+            let whole = (sight.seen_before(first + 1) / KEYS as u32).min(steps);
+            for step in 1..whole {
+                self.step::<FEATURES, false>(&mut state, step);
+            }
+            for step in whole.max(1)..steps {
+                self.step::<FEATURES, true>(&mut state, step);
+            }
+            state.sums = self.start_values(state.sums, &state.powers, state.turn).finish(group);
+        }
+        let factors = state.softmax.finish(group.warp());
+        // A row that sees nothing is zero, whatever the values of its tiles are.
+        let share = |sum: f32, factor: f32| if factor == 0.0 { 0.0 } else { sum * factor };
+        let shares = state.sums.map_rows(group, &factors, share).round::<T>(group);
+        self.store(&shares, o);
+    }
+
+    /// The first tile of keys.
+    #[inline(always)]
+    fn begin<const FEATURES: usize>(&self, state: &mut State<T, FEATURES>)
+    where
+        M64<FEATURES>: WgmmaColumns<Bits32>,
+    {
+        let Consumer { group, tiles, scale_log2, .. } = *self;
+        self.take_turn(state.order);
+        let scores = self.start_scores(state.turn);
+        self.give_turn();
+        let scores = scores.finish(group);
+        self.tell(tiles.keys_empty.stage(state.turn.index()));
+        let (powers, _) = state.softmax.add::<KEYS, true>(group, &self.seen(scores, 0), scale_log2);
+        state.powers = powers.round::<T>(group);
+    }
+
+    /// The next tile of keys, and the values of the tile before; some queries may not see some of the keys, or all see all.
+    #[inline(always)]
+    fn step<const FEATURES: usize, const MASKED: bool>(&self, state: &mut State<T, FEATURES>, step: u32)
+    where
+        M64<FEATURES>: WgmmaColumns<Bits32>,
+        Wgmma<FEATURES, T, T, f32>:
+            WgmmaForm<Registers = <M64<FEATURES> as WgmmaColumns<Bits32>>::Registers, Shape = M16N8K16>,
+    {
+        let Consumer { group, tiles, scale_log2, .. } = *self;
+        let next = state.turn.next();
+        state.order = state.order.next();
+        self.take_turn(state.order);
+        let scores = self.start_scores(next);
+        let multiplied = self.start_values(state.sums, &state.powers, state.turn);
+        self.give_turn();
+        let scores = scores.finish_behind::<1>(group);
+        let scores = if MASKED { self.seen(scores, step) } else { scores };
+        let (powers, factors) = state.softmax.add::<KEYS, MASKED>(group, &scores, scale_log2);
+        // Computed before the wait, behind which the compiler would put it off, as nothing needs it before; and the assembler leaves it where it is only if
+        // there is a branch between: so the keys are given back here, and not before.
+        let powers = powers.settled(group);
+        self.tell(tiles.keys_empty.stage(next.index()));
+        let multiplied = multiplied.finish(group);
+        self.tell(tiles.values_empty.stage(state.turn.index()));
+        state.sums = multiplied.map_rows(group, &factors, |sum, factor| sum * factor);
+        state.powers = powers.round::<T>(group);
+        state.turn = next;
+    }
+
+    /// The first of its queries.
+    #[inline(always)]
+    fn first_query(&self) -> u32 {
+        self.half.first + self.half.index as u32 * 64
+    }
+
+    /// Has the tensor cores multiply queries by keys, when these have come.
+    #[inline(always)]
+    fn start_scores(&self, turn: Turn<STAGES>) -> InFlight<KEYS, f32> {
+        let Consumer { group, tiles, half, .. } = *self;
+        tiles.keys_full.stage(turn.index()).wait(group.warp(), turn.phase());
+        let (queries, keys) = (tiles.queries.part(half.index), tiles.keys.stage(turn.index()));
+        let mut scores = Scores::zero().begin(group);
+        Wgmma::<KEYS, T, T, f32>::issue(group, &mut scores, |issue| {
+            for part in 0..PARTS {
+                let (queries, keys) = (queries.part(part), keys.part(part));
+                for slice in (0..LINE).step_by(16) {
+                    let (a, b) = (queries.matrix_a((0, slice)), keys.matrix_b((slice, 0)));
+                    if part == 0 && slice == 0 { issue.multiply(a, b) } else { issue.accumulate(a, b) }
+                }
+            }
+        });
+        scores
+    }
+
+    /// Has them multiply powers by values, when these have come.
+    #[inline(always)]
+    fn start_values<const FEATURES: usize>(
+        &self,
+        sums: GroupAccumulator<FEATURES, f32>,
+        powers: &GroupAccumulator<KEYS, T>,
+        turn: Turn<STAGES>,
+    ) -> InFlight<FEATURES, f32>
+    where
+        M64<FEATURES>: WgmmaColumns<Bits32>,
+        Wgmma<FEATURES, T, T, f32>:
+            WgmmaForm<Registers = <M64<FEATURES> as WgmmaColumns<Bits32>>::Registers, Shape = M16N8K16>,
+    {
+        let Consumer { group, tiles, .. } = *self;
+        tiles.values_full.stage(turn.index()).wait(group.warp(), turn.phase());
+        let values = tiles.values.stage(turn.index());
+        let mut sums = sums.begin(group);
+        Wgmma::<FEATURES, T, T, f32>::issue(group, &mut sums, |issue| {
+            for slice in 0..KEYS / 16 {
+                issue.accumulate_registers(&powers.factor(slice), values.matrix_b((slice * 16, 0)));
+            }
+        });
+        sums
+    }
+
+    /// The scores of so many'th tile's keys, but `HIDDEN` of those that a query does not see.
+    #[inline(always)]
+    fn seen(&self, scores: Scores, step: u32) -> Scores {
+        let (sight, query, key) = (self.sight, self.first_query(), step * KEYS as u32);
+        scores.map(
+            self.group,
+            |row, col, score| {
+                if sight.is_seen(query + row as u32, key + col as u32) { score } else { HIDDEN }
+            },
+        )
+    }
+
+    /// Until the other consumer has given the tensor cores its so many'th work; the first begins.
+    #[inline(always)]
+    fn take_turn(&self, order: Turn<1>) {
+        let phase = if self.half.index == 0 { order.phase_before() } else { order.phase() };
+        self.tiles.turns.part(self.half.index).wait(self.group.warp(), phase);
+    }
+
+    /// Leaves it to the other consumer.
+    #[inline(always)]
+    fn give_turn(&self) {
+        self.tell(self.tiles.turns.part(1 - self.half.index));
+    }
+
+    /// Tells a barrier that this consumer has come here: that it has multiplied tiles, say.
+    #[inline(always)]
+    fn tell(&self, barrier: Barrier) {
+        if self.group.warp_rank() == 0 {
+            self.group.warp().elect(|lane| _ = barrier.arrive(lane));
+        }
+    }
+
+    /// Brings rows of O away, by way of the memory that its queries were in.
+    #[inline(always)]
+    fn store<const FEATURES: usize>(&self, shares: &GroupAccumulator<FEATURES, T>, o: TensorMapMut<'_, Queries<T>, 3>)
+    where
+        M64<FEATURES>: WgmmaColumns<Bits16>,
+    {
+        let Consumer { group, tiles, half, .. } = *self;
+        let (strips, first) = (tiles.queries.part(half.index), self.first_query());
+        for part in 0..PARTS {
+            shares.store(group, &strips.part(part), part * LINE);
+        }
+        group.warp().fence_for_bulk();
+        group.sync();
+        if group.warp_rank() == 0 {
+            group.warp().elect(|lane| {
+                for part in 0..PARTS {
+                    let at = [(part * LINE) as i32, first as i32, half.head as i32];
+                    strips.part(part).store_box(lane, o, at);
+                }
+                BulkGroup::commit(lane);
+                BulkGroup::wait_read::<0>(lane);
+            });
+        }
+    }
+}

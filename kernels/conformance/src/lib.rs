@@ -1,0 +1,40 @@
+//! The kernels that the conformance run launches: one for each form of each instruction, and whole
+//! tiles.
+//!
+//! The same source is compiled to PTX for every GPU, and to the host for the simulator.
+
+#![no_std]
+#![feature(core_float_math, float_minimum_maximum, macro_metavar_expr_concat)]
+// A build for an older GPU leaves kernels out, and with them what only they use.
+#![cfg_attr(target_arch = "nvptx64", allow(unused))]
+
+pub mod arithmetic;
+pub mod barriers;
+pub mod copies;
+pub mod fragments;
+pub mod matrices;
+pub mod multiply;
+pub mod multiply_sparse;
+pub mod products;
+pub mod shared_memory;
+pub mod shuffles;
+
+// Of these, an older GPU has nothing.
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90"))]
+pub mod async_stores;
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90"))]
+pub mod bulk;
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90"))]
+pub mod cached;
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90"))]
+pub mod cluster;
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90"))]
+pub mod convolution;
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90"))]
+pub mod im2col;
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90"))]
+pub mod tensor;
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90"))]
+pub mod wgmma;
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90"))]
+pub mod wgmma_sparse;

@@ -1,0 +1,58 @@
+//! Multiplying matrices: D = f(alpha A x B + beta C + bias), on a GPU, in a stream of one, or on the simulator.
+//!
+//! On the host, a [`Gemm`] says what is to be computed; [`Gemm::plan`] checks it and chooses a kernel; [`Plan::run`] checks the buffers and
+//! launches it. Nothing takes memory behind the caller's back.
+//!
+//! ```
+//! use ptx_matrix::{bf16, launch::Device, sim::Simulator};
+//! use ptx_matrix_gemm::{Gemm, Layout, Operands};
+//!
+//! // Eight times D = 0.5 A x B + bias: 20 x 16, where A is row-major, and the same for all, and B is column-major.
+//! let device = Simulator::default();
+//! let (a, b) = (device.upload(&[bf16::ONE; 20 * 24])?, device.upload(&[bf16::ONE; 8 * 16 * 24])?);
+//! let (bias, mut d) = (device.upload(&[bf16::ONE; 16])?, device.upload(&[bf16::ZERO; 8 * 20 * 16])?);
+//! let gemm = Gemm::<bf16>::new(20, 16, 24)
+//!     .b(Layout::col_major(24).batch_stride(16 * 24))
+//!     .d(Layout::row_major(16).batch_stride(20 * 16))
+//!     .batches(8)
+//!     .alpha(0.5);
+//! gemm.plan(&device)?.run(Operands::new(&device, &a, &b, &mut d).bias(&bias))?;
+//! assert!(d.iter().all(|&element| element.to_f32() == 13.0));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+#![cfg_attr(target_arch = "nvptx64", no_std)]
+#![feature(stmt_expr_attributes)]
+// A build for an older GPU leaves kernels out, and with them what only they use.
+#![cfg_attr(target_arch = "nvptx64", allow(unused))]
+
+pub mod kernels;
+
+#[cfg(not(target_arch = "nvptx64"))]
+mod choose;
+#[cfg(not(target_arch = "nvptx64"))]
+mod device;
+#[cfg(not(target_arch = "nvptx64"))]
+mod error;
+#[cfg(not(target_arch = "nvptx64"))]
+mod layout;
+#[cfg(not(target_arch = "nvptx64"))]
+mod plan;
+#[cfg(not(target_arch = "nvptx64"))]
+mod problem;
+#[cfg(not(target_arch = "nvptx64"))]
+mod slices;
+#[cfg(not(target_arch = "nvptx64"))]
+mod tuned;
+
+#[cfg(not(target_arch = "nvptx64"))]
+pub use {
+    choose::{COPIES, Choice, ParseChoiceError},
+    device::GemmDevice,
+    error::{GemmError, Refusal},
+    kernels::{Activation, Kernel, Multiply, Number, Output},
+    layout::{Layout, Order},
+    plan::{Operands, Plan},
+    problem::Gemm,
+    tuned::{Tuned, TunedError, TunedProduct},
+};

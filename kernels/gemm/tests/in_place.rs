@@ -1,0 +1,121 @@
+//! D = A x B + D in place, on the simulator, which orders the reads of C with the writes of D.
+
+use std::collections::BTreeSet;
+
+use bytemuck::Pod;
+use ptx_matrix::sim::Simulator;
+use ptx_matrix::{F8E4M3, bf16, f16};
+use ptx_matrix_gemm::{Choice, Gemm, Layout, Multiply, Number, Operands, Output};
+
+fn elements<T: Pod>(len: usize) -> Vec<T> {
+    vec![T::zeroed(); len]
+}
+
+/// Computes with C apart, and with D as C: the same bits, and D's buffer stays around it.
+fn in_place<T: Multiply<O>, O: Output + PartialEq>(
+    gemm: &Gemm<T, O>,
+    ends: Option<&[u32]>,
+    value: fn(usize) -> O,
+    factor: fn(usize) -> T,
+) {
+    let device = Simulator::default().strict();
+    let plan = gemm.plan(&device).unwrap();
+    let len = 40_000;
+    let (a, b): (Vec<T>, Vec<T>) = ((0..len).map(factor).collect(), (3..len + 3).map(factor).collect());
+    let before: Vec<O> = (0..len).map(value).collect();
+    let run = |is_d: bool| {
+        let (mut d, mut workspace, mut copies) =
+            (before.clone(), elements(plan.workspace_len()), elements(plan.copies_len()));
+        let operands = Operands::new(&device, &a, &b, &mut d).workspace(&mut workspace).copies(&mut copies);
+        let operands = if is_d { operands.c_is_d() } else { operands.c(&before) };
+        let operands = if let Some(ends) = ends { operands.group_ends(ends) } else { operands };
+        plan.run(operands).unwrap_or_else(|error| panic!("{:?}: {error}", plan.choice()));
+        d
+    };
+    let (in_place, apart) = (run(true), run(false));
+    assert!(in_place != before, "{:?}: nothing was computed", plan.choice());
+    assert!(in_place == apart, "{:?}: in place, D is another", plan.choice());
+}
+
+/// A layout, by its leading dimension.
+type Order = fn(usize) -> Layout;
+
+/// Every kernel with C in D: each with two products, gaps around them, and the small ones in parts of K too.
+fn every_kernel_in_place<T: Multiply<O>, O: Output + PartialEq>(value: fn(usize) -> O, factor: fn(usize) -> T) {
+    let orders: [[Order; 2]; 4] = [
+        [Layout::row_major, Layout::row_major],
+        [Layout::row_major, Layout::col_major],
+        [Layout::col_major, Layout::row_major],
+        [Layout::col_major, Layout::col_major],
+    ];
+    let beta = |gemm: Gemm<T, O>| gemm.beta(O::Sum::ONE).workspace_up_to(usize::MAX);
+    let mut tried = BTreeSet::new();
+    // D by tensor copies, and by threads.
+    for (m, n) in [(40, 48), (40, 37)] {
+        let small = |order: fn(usize) -> Layout, rows: usize, cols: usize| {
+            let lines_along_cols = order(1).is_row_major();
+            let (lines, length) = if lines_along_cols { (rows, cols) } else { (cols, rows) };
+            let stride = length.next_multiple_of(16);
+            order(stride).batch_stride(lines * stride)
+        };
+        for [of_a, of_b] in orders {
+            for k in [80, 528] {
+                let batches = if k == 80 { 2 } else { 1 };
+                let gemm = Gemm::<T, O>::new(m, n, k).a(small(of_a, m, k)).b(small(of_b, k, n)).batches(batches);
+                let gemm = beta(gemm.d(Layout::row_major(56).starting_at(16).batch_stride(56 * 50)));
+                for choice in gemm.choices(&Simulator::default()) {
+                    let is_cut = choice.parts > 1;
+                    let is_small = choice.kernel.contains("64x64") || choice.kernel.ends_with("any");
+                    // Threads store D of these always.
+                    let is_new = n == 48 || !choice.kernel.starts_with("gemm_");
+                    let is_wanted = if k == 80 { !is_cut } else { choice.parts == 2 && is_small };
+                    if is_wanted && is_new && tried.insert((choice.to_string(), n)) {
+                        in_place(&gemm.clone().choose(choice), None, value, factor);
+                    }
+                }
+            }
+        }
+    }
+    for kernel in T::OF_GROUPS {
+        let of_b = if kernel.takes(true, false) { Layout::col_major(80) } else { Layout::row_major(48) };
+        let gemm = Gemm::<T, O>::new(40, 48, 80).groups(3).b(of_b.batch_stride(80 * 48)).d(Layout::row_major(56));
+        let gemm = beta(gemm).choose(Choice::new(kernel.name, 1));
+        in_place(&gemm, Some(&[7, 7, 33]), value, factor);
+    }
+    assert!(tried.len() >= 5, "{tried:?}");
+}
+
+/// Whole numbers as elements of D, and of A and B.
+macro_rules! every_kernel {
+    ($($test:ident $input:ty as $factor:expr, $output:ty as $value:expr;)*) => {$(
+        #[test]
+        fn $test() {
+            every_kernel_in_place::<$input, $output>(
+                |i| $value((i % 31) as u8),
+                |i| $factor((i % 7) as i8 - 3),
+            );
+        }
+    )*};
+}
+every_kernel! {
+    every_kernel_of_bf16 bf16 as |i| bf16::from_f32(f32::from(i)), bf16 as |i| bf16::from_f32(f32::from(i));
+    every_kernel_of_f16_into_f32 f16 as |i| f16::from_f32(f32::from(i)), f32 as f32::from;
+    every_kernel_of_tf32 f32 as f32::from, f32 as f32::from;
+    every_kernel_of_f64 f64 as f64::from, f64 as f64::from;
+    every_kernel_of_s8 i8 as |i: i8| i, i32 as i32::from;
+    every_kernel_of_e4m3 F8E4M3 as |i| F8E4M3::from_f32(f32::from(i)), bf16 as |i| bf16::from_f32(f32::from(i));
+}
+
+/// D column-major, a bias and an activation; and what is left of a product that multiplies nothing.
+#[test]
+fn the_rest_in_place() {
+    let (value, factor) = (|i: usize| bf16::from_f32((i % 31) as f32), |i: usize| bf16::from_f32((i % 7) as f32 - 3.0));
+    let gemm = Gemm::<bf16>::new(40, 48, 80).beta(-2.0);
+    in_place(&gemm.clone().d(Layout::col_major(43).starting_at(5)).relu(), None, value, factor);
+    in_place(&gemm.clone().alpha(0.0), None, value, factor);
+    in_place(&Gemm::<bf16>::new(40, 48, 0).beta(3.0), None, value, factor);
+    // Lines of odd lengths, copied first.
+    let odd = Gemm::<bf16>::new(41, 49, 83).beta(2.0).copies_up_to(usize::MAX);
+    assert!(odd.plan(&Simulator::default()).unwrap().copies_len() > 0);
+    in_place(&odd, None, value, factor);
+}

@@ -1,0 +1,548 @@
+//! Products through the interface that users call, on the simulator, and what is refused before anything is launched.
+
+use std::convert::Infallible;
+
+use bytemuck::Pod;
+use ptx_matrix::launch::{Device, KernelInfo, Launch};
+use ptx_matrix::sim::Simulator;
+use ptx_matrix::{F8E4M3, F8E5M2, TensorEncoding, TensorMapError, TensorMapWords, bf16, f16};
+use ptx_matrix_gemm::{Choice, Gemm, GemmDevice, Layout, Multiply, Operands, Order, Output, Tuned};
+
+/// A device that must not be asked to launch anything.
+struct Idle;
+
+// SAFETY: buffers are the host's, and nothing is launched.
+unsafe impl Device for Idle {
+    type Buffer<T: Pod> = [T];
+    type Owned<T: Pod> = Vec<T>;
+    type Report = ();
+    type Error = Infallible;
+
+    fn upload<T: Pod>(&self, data: &[T]) -> Result<Vec<T>, Infallible> {
+        Ok(data.to_vec())
+    }
+
+    fn download<T: Pod>(&self, buffer: &[T]) -> Result<Vec<T>, Infallible> {
+        Ok(buffer.to_vec())
+    }
+
+    fn slice<T: Pod>(&self, buffer: &[T]) -> (*mut T, usize) {
+        (buffer.as_ptr().cast_mut(), buffer.len())
+    }
+
+    fn slice_mut<T: Pod>(&self, buffer: &mut [T]) -> (*mut T, usize) {
+        (buffer.as_mut_ptr(), buffer.len())
+    }
+
+    fn encode_tensor_map(&self, _: &TensorEncoding) -> Result<TensorMapWords, TensorMapError> {
+        unreachable!("nothing here has tensor maps")
+    }
+
+    unsafe fn launch(&self, launch: Launch<'_>) -> Result<(), Infallible> {
+        panic!("{} was launched", launch.kernel.name)
+    }
+}
+
+impl GemmDevice for Idle {
+    fn multiprocessors(&self) -> u32 {
+        132
+    }
+
+    /// As PTX for sm_80.
+    fn has(&self, kernel: &KernelInfo) -> bool {
+        kernel.name != "gemm_bf16_nn" && !kernel.name.starts_with("hopper_") && !kernel.name.ends_with("_tma")
+    }
+
+    fn empty<T: Pod>(&self) -> Result<Vec<T>, Infallible> {
+        Ok(Vec::new())
+    }
+}
+
+fn elements<T: Pod>(len: usize) -> Vec<T> {
+    vec![T::zeroed(); len]
+}
+
+/// What planning is refused with.
+fn refusal(gemm: &Gemm<bf16>) -> String {
+    gemm.plan(&Idle).map_or_else(|error| error.to_string(), |plan| panic!("planned: {plan:?}"))
+}
+
+/// What buffers of these lengths are refused with.
+fn refused_buffers(gemm: &Gemm<bf16>, [a, b, d]: [usize; 3]) -> String {
+    let (a, b, mut d) = (elements(a), elements(b), elements(d));
+    let outcome = gemm.plan(&Idle).unwrap().run(Operands::new(&Idle, &a, &b, &mut d));
+    outcome.unwrap_err().to_string()
+}
+
+#[test]
+fn layouts_are_refused_with_what_would_do() {
+    let gemm = Gemm::<bf16>::new(40, 48, 56);
+    let cases = [
+        (
+            gemm.clone().a(Layout::row_major(48)),
+            "A is 40x56 and row-major: its leading dimension is at least 56, not 48",
+        ),
+        (
+            gemm.clone().b(Layout::col_major(48)),
+            "B is 56x48 and column-major: its leading dimension is at least 56, not 48",
+        ),
+        (gemm.clone().batches(2), "the batch stride of D is 0: its products of 1920 elements each would overlap"),
+        (Gemm::new(1, 1, 1 << 31), "K is 2147483648, more than the 2147483647 that kernels count to"),
+    ];
+    for (gemm, message) in cases {
+        assert_eq!(refusal(&gemm), message);
+    }
+    // Lines may start anywhere.
+    let anywhere = gemm.clone().a(Layout::row_major(57).starting_at(3)).b(Layout::col_major(59).starting_at(1));
+    assert_eq!(anywhere.plan(&Idle).unwrap().choice().unwrap().kernel, "gemm_bf16_any");
+    // Beside each other in lines that are long enough, products do not overlap.
+    assert!(gemm.d(Layout::row_major(96).batch_stride(48)).batches(2).plan(&Idle).is_ok());
+}
+
+#[test]
+fn buffers_are_refused_with_what_they_need() {
+    let gemm = Gemm::<bf16>::new(40, 44, 56).b(Layout::row_major(48));
+    let pieces = " (lines of A and B are read in pieces of 16 bytes, the last one too)";
+    assert_eq!(
+        refused_buffers(&gemm, [2239, 2688, 1760]),
+        format!("A has 2239 elements, and the product needs 2240{pieces}")
+    );
+    assert_eq!(
+        refused_buffers(&gemm, [2240, 2687, 1760]),
+        format!("B has 2687 elements, and the product needs 2688{pieces}")
+    );
+    assert_eq!(refused_buffers(&gemm, [2240, 2688, 1759]), "D has 1759 elements, and the product needs 1760");
+    assert_eq!(
+        refused_buffers(&gemm.clone().beta(2.0), [2240, 2688, 1760]),
+        "beta is 2, and there is no C: give one, or leave beta 0"
+    );
+
+    let (a, b, mut d) = (elements(2240), elements(2688), elements(1760));
+    let (short, mut workspace) = (elements(43), vec![0.0; 7]);
+    let with_bias = gemm.plan(&Idle).unwrap().run(Operands::new(&Idle, &a, &b, &mut d).bias(&short));
+    assert_eq!(with_bias.unwrap_err().to_string(), "the bias has 43 elements, and the product needs 44");
+    let split = Gemm::<bf16>::new(8, 8, 512).choose(Choice::new("gemm_bf16_nn_64x64", 2));
+    let plan = split.plan(&Idle).unwrap();
+    assert_eq!(plan.workspace_len(), 128);
+    let (a, b, mut d) = (elements(4096), elements(4096), elements(64));
+    let refused = plan.run(Operands::new(&Idle, &a, &b, &mut d).workspace(&mut workspace)).unwrap_err();
+    assert_eq!(refused.to_string(), "the workspace has 7 elements, and the product needs 128");
+    let by_rows = Gemm::<bf16>::new(41, 8, 8).bias_of_rows().plan(&Idle).unwrap();
+    let mut of_rows = elements(41 * 8);
+    let refused = by_rows.run(Operands::new(&Idle, &a, &b, &mut of_rows).bias(&short[..40])).unwrap_err();
+    assert_eq!(refused.to_string(), "the bias has 40 elements, and the product needs 41");
+}
+
+/// A vector is a matrix of one line, which is no longer than its elements: pieces of 16 bytes of it end beyond.
+#[test]
+fn a_vector_has_no_more_than_its_elements() {
+    fn is_right<T: Multiply<f32> + Pod + std::fmt::Debug>(one: T) {
+        let device = Simulator::default().strict();
+        for k in [1usize, 15, 135, 136] {
+            let wide = k.next_multiple_of(16);
+            let (vector, matrix) = (vec![one; k], vec![one; 3 * wide]);
+            for copies in [0, 1 << 12] {
+                let row = Gemm::<T, f32>::new(1, 3, k).b(Layout::col_major(wide)).copies_up_to(copies);
+                let col = Gemm::<T, f32>::new(3, 1, k).a(Layout::row_major(wide)).copies_up_to(copies);
+                for (gemm, a, b) in [(row, &vector, &matrix), (col.b(Layout::col_major(k)), &matrix, &vector)] {
+                    let plan = gemm.plan(&device).unwrap();
+                    let (mut d, mut room) = (vec![0.0; 3], vec![one; plan.copies_len()]);
+                    plan.run(Operands::new(&device, a, b, &mut d).copies(&mut room)).unwrap();
+                    assert_eq!(d, [k as f32; 3], "{plan:?}");
+                }
+            }
+        }
+    }
+    // What lies behind a single line does not matter, where its last piece is whole.
+    let of_whole_pieces = Gemm::<bf16>::new(1, 3, 136);
+    let plan = |gemm: &Gemm<bf16>| gemm.plan(&Idle).unwrap().choice();
+    assert_eq!(plan(&of_whole_pieces), plan(&of_whole_pieces.clone().a(Layout::row_major(1))));
+    is_right(bf16::ONE);
+    is_right(f16::ONE);
+    is_right(1.0f32);
+    is_right(F8E4M3::from_bits(0x38));
+}
+
+/// What is far below the largest product of a sum is lost where that stays in the tensor cores' hands, and else counts when 128 products have been
+/// taken out.
+#[test]
+fn sums_are_accumulated_fast_where_that_was_asked_for() {
+    let device = Simulator::default().strict();
+    let (side, k) = (128, 640);
+    // Products of 4096, once, and of 0.25.
+    let [large, small] = [64.0, 0.5].map(F8E4M3::from_f64);
+    let lines: Vec<F8E4M3> = (0..side * k).map(|i| if i % k == 0 { large } else { small }).collect();
+    let gemm = Gemm::<F8E4M3, bf16>::new(side, side, k).b(Layout::col_major(k));
+    let product = |gemm: &Gemm<F8E4M3, bf16>| {
+        let plan = gemm.plan(&device).unwrap();
+        let mut d = vec![bf16::ZERO; side * side];
+        plan.run(Operands::new(&device, &lines, &lines, &mut d)).unwrap();
+        assert!(d.iter().all(|&element| element == d[0]));
+        (plan.choice().unwrap().kernel, d[0].to_f32())
+    };
+    let (taken_out, kept) = (4096.0 + 4.0 * 32.0, 4096.0);
+    assert_eq!(product(&gemm), ("hopper_e4m3_bf16_nt_64x64".to_owned(), taken_out));
+    let fast = gemm.clone().fast_accumulation();
+    assert_eq!(product(&fast), ("hopper_e4m3_bf16_nt_64x64_fast".to_owned(), kept));
+    // So does each other tile; blocks that compute one together take out sums of other products.
+    let by_one_block = |choice: &Choice| choice.kernel.starts_with("hopper_") && !choice.kernel.contains("_k");
+    let all = fast.choices(&device).into_iter().filter(|choice| choice.parts == 1 && by_one_block(choice));
+    let mut counts = [0; 2];
+    for choice in all {
+        let is_fast = choice.kernel.ends_with("_fast");
+        let expected = (choice.kernel.clone(), if is_fast { kept } else { taken_out });
+        assert_eq!(product(&fast.clone().choose(choice)), expected);
+        counts[usize::from(is_fast)] += 1;
+    }
+    assert_eq!(counts, [4; 2]);
+
+    let by_name = Choice::new("hopper_e4m3_bf16_nt_fast", 1);
+    let refused = gemm.clone().choose(by_name.clone()).plan(&device).unwrap_err().to_string();
+    assert!(refused.contains("hopper_e4m3_bf16_nt_fast") && !refused.contains("_fast,"), "{refused}");
+    assert!(fast.clone().choose(by_name.clone()).plan(&device).is_ok());
+    // What was tuned for the one is not taken for the other.
+    let mut tuned = Tuned::default();
+    tuned.insert(fast.tuned_product(by_name.clone()));
+    let chosen = |gemm: Gemm<F8E4M3, bf16>| gemm.tuned(&tuned).plan(&device).unwrap().choice().unwrap();
+    assert_eq!(chosen(fast.clone()), by_name);
+    assert_eq!(chosen(gemm), Choice::new("hopper_e4m3_bf16_nt_64x64", 1));
+    // Elements of which the tensor cores lose no bits have nothing to lose.
+    let of_halves = Gemm::<bf16>::new(side, side, k);
+    let kernel = |gemm: &Gemm<bf16>| gemm.plan(&device).unwrap().choice();
+    assert_eq!(kernel(&of_halves), kernel(&of_halves.clone().fast_accumulation()));
+}
+
+/// The simulator stands in for an H200.
+#[test]
+fn products_go_by_wgmma_where_tensor_maps_do() {
+    let device = ptx_matrix::sim::Simulator::default();
+    let kernel = |gemm: &Gemm<bf16>| gemm.plan(&device).unwrap().choice().unwrap().kernel;
+    let gemm = Gemm::<bf16>::new(2048, 2048, 2048);
+    assert_eq!(kernel(&gemm), "hopper_bf16_nn");
+    assert_eq!(kernel(&gemm.clone().b(Layout::col_major(2048))), "hopper_bf16_nt");
+    // Columns that do not start at multiples of 128 bytes.
+    let of_broken_lines = gemm.clone().a(Layout::row_major(2056)).b(Layout::col_major(2056));
+    assert_eq!(kernel(&of_broken_lines), "hopper_bf16_nt_pairs");
+    assert_eq!(kernel(&gemm.clone().d(Layout::col_major(2048))), "hopper_bf16_tt");
+    let of = |layout: Layout| layout.batch_stride(2048 * 2048);
+    let (a, b, d) = (of(Layout::row_major(2048)), of(Layout::row_major(2048)), of(Layout::row_major(2048)));
+    assert_eq!(kernel(&gemm.clone().batches(2).a(a).b(b).d(d)), "hopper_bf16_nn");
+    // Threads store D where no tensor copy does.
+    assert_eq!(kernel(&gemm.clone().d(Layout::row_major(2049))), "hopper_bf16_nn");
+    assert_eq!(kernel(&gemm.clone().d(Layout::row_major(2048).starting_at(4))), "hopper_bf16_nn");
+    let ends_within_16_bytes = Gemm::new(2048, 2047, 2048).b(Layout::row_major(2048)).d(Layout::row_major(2048));
+    assert_eq!(kernel(&ends_within_16_bytes), "hopper_bf16_nn");
+    // One B for all products of a batch.
+    assert_eq!(kernel(&gemm.batches(2).a(a).d(d)), "gemm_bf16_nn");
+}
+
+/// Every copy that makes sense, for one kernel of each family: of elements of each size, in each order, also in a batch.
+#[test]
+fn products_of_copies() {
+    fn check<T: Multiply<O>, O: Output>(to: fn(i32) -> T, from: fn(O) -> f64, batches: usize) {
+        let (m, n, k) = (21, 37, 69);
+        let device = Simulator::default().strict();
+        let value = |i: usize| (i * i % 7) as i32 - 3;
+        let matrix = |row_major: bool, (rows, cols): (usize, usize)| {
+            let stride = if row_major { cols } else { rows } + 1;
+            let layout = if row_major { Layout::row_major(stride) } else { Layout::col_major(stride) };
+            let layout = layout.starting_at(1).batch_stride(stride * 70);
+            (layout, (0..1 + batches * stride * 70).map(|i| to(value(i))).collect::<Vec<T>>())
+        };
+        let at = |layout: Layout, batch: usize, row: usize, col: usize| {
+            let (line, along) = if layout.is_row_major() { (row, col) } else { (col, row) };
+            value(layout.start() + batch * layout.batch() + line * layout.leading_dimension() + along)
+        };
+        for (row_major_a, row_major_b) in [(true, true), (true, false), (false, true), (false, false)] {
+            let ((of_a, a), (of_b, b)) = (matrix(row_major_a, (m, k)), matrix(row_major_b, (k, n)));
+            let of_d = Layout::row_major(n).batch_stride(m * n);
+            let gemm = Gemm::<T, O>::new(m, n, k).a(of_a).b(of_b).d(of_d).batches(batches).copies_up_to(usize::MAX);
+            let mut choices = gemm.choices(&device);
+            // Of a family (what copies are for is the same): gemm or hopper, and by which order.
+            let family = |choice: &Choice| {
+                let parts: Vec<&str> = choice.kernel.split('_').collect();
+                (parts[0].to_owned(), parts.contains(&"nn"), choice.copied)
+            };
+            choices.retain(|choice| choice.copied != [false; 2] && choice.parts == 1);
+            choices.sort_by_key(family);
+            choices.dedup_by_key(|choice| family(choice));
+            assert!(!choices.is_empty(), "{} makes no copies", T::NAME);
+            for choice in choices {
+                let plan = gemm.clone().choose(choice.clone()).plan(&device).unwrap();
+                let (mut d, mut copies) = (elements::<O>(batches * m * n), elements(plan.copies_len()));
+                plan.run(Operands::new(&device, &a, &b, &mut d).copies(&mut copies)).unwrap();
+                for (index, element) in d.into_iter().enumerate() {
+                    let (batch, row, col) = (index / (m * n), index / n % m, index % n);
+                    let terms = (0..k).map(|i| at(of_a, batch, row, i) * at(of_b, batch, i, col));
+                    let expected = f64::from(terms.sum::<i32>());
+                    assert_eq!(from(element), expected, "{choice}: product {batch}, ({row}, {col})");
+                }
+            }
+        }
+    }
+    check::<bf16, f32>(|i| bf16::from_f32(i as f32), f64::from, 2);
+    check::<f16, f32>(|i| f16::from_f32(i as f32), f64::from, 1);
+    check::<f32, f32>(|i| i as f32, f64::from, 1);
+    check::<f64, f64>(f64::from, |d| d, 1);
+    check::<i8, i32>(|i| i as i8, f64::from, 2);
+    check::<F8E4M3, f16>(|i| F8E4M3::from_f32(i as f32), f64::from, 1);
+    check::<F8E5M2, f16>(|i| F8E5M2::from_f32(i as f32), f64::from, 1);
+}
+
+#[test]
+fn copies_are_of_what_needs_them_and_have_room() {
+    let device = Simulator::default();
+    let choices = |gemm: &Gemm<bf16>| -> Vec<String> {
+        gemm.choices(&device)
+            .iter()
+            .map(Choice::to_string)
+            .filter(|name| name.starts_with("hopper_bf16_nt/") || name.contains("nt+"))
+            .collect()
+    };
+    // Whole lines of the cache, in the order that the kernel takes.
+    let whole = Gemm::<bf16>::new(64, 64, 128).b(Layout::col_major(128)).copies_up_to(usize::MAX);
+    assert_eq!(choices(&whole), Vec::<String>::new());
+    // A of odd lines: 64 x 128, and 128 x 129 of B, if that is copied too.
+    let odd = Gemm::<bf16>::new(64, 128, 129).a(Layout::row_major(129)).b(Layout::col_major(136));
+    assert!(choices(&odd.clone().copies_up_to(64 * 192 - 1)).is_empty());
+    let with_a = choices(&odd.clone().copies_up_to(64 * 192));
+    assert!(with_a.contains(&"hopper_bf16_nt+a".to_owned()) && !with_a.contains(&"hopper_bf16_nt+a+b".to_owned()));
+    assert!(choices(&odd.clone().copies_up_to(192 * 192)).contains(&"hopper_bf16_nt+a+b".to_owned()));
+
+    // Lines of a transposed copy would be too far apart.
+    let long = Gemm::<i8, i32>::new(16, 16, 10_000_000).a(Layout::col_major(16)).copies_up_to(usize::MAX);
+    let choices = long.choices(&device);
+    assert!(!choices.is_empty() && choices.iter().all(|choice| choice.copied == [false; 2]), "{choices:?}");
+
+    let plan = odd.choose("hopper_bf16_nt+a".parse().unwrap()).plan(&device).unwrap();
+    assert_eq!(plan.copies_len(), 64 * 192);
+    let (a, b, mut d) = (elements(64 * 129), elements(128 * 136), elements(64 * 128));
+    let refused = plan.run(Operands::new(&device, &a, &b, &mut d).copies(&mut elements(64 * 192 - 1))).unwrap_err();
+    let expected = "the room for copies of A and B has 12287 elements, and the product needs 12288";
+    assert_eq!(refused.to_string(), expected);
+}
+
+/// Rows in groups, and the same group by group.
+#[test]
+fn groups_are_as_products_of_their_own() {
+    let (m, n, k, ends) = (90, 48, 40, [33u32, 33, 34, 90]);
+    let device = Simulator::default().strict();
+    let value = |i: usize| bf16::from_f32((i * i % 23) as f32 / 7.0 - 1.5);
+    let a: Vec<bf16> = (0..m * k).map(value).collect();
+    let b: Vec<bf16> = (0..ends.len() * k * n).map(|i| value(i + 5)).collect();
+    let (mut together, mut one_by_one) = (elements(m * n), elements(m * n));
+    let of_b = Layout::col_major(k);
+    for (kernel, alone) in [("hopper_bf16_nt_groups", "hopper_bf16_nt"), ("gemm_bf16_groups", "gemm_bf16_any")] {
+        let choice = |kernel: &str| Choice::new(kernel, 1);
+        let gemm = Gemm::<bf16>::new(m, n, k).groups(ends.len()).b(of_b.batch_stride(k * n)).choose(choice(kernel));
+        let operands = Operands::new(&device, &a, &b, &mut together).group_ends(&ends);
+        gemm.plan(&device).unwrap().run(operands).unwrap();
+        let mut first = 0;
+        for (group, end) in ends.into_iter().map(|end| end as usize).enumerate() {
+            let gemm = Gemm::<bf16>::new(end - first, n, k)
+                .a(Layout::row_major(k).starting_at(first * k))
+                .b(of_b.starting_at(group * k * n))
+                .d(Layout::row_major(n).starting_at(first * n))
+                .choose(choice(alone));
+            let operands = Operands::new(&device, &a, &b, &mut one_by_one);
+            gemm.plan(&device).unwrap().run(operands).unwrap();
+            first = end;
+        }
+        assert_eq!(together, one_by_one, "{kernel}");
+    }
+}
+
+#[test]
+fn groups_are_refused_with_what_would_do() {
+    let gemm = Gemm::<bf16>::new(40, 48, 512).groups(3).b(Layout::row_major(48).batch_stride(512 * 48));
+    let cases = [
+        (gemm.clone().batches(2), "rows in groups: they are of one product, not of a batch: leave `batches` 1"),
+        (gemm.clone().a(Layout::col_major(40)), "rows in groups: rows of A are not lines: make A row-major"),
+        (gemm.clone().d(Layout::col_major(40)), "rows in groups: rows of D are not lines: make D row-major"),
+        (gemm.clone().alpha(0.0), "rows in groups: nothing is multiplied, as K or alpha is 0: leave the groups"),
+        (
+            gemm.clone().b(Layout::row_major(48)),
+            "rows in groups: all would have the same B, as its batch stride is 0: say how far apart the groups' matrices lie, or, if one B is meant for all rows, leave the groups",
+        ),
+        (
+            gemm.clone().choose(Choice::new("gemm_bf16_groups", 2)),
+            "gemm_bf16_groups cannot cut a K of 512 in 2 parts: rows in groups are multiplied in one part",
+        ),
+    ];
+    for (gemm, message) in cases {
+        assert_eq!(refusal(&gemm), message);
+    }
+    let pieces = " (lines of A and B are read in pieces of 16 bytes, the last one too)";
+    let b = 3 * 512 * 48;
+    assert_eq!(
+        refused_buffers(&gemm, [40 * 512, b - 1, 40 * 48]),
+        format!("B has {} elements, and the product needs {b}{pieces}", b - 1)
+    );
+    assert_eq!(
+        refused_buffers(&gemm, [40 * 512, b, 40 * 48]),
+        "rows in groups: nothing says where they end: give `group_ends`"
+    );
+    let (a, b, mut d, ends) = (elements(40 * 512), elements(b), elements(40 * 48), [40, 40, 40, 40]);
+    let plan = gemm.plan(&Idle).unwrap();
+    let mut refused = |ends: &[u32], bias: &[bf16]| {
+        plan.run(Operands::new(&Idle, &a, &b, &mut d).group_ends(ends).bias(bias)).unwrap_err().to_string()
+    };
+    let bias: Vec<bf16> = elements(3 * 48);
+    assert_eq!(refused(&ends, &bias), "there are 4 ends of groups, and the product has 3 groups: each has one");
+    assert_eq!(refused(&ends[..3], &bias[..48]), "the bias has 48 elements, and the product needs 144");
+    // Of one group there is one B.
+    assert!(gemm.clone().groups(1).b(Layout::row_major(48)).plan(&Idle).is_ok());
+    let plain = Gemm::<bf16>::new(40, 48, 512).plan(&Idle).unwrap();
+    let refused = plain.run(Operands::new(&Idle, &a, &b, &mut d).group_ends(&ends)).unwrap_err().to_string();
+    assert_eq!(refused, "rows in groups: there are ends, and the product has no groups: say how many, or give no ends");
+}
+
+/// Of rows in groups by `wgmma` where tensor maps do, else by `mma.sync`; other elements have no such kernels.
+#[test]
+fn groups_have_kernels_of_their_own() {
+    let kernel = |n: usize, b: Layout| {
+        let gemm = Gemm::<bf16>::new(64, n, 4096).groups(8).b(b.batch_stride(4096 * n)).workspace_up_to(usize::MAX);
+        gemm.plan(&Simulator::default()).unwrap().choice().unwrap().to_string()
+    };
+    assert_eq!(kernel(4096, Layout::col_major(4096)), "hopper_bf16_nt_groups");
+    assert_eq!(kernel(4096, Layout::row_major(4096)), "hopper_bf16_nn_groups");
+    assert_eq!(kernel(4095, Layout::row_major(4095)), "gemm_bf16_groups");
+    assert_eq!(kernel(4095, Layout::col_major(4096)), "hopper_bf16_nt_groups");
+    // Where lines start elsewhere, or lie across K, by copies.
+    let copied = |gemm: Gemm<i8, i32>| {
+        gemm.groups(8).copies_up_to(usize::MAX).plan(&Simulator::default()).unwrap().choice().unwrap().to_string()
+    };
+    let b = Layout::row_major(4096).batch_stride(4096 * 4096);
+    assert_eq!(copied(Gemm::new(16384, 4096, 4096).b(b)), "hopper_s8_nt_groups+b");
+    let b = Layout::col_major(4095).batch_stride(4095 * 4096);
+    assert_eq!(copied(Gemm::new(16384, 4096, 4095).b(b)), "hopper_s8_nt_groups+a+b");
+    let refused = Gemm::<f64>::new(64, 64, 64).groups(2).plan(&Idle).unwrap_err().to_string();
+    assert!(refused.starts_with("rows in groups: no kernel multiplies these elements so"), "{refused}");
+}
+
+#[test]
+fn a_named_kernel_has_to_do_it() {
+    let gemm = Gemm::<bf16>::new(64, 64, 512);
+    let named = |kernel: &str, parts| gemm.clone().choose(Choice::new(kernel, parts));
+    assert_eq!(
+        refusal(&named("gemm_bf16_nn", 1)),
+        "no kernel `gemm_bf16_nn` multiplies row-major x row-major bf16 into row-major D on this device; \
+         there are: gemm_bf16_nn_16x64, gemm_bf16_nn_16x128, gemm_bf16_nn_64x128, \
+         gemm_bf16_nn_64x64x128, gemm_bf16_nn_64x64, \
+         gemm_bf16_any"
+    );
+    assert!(
+        refusal(&named("gemm_bf16_nt_64x64", 1))
+            .starts_with("no kernel `gemm_bf16_nt_64x64` multiplies row-major x row")
+    );
+    assert!(named("gemm_bf16_nn_64x64", 2).plan(&Idle).is_ok());
+}
+
+#[test]
+fn k_is_cut_in_whole_steps() {
+    let gemm = Gemm::<bf16>::new(64, 64, 512);
+    let named = |parts| gemm.clone().choose(Choice::new("gemm_bf16_nn_64x64", parts));
+    assert_eq!(
+        refusal(&named(5)),
+        "gemm_bf16_nn_64x64 cannot cut a K of 512 in 5 parts: parts of whole steps of 64 would be 4"
+    );
+    assert!(refusal(&named(0)).ends_with("one is the least"));
+}
+
+#[test]
+fn nothing_to_compute_launches_nothing() {
+    let (a, b, mut d) = (elements(64), elements(64), elements(64));
+    for gemm in [Gemm::<bf16>::new(0, 8, 8), Gemm::new(8, 0, 8), Gemm::new(8, 8, 8).batches(0)] {
+        let reports = gemm.plan(&Idle).unwrap().run(Operands::new(&Idle, &a, &b, &mut d)).unwrap();
+        assert!(reports.is_empty());
+    }
+}
+
+#[test]
+fn without_terms_d_is_what_is_added() {
+    let device = Simulator::default().strict();
+    let (a, b, c) = (elements(8), elements(8), vec![f16::from_f32(3.0); 30]);
+    let mut d = elements(30);
+    let gemm = Gemm::<f16>::new(5, 6, 0).b(Layout::row_major(8)).beta(2.0);
+    let plan = gemm.plan(&device).unwrap();
+    assert_eq!(plan.choice(), None);
+    plan.run(Operands::new(&device, &a, &b, &mut d).c(&c)).unwrap();
+    assert!(d.iter().all(|&element| element == f16::from_f32(6.0)));
+}
+
+#[test]
+fn a_tuned_choice_is_saved_and_taken() {
+    let gemm = Gemm::<bf16>::new(64, 128, 1024).b(Layout::col_major(1024));
+    let choice = Choice::new("gemm_bf16_nt_64x128", 4);
+    let mut tuned = Tuned { device: "a simulator".to_owned(), products: Vec::new() };
+    tuned.insert(gemm.tuned_product(Choice::new("another", 1)));
+    tuned.insert(gemm.tuned_product(choice.clone()));
+    assert_eq!((tuned.products.len(), tuned.products[0].b), (1, Order::ColMajor));
+
+    let file = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("tuned.json");
+    tuned.save(&file).unwrap();
+    let loaded = Tuned::load(&file).unwrap();
+    assert_eq!(loaded, tuned);
+    assert_eq!(gemm.clone().tuned(&loaded).plan(&Idle).unwrap().choice(), Some(choice));
+    // Another product is chosen for as ever.
+    let other = Gemm::<bf16>::new(64, 128, 1024);
+    assert_eq!(other.clone().tuned(&loaded), other);
+
+    std::fs::write(&file, "{}").unwrap();
+    let message = Tuned::load(&file).unwrap_err().to_string();
+    assert!(message.contains("tuned.json: no tuned choices: missing field `device`"), "{message}");
+    let missing = Tuned::load(&file.with_extension("none")).unwrap_err().to_string();
+    assert!(missing.contains("tuned.none: "), "{missing}");
+}
+
+/// A C and its factor go together: what is given without the other is no default that is ever meant.
+#[test]
+fn c_and_beta_are_given_together() {
+    let gemm = Gemm::<bf16>::new(8, 8, 8);
+    let (a, b, c, mut d) = (elements(64), elements(64), elements(64), elements(64));
+    let without = "there is a C, and beta was not set: set it, 1 to add C as it is, 0 to leave it out, or give no C";
+    let plan = gemm.plan(&Idle).unwrap();
+    let refused = plan.run(Operands::new(&Idle, &a, &b, &mut d).c(&c)).unwrap_err();
+    assert_eq!(refused.to_string(), without);
+    let refused = plan.run(Operands::new(&Idle, &a, &b, &mut d).c_is_d()).unwrap_err();
+    assert_eq!(refused.to_string(), without);
+    let plan = gemm.clone().beta(1.0).plan(&Idle).unwrap();
+    let refused = plan.run(Operands::new(&Idle, &a, &b, &mut d).c(&c[..63])).unwrap_err();
+    assert_eq!(refused.to_string(), "C has 63 elements, and the product needs 64");
+    // With 0, C is not read, and may be too short.
+    let (device, mut ones) = (Simulator::default().strict(), vec![bf16::NAN; 64]);
+    let plan = gemm.beta(0.0).plan(&device).unwrap();
+    plan.run(Operands::new(&device, &a, &b, &mut ones).c_is_d()).unwrap();
+    assert_eq!(ones, elements(64));
+    plan.run(Operands::new(&device, &a, &b, &mut ones).c(&[])).unwrap();
+}
+
+/// The longest sides, and what they come to, are refused or planned: no number wraps around.
+#[test]
+fn the_longest_sides() {
+    let longest = i32::MAX as usize;
+    for (m, n, k) in [(longest, 1, longest), (1, longest, longest), (longest, 64, longest), (1, 1, longest)] {
+        let gemm = Gemm::<f64>::new(m, n, k).workspace_up_to(usize::MAX).copies_up_to(usize::MAX);
+        let gemm = gemm.a(Layout::col_major(m)).b(Layout::row_major(n));
+        let refused = gemm.plan(&Idle).map(|plan| plan.workspace_len());
+        assert!(gemm.choices(&Idle).is_empty() == refused.is_err(), "{m}x{n}x{k}: {refused:?}");
+    }
+    let huge = Gemm::<bf16>::new(usize::MAX, usize::MAX, usize::MAX);
+    assert_eq!(huge.choices(&Idle), []);
+    assert_eq!(refusal(&huge), "M is 18446744073709551615, more than the 2147483647 that kernels count to");
+    let far = Layout::row_major(8).starting_at(usize::MAX).batch_stride(usize::MAX);
+    let gemm = Gemm::<bf16>::new(8, 8, 8);
+    for (gemm, what) in [
+        (gemm.clone().a(far), "A has 64 elements, and the product needs 18446744073709551615"),
+        (gemm.clone().b(far), "B has 64 elements, and the product needs 18446744073709551615"),
+        (gemm.clone().d(far), "D has 64 elements, and the product needs 18446744073709551615"),
+        (gemm.clone().d(far).batches(3), "D has 64 elements, and the product needs 18446744073709551615"),
+    ] {
+        let refused = refused_buffers(&gemm, [64, 64, 64]);
+        assert!(refused.starts_with(what), "{refused}");
+    }
+    let parts = Gemm::<bf16>::new(1, 1, longest).choose(Choice::new("gemm_bf16_any", 1 << 17));
+    let parts = parts.a(Layout::row_major(longest)).b(Layout::row_major(1));
+    let refused = refusal(&parts);
+    assert!(refused.ends_with("65535 is the most") || refused.contains("leading dimension"), "{refused}");
+}

@@ -1,0 +1,39 @@
+//! Why a kernel with tensor maps did not run.
+
+use core::error::Error;
+use core::fmt;
+
+use crate::TensorMapError;
+
+/// Why a kernel that takes tensor maps was not launched, or failed.
+#[derive(Debug)]
+pub enum LaunchError<E> {
+    /// The device's reason.
+    Device(E),
+    /// A matrix has no tensor map.
+    TensorMap(TensorMapError),
+}
+
+impl<E> From<TensorMapError> for LaunchError<E> {
+    fn from(error: TensorMapError) -> Self {
+        LaunchError::TensorMap(error)
+    }
+}
+
+impl<E: fmt::Display> fmt::Display for LaunchError<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            LaunchError::Device(error) => error.fmt(f),
+            LaunchError::TensorMap(error) => write!(f, "no tensor map of a matrix: {error}"),
+        }
+    }
+}
+
+impl<E: Error + 'static> Error for LaunchError<E> {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            LaunchError::Device(error) => error.source(),
+            LaunchError::TensorMap(error) => Some(error),
+        }
+    }
+}

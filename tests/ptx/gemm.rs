@@ -1,0 +1,104 @@
+//! The kernels of matrix products.
+
+use crate::{Built, Ptx, build, instructions, main_loop, of};
+use ptx_matrix_build::{Arch, Artifact};
+use std::sync::LazyLock;
+
+static BUILT: Built = LazyLock::new(|| build("kernels/gemm"));
+
+pub fn built(arch: Arch) -> &'static (Artifact, Ptx) {
+    of(&BUILT, arch)
+}
+
+#[test]
+fn a_product_of_any_size_keeps_its_sums_in_registers() {
+    let (artifact, ptx) = built(Arch::SM_90A);
+    for kernel in ["gemm_bf16_nn", "gemm_bf16_nt", "gemm_bf16_tn", "gemm_bf16_tt", "gemm_f16_nn", "gemm_f16_nt"] {
+        let all = instructions(ptx, kernel);
+        let count = |name: &str| all.iter().filter(|line| line.starts_with(name)).count();
+        // A step has four slices of 4 x 8 products, each slice four loads of A and four of pairs of B; the first slice's loads
+        // are there once more, before the loop.
+        assert_eq!(count("mma.sync.aligned.m16n8k16.row.col.f32."), 4 * 32, "{kernel}");
+        assert_eq!(count("ldmatrix.sync.aligned.m8n8.x4."), 5 * 8, "{kernel}");
+        let local: Vec<_> = all.iter().filter(|line| line.contains(".local")).collect();
+        assert!(local.is_empty(), "{kernel} has local memory: {local:#?}");
+        let usage = artifact.manifest.kernel(kernel).unwrap();
+        assert_eq!((usage.stack, usage.spill_loads, usage.spill_stores), (0, 0, 0), "{kernel}");
+    }
+}
+
+#[test]
+fn warps_of_a_product_with_tensor_copies_do_not_wait_for_each_other_in_the_main_loop() {
+    let (artifact, ptx) = built(Arch::SM_90A);
+    for kernel in ["gemm_bf16_nn_tma", "gemm_bf16_nt_tma", "gemm_f16_nn_tma", "gemm_f16_nt_tma"] {
+        let all = instructions(ptx, kernel);
+        let count = |name: &str| all.iter().filter(|line| line.starts_with(name)).count();
+        assert_eq!(count("mma.sync.aligned.m16n8k16.row.col.f32."), 4 * 32, "{kernel}");
+        assert_eq!(count("ldmatrix.sync.aligned.m8n8.x4."), 5 * 8, "{kernel}");
+        let main_loop = main_loop(&all);
+        assert!(!main_loop.iter().any(|line| line.starts_with("bar.sync")), "{kernel}: warps wait for each other");
+        let local: Vec<_> = all.iter().filter(|line| line.contains(".local")).collect();
+        assert!(local.is_empty(), "{kernel} has local memory: {local:#?}");
+        let usage = artifact.manifest.kernel(kernel).unwrap();
+        assert_eq!((usage.stack, usage.spill_loads, usage.spill_stores), (0, 0, 0), "{kernel}");
+    }
+}
+
+#[test]
+fn a_product_by_warpgroups_has_its_stages_multiplied_in_one_group() {
+    let (artifact, ptx) = built(Arch::SM_90A);
+    let kernels = ["bf16_nn", "bf16_nt", "bf16_tn", "bf16_tt", "f16_nn", "f16_nt"].map(|name| format!("hopper_{name}"));
+    for kernel in &kernels {
+        let body = ptx.kernel(kernel);
+        let count = |name: &str| body.matches(name).count();
+        // Four slices of a stage; behind the loop the last group is waited for.
+        assert_eq!(count("wgmma.mma_async.sync.aligned.m64n256k16.f32."), 4, "{kernel}");
+        assert_eq!(count("wgmma.commit_group.sync.aligned"), 1, "{kernel}");
+        assert_eq!(
+            (count("wgmma.wait_group.sync.aligned 1"), count("wgmma.wait_group.sync.aligned 0")),
+            (1, 1),
+            "{kernel}"
+        );
+        assert_eq!((count("setmaxnreg.dec.sync.aligned.u32 24"), count("setmaxnreg.inc.sync.aligned.u32 240")), (1, 1));
+        // Four strips of 64 columns, four times 16 each: for copies of tensors, or for threads.
+        assert_eq!(count("stmatrix.sync.aligned.m8n8.x4.shared.b16"), 2 * 16, "{kernel}");
+        let usage = artifact.manifest.kernel(kernel).unwrap();
+        assert_eq!((usage.registers, usage.stack, usage.spill_loads), (168, 0, 0), "{kernel}");
+    }
+    // Nor is `setmaxnreg` ignored, which ptxas would remark.
+    assert!(artifact.manifest.remarks.iter().all(|remark| !remark.contains("setmaxnreg")));
+}
+
+/// Kernels that may begin before those ahead have ended touch no global memory before they wait for these. Older GPUs have no such wait.
+#[test]
+fn what_begins_early_waits_before_it_touches_memory() {
+    let ptx = &built(Arch::SM_90A).1;
+    let touches = |line: &&str| {
+        ["ld.global", "st.global", "cp.async", "cp.reduce", "ldmatrix", "wgmma.mma"]
+            .iter()
+            .any(|name| line.contains(name))
+    };
+    for (kernel, lets_others_come) in [
+        ("hopper_bf16_nn", true),
+        ("gemm_bf16_nn_tma", true),
+        ("gemm_bf16_nn", true),
+        ("gemm_bf16_nn_16x64", false),
+        ("add_parts_bf16", false),
+    ] {
+        let all = instructions(ptx, kernel);
+        let position = |name: &str| all.iter().position(|line| line.starts_with(name));
+        let wait = position("griddepcontrol.wait").unwrap_or_else(|| panic!("{kernel} does not wait"));
+        assert!(all.iter().position(touches).unwrap() > wait, "{kernel} touches memory before it waits");
+        assert_eq!(position("griddepcontrol.launch_dependents").is_some(), lets_others_come, "{kernel}");
+    }
+    assert!(!built(Arch::SM_80).1.text.contains("griddepcontrol"));
+}
+
+#[test]
+fn only_kernels_with_tensor_copies_have_clusters() {
+    let clustered = built(Arch::SM_90A).1.kernels().filter(|entry| entry.contains(".reqnctapercluster"));
+    let names: Vec<&str> = clustered.map(|entry| entry.split('(').next().unwrap()).collect();
+    assert!(!names.is_empty());
+    assert!(names.iter().all(|name| name.starts_with("hopper_") || name.ends_with("_tma")), "{names:?}");
+    assert!(!built(Arch::SM_80).1.text.contains("cluster"), "an older GPU has none");
+}

@@ -1,0 +1,297 @@
+//! cuBLAS as a contestant: opened when it is asked for, wherever it lies.
+
+mod functions;
+mod library;
+mod lt;
+
+use std::cell::RefCell;
+use std::ffi::c_int;
+use std::ptr;
+
+use anyhow::Result;
+use thiserror::Error;
+
+use self::functions::{CublasError, DEFAULT_ALGORITHM, Functions, Handle, Operation, compute_type, data_type};
+use self::lt::Plan;
+use super::{Contestant, Element, Layout, Operands, Problem, Products, Shape, Type};
+use ptx_matrix_gemm::Order;
+use ptx_matrix_host::{Gpu, GpuError, Stream};
+
+/// Why cuBLAS cannot take part.
+#[derive(Clone, Debug, Error)]
+pub enum NoCublas {
+    /// It is nowhere.
+    #[error(
+        "no cuBLAS on this machine: libcublas.so.13 or .12 is neither in the loader's path, nor in CUDA_PATH or \
+         /usr/local/cuda, nor in Python's packages (`pip install nvidia-cublas` puts it there)"
+    )]
+    NotFound,
+    /// It is there and the loader does not take it; the loader's words.
+    #[error("cuBLAS does not load: {0}")]
+    Load(String),
+    /// It lacks a function.
+    #[error("this cuBLAS has no function {0}; versions 12 and 13 are known to")]
+    Symbol(&'static str),
+    /// The driver is too old for any that is known here.
+    #[error("cuBLAS 12 wants a driver for CUDA 12 or newer, and this one is for CUDA {0}")]
+    Driver(u32),
+    /// It does not start.
+    #[error(transparent)]
+    Start(#[from] CublasError),
+    /// The GPU is lost.
+    #[error(transparent)]
+    Gpu(#[from] GpuError),
+}
+
+/// cuBLAS: `cublasGemmEx`, `cublasGemmStridedBatchedEx` for batches, and `cublasLtMatmul` for e4m3.
+#[derive(Debug)]
+pub struct Cublas {
+    functions: Functions,
+    handle: Handle,
+    lt: Handle,
+    version: c_int,
+    /// The last plan for cuBLASLt, and whose it is.
+    plan: RefCell<Option<(Problem, Plan)>>,
+}
+
+impl Cublas {
+    /// Finds and starts it on a GPU.
+    pub fn new(gpu: &Gpu) -> Result<Self, NoCublas> {
+        let functions = Functions::of(library::open(gpu.info().driver.major)?)?;
+        // cuBLAS starts on the context that it finds.
+        gpu.stream().enter()?;
+        let (mut handle, mut lt, mut version) = (ptr::null_mut(), ptr::null_mut(), 0);
+        // SAFETY: the functions set what they are given.
+        unsafe {
+            functions.check("cublasCreate", (functions.create)(&raw mut handle))?;
+            functions.check("cublasLtCreate", (functions.lt_create)(&raw mut lt))?;
+            functions.check("cublasGetVersion", (functions.version)(handle, &raw mut version))?;
+        }
+        Ok(Self { functions, handle, lt, version, plan: RefCell::new(None) })
+    }
+
+    /// Its version, such as 13.1.0.
+    pub fn version(&self) -> String {
+        // Up to version 10 the parts had another width; those are not opened here.
+        let (major, minor, patch) = (self.version / 10_000, self.version / 100 % 100, self.version % 100);
+        format!("{major}.{minor}.{patch}")
+    }
+
+    /// A product, a batch, or, one behind the other, the products of all groups.
+    fn gemm_ex(&self, stream: &Stream, problem: &Problem, operands: &mut Operands) -> Result<(), CublasError> {
+        let Shape { n, k, .. } = problem.shape;
+        let (input, output) = (problem.ty.input(), problem.ty.output());
+        let (a, b, d) = (operands.a.address(), operands.b.address(), operands.d.address());
+        if let Products::Batch(count) = problem.products {
+            // SAFETY: the caller has seen to the operands, which are all of the batch's.
+            return unsafe { self.gemm_batch_at(stream, problem, count, [a, b, d]) };
+        }
+        let mut first = 0;
+        for (group, end) in problem.ends().into_iter().map(|end| end as usize).enumerate() {
+            let of_group = Problem { shape: Shape { m: end - first, n, k }, products: Products::One, ..*problem };
+            let further = |elements: usize, element: Element| (elements * element.bytes()) as u64;
+            // Rows of A are lines, if there are groups.
+            let addresses =
+                [a + further(first * k, input), b + further(group * k * n, input), d + further(first * n, output)];
+            if of_group.shape.m > 0 {
+                // SAFETY: the caller has seen to the operands, and a group's are parts of them.
+                unsafe { self.gemm_ex_at(stream, &of_group, addresses)? };
+            }
+            first = end;
+        }
+        Ok(())
+    }
+
+    /// # Safety
+    ///
+    /// At the addresses are matrices of the size of the problem, which belong to the stream.
+    unsafe fn gemm_ex_at(&self, stream: &Stream, problem: &Problem, [a, b, d]: [u64; 3]) -> Result<(), CublasError> {
+        let view = ColumnMajor::of(problem);
+        let (input, output) = (problem.ty.input(), problem.ty.output());
+        let (one, zero) = scalars(problem.ty);
+        // SAFETY: handle and stream are there, and what is at the addresses the caller has seen to. The scalars are of the type that this computation takes.
+        unsafe {
+            self.functions.check("cublasSetStream", (self.functions.set_stream)(self.handle, stream.raw()))?;
+            let status = (self.functions.gemm_ex)(
+                self.handle,
+                view.a_operation,
+                view.b_operation,
+                view.m,
+                view.n,
+                view.k,
+                (&raw const one).cast(),
+                b,
+                data_type(input),
+                view.a_leading,
+                a,
+                data_type(input),
+                view.b_leading,
+                (&raw const zero).cast(),
+                d,
+                data_type(output),
+                view.d_leading,
+                compute_type(input),
+                DEFAULT_ALGORITHM,
+            );
+            self.functions.check("cublasGemmEx", status)
+        }
+    }
+
+    /// # Safety
+    ///
+    /// At the addresses are so many matrices each, behind each other, of the size of the problem's shape, which belong to the stream.
+    unsafe fn gemm_batch_at(
+        &self,
+        stream: &Stream,
+        problem: &Problem,
+        count: usize,
+        [a, b, d]: [u64; 3],
+    ) -> Result<(), CublasError> {
+        let view = ColumnMajor::of(problem);
+        let (input, output) = (problem.ty.input(), problem.ty.output());
+        let (one, zero) = scalars(problem.ty);
+        let [of_a, of_b, of_d] = problem.elements().map(|elements| (elements / count) as i64);
+        // SAFETY: as for one product.
+        unsafe {
+            self.functions.check("cublasSetStream", (self.functions.set_stream)(self.handle, stream.raw()))?;
+            let status = (self.functions.gemm_batch)(
+                self.handle,
+                view.a_operation,
+                view.b_operation,
+                view.m,
+                view.n,
+                view.k,
+                (&raw const one).cast(),
+                b,
+                data_type(input),
+                view.a_leading,
+                of_b,
+                a,
+                data_type(input),
+                view.b_leading,
+                of_a,
+                (&raw const zero).cast(),
+                d,
+                data_type(output),
+                view.d_leading,
+                of_d,
+                count as c_int,
+                compute_type(input),
+                DEFAULT_ALGORITHM,
+            );
+            self.functions.check("cublasGemmStridedBatchedEx", status)
+        }
+    }
+
+    fn matmul(&self, stream: &Stream, problem: &Problem, operands: &mut Operands) -> Result<()> {
+        let mut last = self.plan.borrow_mut();
+        if last.as_ref().is_none_or(|(of, plan)| of != problem || !plan.is_in(stream)) {
+            if let Some((_, plan)) = last.take() {
+                plan.destroy(&self.functions);
+            }
+            *last = Some((*problem, Plan::new(&self.functions, self.lt, stream, problem)?));
+        }
+        let (_, plan) = last.as_ref().expect("it was made");
+        // SAFETY: the plan is this problem's and in this stream; the caller has seen to the operands.
+        Ok(unsafe { plan.run(&self.functions, self.lt, stream, problem, operands) }?)
+    }
+}
+
+impl Contestant for Cublas {
+    fn name(&self) -> &str {
+        "cublas"
+    }
+
+    /// What its documentation asks for: s8 with sides in memory that 4 divides; e4m3 with both factors along K, and
+    /// sides that 16 divides. It multiplies no e5m2 by e5m2. Groups of rows are products of their own, whose A starts at any row. By `cublasLtMatmul` it
+    /// is asked for one product at a time.
+    fn supports(&self, problem: &Problem) -> bool {
+        let Shape { m, n, k } = problem.shape;
+        let input = problem.ty.input();
+        let has = match problem.products {
+            Products::One => true,
+            Products::Batch(_) => input != Element::E4m3,
+            Products::Groups(_) => problem.layout.a() == Order::RowMajor && input.bytes() > 1,
+        };
+        has && match input {
+            Element::S8 => [m, n, k].iter().all(|side| side.is_multiple_of(4)),
+            Element::E4m3 => problem.layout == Layout::Nt && [m, n, k].iter().all(|side| side.is_multiple_of(16)),
+            Element::E5m2 => false,
+            _ => true,
+        }
+    }
+
+    fn run(&self, stream: &Stream, problem: &Problem, operands: &mut Operands) -> Result<()> {
+        operands.assert_of(problem, stream);
+        stream.enter()?;
+        match problem.ty.input() {
+            Element::E4m3 => self.matmul(stream, problem, operands),
+            _ => Ok(self.gemm_ex(stream, problem, operands)?),
+        }
+    }
+}
+
+impl Drop for Cublas {
+    fn drop(&mut self) {
+        if let Some((_, plan)) = self.plan.take() {
+            plan.destroy(&self.functions);
+        }
+        // SAFETY: nobody has the handles any more; destroying waits for what they still do.
+        unsafe {
+            (self.functions.lt_destroy)(self.lt);
+            (self.functions.destroy)(self.handle);
+        }
+    }
+}
+
+/// 1 and 0 in eight bytes, of which cuBLAS reads as many as its scalar type for the computation has.
+fn scalars(ty: Type) -> ([u8; 8], [u8; 8]) {
+    let one = match ty {
+        Type::F64 => 1f64.to_le_bytes(),
+        Type::S8 => 1i64.to_le_bytes(),
+        _ => u64::from(1f32.to_bits()).to_le_bytes(),
+    };
+    (one, [0; 8])
+}
+
+/// A problem as cuBLAS sees it, which knows column-major matrices only: a row-major D is a column-major transpose of
+/// D, and that is B transposed times A transposed. So its A is our B, and its M our N.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct ColumnMajor {
+    m: c_int,
+    n: c_int,
+    k: c_int,
+    a_operation: Operation,
+    b_operation: Operation,
+    a_leading: c_int,
+    b_leading: c_int,
+    d_leading: c_int,
+}
+
+impl ColumnMajor {
+    fn of(problem: &Problem) -> Self {
+        let side = |side: usize| c_int::try_from(side).expect("a shape's sides are at most i32::MAX");
+        let Shape { m, n, k } = problem.shape;
+        let (m, n, k) = (side(n), side(m), side(k));
+        // Row-major memory, read by columns, is transposed already.
+        let (a_operation, a_leading) = match problem.layout.b() {
+            Order::RowMajor => (Operation::None, m),
+            Order::ColMajor => (Operation::Transpose, k),
+        };
+        let (b_operation, b_leading) = match problem.layout.a() {
+            Order::RowMajor => (Operation::None, k),
+            Order::ColMajor => (Operation::Transpose, n),
+        };
+        ColumnMajor { m, n, k, a_operation, b_operation, a_leading, b_leading, d_leading: m }
+    }
+
+    /// Rows and columns of its A, as stored.
+    fn a_stored(&self) -> (c_int, c_int) {
+        if self.a_operation == Operation::None { (self.m, self.k) } else { (self.k, self.m) }
+    }
+
+    /// Rows and columns of its B, as stored.
+    fn b_stored(&self) -> (c_int, c_int) {
+        if self.b_operation == Operation::None { (self.k, self.n) } else { (self.n, self.k) }
+    }
+}

@@ -1,0 +1,248 @@
+//! The GEMM measurements as a program of their own: `cargo xtask bench` starts it, and a bundle carries it to
+//! machines that have a driver and no Rust.
+
+use anyhow::{Context, Result, ensure};
+use clap::Parser;
+use indicatif::{ProgressBar, ProgressStyle};
+use ptx_matrix_bench::{
+    Bench, Contestant, Cublas, Layout, Monitor, Problem, Products, Row, Shape, Type, default_shapes, fastest, own,
+    plot, rows, table, write_csv,
+};
+use ptx_matrix_gemm::Tuned;
+use ptx_matrix_host::Gpu;
+use ptx_matrix_kernel_files::KernelFiles;
+use ptx_matrix_output::{errln, out, outln};
+use std::fs::{self, File};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+/// Measures this project's GEMM kernels against cuBLAS on an NVIDIA GPU: D = A x B on normally distributed data, in
+/// turn, in one process and stream. Every product is checked before it is timed.
+///
+/// A ratio is cuBLAS's time over the contestant's: above 1 is faster than cuBLAS. `util` is the part of what
+/// `mma.sync` on registers alone reached, scaled to the clock at which the contestant ran. The driver's power is a
+/// mean over about a second, and so of everyone in turn; a contestant that is slow and draws little lets the others
+/// run at a higher clock than they could hold alone.
+#[derive(Debug, Parser)]
+#[command(name = "bench", version, after_help = EXAMPLES)]
+struct Arguments {
+    /// A cube: M = N = K (may be given more than once, and beside --shape). Without either: cubes from 1024 to 8192,
+    /// 1 to 64 rows against 8192x8192, a short K, a wide N, and odd sides.
+    #[arg(long = "size", value_name = "SIDE", value_parser = cube)]
+    sizes: Vec<Shape>,
+    /// Any shape: rows of D, columns of D, terms of each sum (likewise).
+    #[arg(long = "shape", value_name = "MxNxK")]
+    shapes: Vec<Shape>,
+    /// The types (likewise). A and B, then D where it is another: bf16 is bf16 throughout, e4m3 has D in bf16.
+    #[arg(long = "type", value_enum, default_value = "bf16")]
+    types: Vec<Type>,
+    /// How A and B lie in memory, a letter each (likewise): n is row-major, t column-major. D is row-major.
+    #[arg(long = "layout", value_enum, default_value = "nn")]
+    layouts: Vec<Layout>,
+    /// The rows of D are in so many groups of different sizes, each of which is multiplied by a B of its own: in one launch, where cuBLAS is
+    /// called for each group.
+    #[arg(long, default_value_t = 1, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=65535))]
+    groups: u32,
+    /// So many products of each shape, whose matrices lie behind each other: a batch, in one launch, as cuBLAS computes it in one call.
+    #[arg(long, default_value_t = 1, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=65535), conflicts_with = "groups")]
+    batches: u32,
+    /// Only the contestant beside cuBLAS whose configuration, or name, is this; else those whose name and configuration contain it
+    /// (likewise). Without it: the naive kernel, and
+    /// the product by the kernel that the rule chooses.
+    #[arg(long = "config", value_name = "NAME")]
+    configs: Vec<String>,
+    /// Let every configuration take part, and write the fastest for each shape to this file, from which `gemm::Tuned` loads it; what is
+    /// in it of other shapes stays.
+    #[arg(long, value_name = "FILE", conflicts_with = "configs")]
+    tune: Option<PathBuf>,
+    /// How often each contestant is timed, in turn.
+    #[arg(long, default_value_t = 9, value_parser = clap::value_parser!(u32).range(1..))]
+    rounds: u32,
+    /// How long each timing takes at least, in milliseconds: 20 shows what a short run gets, 1000 what the power
+    /// limit leaves of it.
+    #[arg(long, default_value_t = 20, value_name = "MS", value_parser = clap::value_parser!(u64).range(1..=60_000))]
+    batch: u64,
+    /// The folder for bench.csv and bench.svg.
+    #[arg(long, value_name = "FOLDER", default_value = "bench-results")]
+    out: PathBuf,
+    /// Which GPU, as the driver counts them.
+    #[arg(long, default_value_t = 0)]
+    device: u32,
+    /// Only say whether the other options make sense, and whether this machine can measure.
+    #[arg(long, hide = true)]
+    validate: bool,
+    #[command(flatten)]
+    kernels: KernelFiles,
+}
+
+const EXAMPLES: &str = "Examples:
+  bench --size 4096                                    bf16, row-major
+  bench --size 2048 --size 4096 --type f16 --type s8 --layout nt
+  bench --shape 16x8192x8192 --config naive --rounds 21 --out skinny
+  bench --shape 16x8192x8192 --config 16x128/          one kernel, whatever parts it cuts K in
+  bench --shape 16x8192x8192 --tune h200.json          every configuration; the fastest is kept
+  bench --shape 8192x4096x4096 --layout nt --groups 8  a mixture of experts: rows in groups, each with a B of its own
+  bench --shape 2048x2048x128 --layout nt --batches 64 a batch: the scores of 64 heads";
+
+/// Who the others are compared with.
+const REFERENCE: &str = "cublas";
+
+fn cube(side: &str) -> Result<Shape, String> {
+    let side = side.trim();
+    format!("{side}x{side}x{side}").parse().map_err(|_| format!("`{side}` is not a side from 1 to 2147483647"))
+}
+
+fn main() -> ExitCode {
+    match bench(&Arguments::parse()) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            errln!("error: {error:#}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+impl Arguments {
+    /// Every shape in every type and layout; shapes come last, so that a type's rows stand together.
+    fn problems(&self) -> Vec<Problem> {
+        let named: Vec<Shape> = self.sizes.iter().chain(&self.shapes).copied().collect();
+        let shapes = if named.is_empty() { default_shapes() } else { named };
+        let products = match (self.batches as usize, self.groups as usize) {
+            (1, 1) => Products::One,
+            (batches, 1) => Products::Batch(batches),
+            (_, groups) => Products::Groups(groups),
+        };
+        let mut problems = Vec::new();
+        for &ty in &self.types {
+            for &layout in &self.layouts {
+                problems.extend(shapes.iter().map(|&shape| Problem { ty, layout, shape, products }));
+            }
+        }
+        problems
+    }
+
+    fn selects(&self, contestant: &dyn Contestant, all: &[Box<dyn Contestant + '_>]) -> bool {
+        let who = full_name(contestant);
+        let is_called = |contestant: &dyn Contestant, name: &str| {
+            [contestant.config(), contestant.name(), full_name(contestant).as_str()].contains(&name)
+        };
+        let is_meant = |name: &String| {
+            let is_one = all.iter().any(|one| is_called(&**one, name));
+            if is_one { is_called(contestant, name) } else { who.contains(name.as_str()) }
+        };
+        let unnamed = self.configs.is_empty() && (contestant.by_default() || self.tune.is_some());
+        unnamed || self.configs.iter().any(is_meant)
+    }
+}
+
+/// A contestant's name and configuration.
+fn full_name(contestant: &dyn Contestant) -> String {
+    format!("{} {}", contestant.name(), contestant.config()).trim_end().to_owned()
+}
+
+/// Whether every product was right.
+fn bench(arguments: &Arguments) -> Result<bool> {
+    let gpu = Gpu::open(arguments.device).context("measuring needs a GPU")?;
+    let cublas = Cublas::new(&gpu)?;
+    if arguments.validate {
+        return Ok(true);
+    }
+    fs::create_dir_all(&arguments.out).with_context(|| format!("cannot make {}", arguments.out.display()))?;
+    let (_, device) =
+        arguments.kernels.load(gpu, "ptx-matrix-gemm", &["ptx-matrix-ladder", "ptx-matrix-timing-kernels"])?;
+    let own = own(&device);
+    let chosen: Vec<&dyn Contestant> =
+        own.iter().map(|one| &**one).filter(|one| arguments.selects(*one, &own)).collect();
+    let names = own.iter().map(|one| full_name(&**one)).filter(|name| !name.contains(['+', '/']));
+    ensure!(
+        !chosen.is_empty(),
+        "no contestant is called so; there are, many of them with copies too (+a, +b, +a+b) and in parts of K (/2 and more): {}",
+        names.collect::<Vec<_>>().join(", ")
+    );
+    let contestants: Vec<&dyn Contestant> = [&cublas as &dyn Contestant].into_iter().chain(chosen).collect();
+
+    let info = device.gpu().info();
+    outln!("cuBLAS {}", cublas.version());
+    let monitor = Monitor::open(info).map_err(|reason| errln!("{reason}")).ok();
+    let mut bench = Bench::new(&device, monitor)?;
+    bench.rounds = arguments.rounds as usize;
+    bench.batch = Duration::from_millis(arguments.batch);
+    let ceilings = bench.ceilings()?;
+    for (name, ceiling) in ceilings.named() {
+        let clock =
+            ceiling.conditions.clock_mhz.map_or_else(|| "an unknown clock".to_owned(), |mhz| format!("{mhz} MHz"));
+        outln!("ceiling of mma.sync, {name}: {:.1} TFLOP/s at {clock}", ceiling.tflops);
+    }
+    outln!("copy within memory: {:.2} TB/s, read and written", ceilings.copy / 1e12);
+
+    let mut tuned = match &arguments.tune {
+        Some(file) if file.exists() => Tuned::load(file)?,
+        _ => Tuned { device: info.name.clone(), products: Vec::new() },
+    };
+    let problems = arguments.problems();
+    let progress = ProgressBar::new(problems.len() as u64);
+    progress.set_style(ProgressStyle::with_template("{bar:30} {pos}/{len} {msg}")?);
+    let csv = arguments.out.join("bench.csv");
+    let mut all: Vec<Row> = Vec::new();
+    for problem in &problems {
+        progress.set_message(problem.to_string());
+        if !cublas.supports(problem) {
+            progress.suspend(|| errln!("{problem}: cuBLAS does not support it, so there is no ratio"));
+        }
+        let measured = bench.measure(problem, &contestants).with_context(|| problem.to_string())?;
+        all.extend(rows(problem, &measured, &ceilings, REFERENCE));
+        if let (Some(file), Some(fastest)) = (&arguments.tune, fastest(problem, &measured)) {
+            tuned.insert(fastest);
+            tuned.save(file)?;
+        }
+        // After each problem, so that what a long run has found stays if it is cut short.
+        write_csv(&all, File::create(&csv).with_context(|| format!("cannot write {}", csv.display()))?)?;
+        progress.inc(1);
+    }
+    progress.finish_and_clear();
+    out!("{}", table(&all));
+    outln!("{}", csv.display());
+    if let Some(svg) = plot(&all, REFERENCE)? {
+        let file = arguments.out.join("bench.svg");
+        fs::write(&file, svg).with_context(|| format!("cannot write {}", file.display()))?;
+        outln!("{}", file.display());
+    }
+    let wrong = all.iter().filter(|row| !row.is_right()).count();
+    outln!("bench: {} measured, {wrong} failed", all.len() - wrong);
+    Ok(wrong == 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    fn problems(arguments: &[&str]) -> Vec<String> {
+        let arguments = Arguments::try_parse_from([&["bench"], arguments].concat()).unwrap();
+        arguments.problems().iter().map(Problem::to_string).collect()
+    }
+
+    #[test]
+    fn the_options_are_sound() {
+        Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn every_shape_comes_in_every_type_and_layout() {
+        let options = ["--size", "64", "--shape", "1x2x3", "--type", "f16", "--type", "e4m3-f32", "--layout", "nt"];
+        let expected = ["f16 nt 64x64x64", "f16 nt 1x2x3", "e4m3-f32 nt 64x64x64", "e4m3-f32 nt 1x2x3"];
+        assert_eq!(problems(&options), expected);
+        assert_eq!(problems(&[]).len(), default_shapes().len());
+        assert!(problems(&[]).iter().all(|problem| problem.starts_with("bf16 nn ")));
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_refused() {
+        for wrong in [["--size", "0"], ["--shape", "1x2"], ["--type", "fp4"], ["--layout", "nx"], ["--rounds", "0"]] {
+            let error = Arguments::try_parse_from([&["bench"], &wrong[..]].concat()).unwrap_err().to_string();
+            assert!(error.contains(wrong[1]), "{error}");
+        }
+    }
+}

@@ -1,0 +1,177 @@
+//! Products through the interface that users call.
+
+use std::any::Any;
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use anyhow::{Context, Result};
+use clap::ValueEnum;
+use half::{bf16, f16};
+use ptx_matrix::{F8E4M3, F8E5M2};
+
+use crate::{Contestant, Operands, Problem, Products, Shape, Type};
+use ptx_matrix_gemm::{self, COPIES, Choice, Gemm, Kernel, Layout, Multiply, Order, Output, Plan};
+use ptx_matrix_host::{DeviceBuffer, GpuDevice, Stream};
+
+/// In how many parts K is cut, among what can be asked for by name.
+const PARTS: [usize; 9] = [1, 2, 3, 4, 6, 8, 12, 16, 24];
+
+/// The contestants' name.
+pub(super) const NAME: &str = "gemm";
+/// The configuration that the rule chooses.
+pub(super) const BY_RULE: &str = "auto";
+
+/// By one kernel, or by the one that the rule chooses.
+pub(super) struct Product<'a> {
+    device: &'a GpuDevice,
+    choice: Option<Choice>,
+    config: String,
+    planned: RefCell<Option<Planned>>,
+    scratch: Rc<Scratch>,
+}
+
+/// The problem that ran last, its plan, a `Plan` of the problem's elements, and where groups of rows end.
+type Planned = (Problem, Box<dyn Any>, DeviceBuffer<u32>);
+
+/// A workspace, and room for copies, of bytes: for all contestants, which run one behind the other in one stream.
+#[derive(Default)]
+struct Scratch([RefCell<Option<DeviceBuffer<u8>>>; 2]);
+
+/// So many bytes of a stream's, of a buffer that is at least as long.
+fn room<'b>(
+    buffer: &'b mut Option<DeviceBuffer<u8>>,
+    stream: &Stream,
+    bytes: usize,
+) -> Result<&'b mut DeviceBuffer<u8>> {
+    if buffer.as_ref().is_none_or(|buffer| buffer.len() < bytes || !buffer.stream().is(stream)) {
+        // What there was is given back first.
+        *buffer = None;
+        *buffer = Some(stream.uninitialized(bytes.next_multiple_of(8))?);
+    }
+    Ok(buffer.as_mut().expect("it was made above"))
+}
+
+/// Calls `$call::<T, O>` with the elements of a type.
+macro_rules! by_type {
+    ($type:expr, $($call:ident).+ ($($argument:expr),*)) => {
+        match $type {
+            Type::Bf16 => $($call).+::<bf16, bf16>($($argument),*),
+            Type::Bf16F32 => $($call).+::<bf16, f32>($($argument),*),
+            Type::F16 => $($call).+::<f16, f16>($($argument),*),
+            Type::F16F32 => $($call).+::<f16, f32>($($argument),*),
+            Type::Tf32 => $($call).+::<f32, f32>($($argument),*),
+            Type::F64 => $($call).+::<f64, f64>($($argument),*),
+            Type::S8 => $($call).+::<i8, i32>($($argument),*),
+            Type::E4m3 | Type::E4m3Fast => $($call).+::<F8E4M3, bf16>($($argument),*),
+            Type::E4m3F16 => $($call).+::<F8E4M3, f16>($($argument),*),
+            Type::E4m3F32 => $($call).+::<F8E4M3, f32>($($argument),*),
+            Type::E5m2 | Type::E5m2Fast => $($call).+::<F8E5M2, bf16>($($argument),*),
+            Type::E5m2F16 => $($call).+::<F8E5M2, f16>($($argument),*),
+            Type::E5m2F32 => $($call).+::<F8E5M2, f32>($($argument),*),
+        }
+    };
+}
+
+fn kernels<T: Multiply<O>, O: Output>() -> &'static [Kernel] {
+    T::KERNELS
+}
+
+fn element<T: Multiply<O>, O: Output>() -> String {
+    Gemm::<T, O>::name()
+}
+
+/// What [`Tuned`](ptx_matrix_gemm::Tuned) calls a type.
+pub(super) fn name(ty: Type) -> String {
+    by_type!(ty, element())
+}
+
+impl<'a> Product<'a> {
+    /// By what the rule chooses, and by each kernel.
+    pub(super) fn all(device: &'a GpuDevice) -> Vec<Self> {
+        let scratch = Rc::<Scratch>::default();
+        let with = |choice: Option<Choice>| {
+            let config = choice.as_ref().map_or_else(|| BY_RULE.to_owned(), Choice::to_string);
+            Self { device, choice, config, planned: RefCell::default(), scratch: scratch.clone() }
+        };
+        // Those of fast accumulation are kernels of the same elements.
+        let types = Type::value_variants().iter().filter(|ty| !ty.is_fast());
+        let kernels = types.flat_map(|&ty| by_type!(ty, kernels()));
+        let choices = kernels.flat_map(|kernel| {
+            let with_copies = |parts| COPIES.map(|copied| Choice { kernel: kernel.name.to_owned(), parts, copied });
+            PARTS.into_iter().flat_map(with_copies)
+        });
+        [None].into_iter().chain(choices.map(Some)).map(with).collect()
+    }
+
+    fn gemm<T: Multiply<O>, O: Output>(&self, problem: &Problem) -> Gemm<T, O> {
+        let Shape { m, n, k } = problem.shape;
+        let layout = |order, rows, cols| match order {
+            Order::RowMajor => Layout::row_major(cols),
+            Order::ColMajor => Layout::col_major(rows),
+        };
+        let (a, b) = (layout(problem.layout.a(), m, k), layout(problem.layout.b(), k, n));
+        let gemm = Gemm::new(m, n, k).a(a.batch_stride(m * k)).b(b.batch_stride(k * n));
+        let gemm = gemm.d(Layout::row_major(n).batch_stride(m * n));
+        let gemm = gemm.workspace_up_to(usize::MAX).copies_up_to(usize::MAX);
+        let gemm = if problem.ty.is_fast() { gemm.fast_accumulation() } else { gemm };
+        let gemm = match problem.products {
+            Products::One => gemm,
+            Products::Batch(count) => gemm.batches(count),
+            Products::Groups(count) => gemm.groups(count),
+        };
+        match &self.choice {
+            Some(choice) => gemm.choose(choice.clone()),
+            None => gemm,
+        }
+    }
+
+    fn can<T: Multiply<O>, O: Output>(&self, problem: &Problem) -> bool {
+        self.gemm::<T, O>(problem).plan(self.device).is_ok()
+    }
+
+    fn run_as<T: Multiply<O>, O: Output>(
+        &self,
+        stream: &Stream,
+        problem: &Problem,
+        operands: &mut Operands,
+    ) -> Result<()> {
+        let queue = self.device.in_stream(stream);
+        let mut planned = self.planned.borrow_mut();
+        if planned.as_ref().is_none_or(|(of, ..)| of != problem) {
+            let plan = self.gemm::<T, O>(problem).plan(&queue)?;
+            *planned = Some((*problem, Box::new(plan), stream.upload(&problem.ends())?));
+        }
+        let (_, plan, ends) = planned.as_mut().expect("it was planned above");
+        let plan: &Plan<T, O> = plan.downcast_ref().context("a plan of another type")?;
+        let (a, b, d) = (operands.a.cast_ref(), operands.b.cast_ref(), operands.d.cast_mut());
+        let [mut workspace, mut copies] = self.scratch.0.each_ref().map(RefCell::borrow_mut);
+        let workspace = room(&mut workspace, stream, plan.workspace_len() * size_of::<O::Sum>())?;
+        let copies = room(&mut copies, stream, plan.copies_len() * size_of::<T>())?;
+        let operands =
+            ptx_matrix_gemm::Operands::new(&queue, a, b, d).workspace(workspace.cast_mut()).copies(copies.cast_mut());
+        plan.run(if let Products::Groups(_) = problem.products { operands.group_ends(ends) } else { operands })?;
+        Ok(())
+    }
+}
+
+impl Contestant for Product<'_> {
+    fn name(&self) -> &str {
+        NAME
+    }
+
+    fn config(&self) -> &str {
+        &self.config
+    }
+
+    fn by_default(&self) -> bool {
+        self.choice.is_none()
+    }
+
+    fn supports(&self, problem: &Problem) -> bool {
+        by_type!(problem.ty, self.can(problem))
+    }
+
+    fn run(&self, stream: &Stream, problem: &Problem, operands: &mut Operands) -> Result<()> {
+        by_type!(problem.ty, self.run_as(stream, problem, operands))
+    }
+}

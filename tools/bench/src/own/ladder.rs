@@ -1,0 +1,71 @@
+//! The steps of the ladder behind the naive one.
+
+use anyhow::Result;
+use half::bf16;
+use ptx_matrix::Grid;
+use ptx_matrix_ladder::ldmatrix::ldmatrix_bf16;
+use ptx_matrix_ladder::pipelined::pipelined_bf16;
+use ptx_matrix_ladder::shared::{self, shared_bf16};
+use ptx_matrix_ladder::swizzled::swizzled_bf16;
+use ptx_matrix_ladder::{self};
+
+use crate::{Contestant, Layout, Operands, Problem, Products, Shape, Type};
+use ptx_matrix_host::{DeviceBuffer, GpuDevice, GpuError, InStream, Stream};
+
+/// How a step is launched: the grid, A, B, D, and its columns and K.
+type Launch = fn(
+    &InStream<'_>,
+    Grid,
+    &DeviceBuffer<bf16>,
+    &DeviceBuffer<bf16>,
+    &mut DeviceBuffer<bf16>,
+    usize,
+    usize,
+) -> Result<(), GpuError>;
+
+/// A step.
+pub(super) struct Step<'a> {
+    device: &'a GpuDevice,
+    name: &'static str,
+    /// What a block computes, and how deep its steps are.
+    tile: (usize, usize, usize),
+    launch: Launch,
+}
+
+impl<'a> Step<'a> {
+    /// The steps, in their order.
+    pub(super) fn all(device: &'a GpuDevice) -> impl Iterator<Item = Self> {
+        let steps: [(&'static str, _, Launch); 4] = [
+            ("shared", shared::TILE, |q, grid, a, b, d, n, k| shared_bf16::launch(q, grid, a, b, d, n, k)),
+            ("ldmatrix", ptx_matrix_ladder::TILE, |q, grid, a, b, d, n, k| {
+                ldmatrix_bf16::launch(q, grid, a, b, d, n, k)
+            }),
+            ("pipelined", ptx_matrix_ladder::TILE, |q, grid, a, b, d, n, k| {
+                pipelined_bf16::launch(q, grid, a, b, d, n, k)
+            }),
+            ("swizzled", ptx_matrix_ladder::TILE, |q, grid, a, b, d, n, k| {
+                swizzled_bf16::launch(q, grid, a, b, d, n, k)
+            }),
+        ];
+        steps.into_iter().map(move |(name, tile, launch)| Self { device, name, tile, launch })
+    }
+}
+
+impl Contestant for Step<'_> {
+    fn name(&self) -> &str {
+        self.name
+    }
+
+    fn supports(&self, problem: &Problem) -> bool {
+        let (Shape { m, n, k }, tile) = (problem.shape, self.tile);
+        let whole_tiles = m.is_multiple_of(tile.0) && n.is_multiple_of(tile.1) && k.is_multiple_of(tile.2);
+        problem.ty == Type::Bf16 && problem.layout == Layout::Nn && problem.products == Products::One && whole_tiles
+    }
+
+    fn run(&self, stream: &Stream, problem: &Problem, operands: &mut Operands) -> Result<()> {
+        let Shape { m, n, k } = problem.shape;
+        let grid = Grid::from(((n / self.tile.1) as u32, (m / self.tile.0) as u32));
+        let (a, b) = (operands.a.cast_ref(), operands.b.cast_ref());
+        Ok((self.launch)(&self.device.in_stream(stream), grid, a, b, operands.d.cast_mut(), n, k)?)
+    }
+}

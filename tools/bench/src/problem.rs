@@ -1,0 +1,378 @@
+//! What is multiplied: types, layouts, shapes.
+
+use std::fmt;
+use std::str::FromStr;
+
+use clap::ValueEnum;
+use rand::rngs::SmallRng;
+use rand::{RngExt, SeedableRng};
+use serde::{Serialize, Serializer};
+use thiserror::Error;
+
+use ptx_matrix_gemm::Order;
+
+/// A type of elements as it lies in memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Element {
+    /// IEEE half precision.
+    F16,
+    /// bfloat16.
+    Bf16,
+    /// Single precision.
+    F32,
+    /// Single precision, of which the tensor cores read 10 bits after the point.
+    Tf32,
+    /// Double precision.
+    F64,
+    /// Signed bytes.
+    S8,
+    /// Signed 32-bit integers.
+    S32,
+    /// Eight bits: four of exponent, three after the point.
+    E4m3,
+    /// Eight bits: five of exponent, two after the point.
+    E5m2,
+}
+
+impl Element {
+    /// Bytes of one.
+    pub fn bytes(self) -> usize {
+        match self {
+            Element::S8 | Element::E4m3 | Element::E5m2 => 1,
+            Element::F16 | Element::Bf16 => 2,
+            Element::F32 | Element::Tf32 | Element::S32 => 4,
+            Element::F64 => 8,
+        }
+    }
+}
+
+/// The types of a multiplication: of A and B, and of D.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ValueEnum)]
+pub enum Type {
+    /// bf16, D too.
+    Bf16,
+    /// bf16, D in f32.
+    Bf16F32,
+    /// f16, D too.
+    F16,
+    /// f16, D in f32.
+    #[value(name = "f16-f32")]
+    F16F32,
+    /// f32 multiplied as tf32.
+    Tf32,
+    /// f64.
+    F64,
+    /// s8, D in s32.
+    S8,
+    /// e4m3, D in bf16.
+    E4m3,
+    /// e4m3, D in bf16, of sums with 13 bits of fraction: fast accumulation.
+    E4m3Fast,
+    /// e4m3, D in f16.
+    E4m3F16,
+    /// e4m3, D in f32.
+    E4m3F32,
+    /// e5m2, D in bf16.
+    E5m2,
+    /// e5m2, D in bf16, of sums with 13 bits of fraction: fast accumulation.
+    E5m2Fast,
+    /// e5m2, D in f16.
+    E5m2F16,
+    /// e5m2, D in f32.
+    E5m2F32,
+}
+
+impl Type {
+    /// The elements of A and B.
+    pub fn input(self) -> Element {
+        match self {
+            Type::Bf16 | Type::Bf16F32 => Element::Bf16,
+            Type::F16 | Type::F16F32 => Element::F16,
+            Type::Tf32 => Element::Tf32,
+            Type::F64 => Element::F64,
+            Type::S8 => Element::S8,
+            Type::E4m3 | Type::E4m3Fast | Type::E4m3F16 | Type::E4m3F32 => Element::E4m3,
+            Type::E5m2 | Type::E5m2Fast | Type::E5m2F16 | Type::E5m2F32 => Element::E5m2,
+        }
+    }
+
+    /// Whether sums may stay in the tensor cores' hands: fast accumulation.
+    pub fn is_fast(self) -> bool {
+        matches!(self, Type::E4m3Fast | Type::E5m2Fast)
+    }
+
+    /// The elements of D.
+    pub fn output(self) -> Element {
+        match self {
+            Type::Bf16 | Type::E4m3 | Type::E4m3Fast | Type::E5m2 | Type::E5m2Fast => Element::Bf16,
+            Type::F16 | Type::E4m3F16 | Type::E5m2F16 => Element::F16,
+            Type::Bf16F32 | Type::F16F32 | Type::Tf32 | Type::E4m3F32 | Type::E5m2F32 => Element::F32,
+            Type::F64 => Element::F64,
+            Type::S8 => Element::S32,
+        }
+    }
+}
+
+/// How A and B lie in memory, a letter each: `n` is row-major, `t` column-major. D is row-major.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ValueEnum)]
+pub enum Layout {
+    /// A and B row-major.
+    Nn,
+    /// A row-major, B column-major: both along K.
+    Nt,
+    /// A column-major, B row-major.
+    Tn,
+    /// A and B column-major.
+    Tt,
+}
+
+impl Layout {
+    /// How A lies.
+    pub fn a(self) -> Order {
+        if matches!(self, Layout::Nn | Layout::Nt) { Order::RowMajor } else { Order::ColMajor }
+    }
+
+    /// How B lies.
+    pub fn b(self) -> Order {
+        if matches!(self, Layout::Nn | Layout::Tn) { Order::RowMajor } else { Order::ColMajor }
+    }
+}
+
+/// Type and layout are shown by the names that select them.
+macro_rules! named {
+    ($($named:ident)*) => {$(
+        impl fmt::Display for $named {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(self.to_possible_value().expect("none is hidden").get_name())
+            }
+        }
+        impl Serialize for $named {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_str(self)
+            }
+        }
+    )*};
+}
+named!(Type Layout);
+
+/// D has `m` rows and `n` columns, each the sum of `k` products.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Shape {
+    /// Rows of A and D.
+    pub m: usize,
+    /// Columns of B and D.
+    pub n: usize,
+    /// Columns of A, rows of B.
+    pub k: usize,
+}
+
+impl Shape {
+    /// The shape with all three sides the same.
+    pub const fn cube(side: usize) -> Self {
+        Shape { m: side, n: side, k: side }
+    }
+}
+
+impl fmt::Display for Shape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}x{}x{}", self.m, self.n, self.k)
+    }
+}
+
+/// A text that is not a shape.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("`{0}` is not a shape: three sides from 1 to 2147483647, such as 4096x14336x4096")]
+pub struct ParseShapeError(String);
+
+impl FromStr for Shape {
+    type Err = ParseShapeError;
+
+    fn from_str(text: &str) -> Result<Self, ParseShapeError> {
+        let sides: Option<Vec<usize>> = text
+            .split('x')
+            .map(|side| side.parse().ok().filter(|side| (1..=i32::MAX as usize).contains(side)))
+            .collect();
+        match sides.as_deref() {
+            Some(&[m, n, k]) => Ok(Shape { m, n, k }),
+            _ => Err(ParseShapeError(text.to_owned())),
+        }
+    }
+}
+
+/// The shapes that are measured when none is named: cubes, few rows against a large B, a short and a wide product,
+/// and sides that nothing divides.
+pub fn default_shapes() -> Vec<Shape> {
+    let skinny = [1, 4, 16, 64].map(|m| Shape { m, n: 8192, k: 8192 });
+    let others = [
+        Shape { m: 8192, n: 8192, k: 1024 },
+        Shape { m: 4096, n: 14336, k: 4096 },
+        Shape { m: 1023, n: 1025, k: 1027 },
+        Shape { m: 4095, n: 4097, k: 4099 },
+    ];
+    let cubes = [1024, 2048, 4096, 8192].map(Shape::cube);
+    [&cubes[..], &skinny, &others].concat()
+}
+
+/// How many products there are, of as many matrices B.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Products {
+    /// One.
+    One,
+    /// A batch: so many of the same shape, whose matrices lie behind each other.
+    Batch(usize),
+    /// The rows of the shape are in so many groups of different sizes.
+    Groups(usize),
+}
+
+impl Products {
+    /// How many.
+    pub fn count(self) -> usize {
+        match self {
+            Products::One => 1,
+            Products::Batch(count) | Products::Groups(count) => count,
+        }
+    }
+}
+
+impl fmt::Display for Products {
+    /// What is said of them behind a shape.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Products::One => Ok(()),
+            Products::Batch(count) => write!(f, ", {count} times"),
+            Products::Groups(count) => write!(f, " in {count} groups"),
+        }
+    }
+}
+
+/// A multiplication: D = A x B, or several of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Problem {
+    /// The types.
+    pub ty: Type,
+    /// How A and B lie in memory.
+    pub layout: Layout,
+    /// The shape: of each product of a batch, of the rows of all groups together.
+    pub shape: Shape,
+    /// How many products.
+    pub products: Products,
+}
+
+impl Problem {
+    /// Multiplications and additions.
+    pub fn operations(&self) -> f64 {
+        let Shape { m, n, k } = self.shape;
+        2.0 * (m * self.batches()) as f64 * n as f64 * k as f64
+    }
+
+    /// Products of the shape.
+    fn batches(&self) -> usize {
+        if let Products::Batch(count) = self.products { count } else { 1 }
+    }
+
+    /// Rows of A and D, of all products.
+    pub fn rows(&self) -> usize {
+        self.shape.m * self.batches()
+    }
+
+    /// Elements of A, of B and of D, of all products.
+    pub fn elements(&self) -> [usize; 3] {
+        let Shape { n, k, .. } = self.shape;
+        [self.rows() * k, k * n * self.products.count(), self.rows() * n]
+    }
+
+    /// Bytes of A, of B and of D.
+    pub fn bytes(&self) -> [usize; 3] {
+        let [a, b, d] = self.elements();
+        let (input, output) = (self.ty.input().bytes(), self.ty.output().bytes());
+        [a * input, b * input, d * output]
+    }
+
+    /// Where the rows of each product end: those of groups are of about a third to three times the rows of each other.
+    pub fn ends(&self) -> Vec<u32> {
+        let Products::Groups(groups) = self.products else {
+            return (1..=self.batches()).map(|products| (products * self.shape.m) as u32).collect();
+        };
+        let mut random = SmallRng::seed_from_u64(0);
+        let weights: Vec<f64> = (0..groups).map(|_| random.random_range(0.5..1.5)).collect();
+        let (all, mut sum) = (weights.iter().sum::<f64>(), 0.0);
+        let mut end = |weight| {
+            sum += weight;
+            (self.shape.m as f64 * sum / all).round() as u32
+        };
+        weights.iter().map(|&weight| end(weight)).collect()
+    }
+
+    /// Where a row of A starts, of those of all products.
+    pub fn row_of_a(&self, row: usize) -> usize {
+        let Shape { m, k, .. } = self.shape;
+        row / m * m * k + row % m * self.a_strides().0
+    }
+
+    /// How far apart the rows, and the columns, of A are.
+    pub fn a_strides(&self) -> (usize, usize) {
+        self.layout.a().strides(self.shape.m, self.shape.k)
+    }
+
+    /// How far apart the rows, and the columns, of B are.
+    pub fn b_strides(&self) -> (usize, usize) {
+        self.layout.b().strides(self.shape.k, self.shape.n)
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {} {}{}", self.ty, self.layout, self.shape, self.products)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shape_is_what_it_is_written_as() {
+        let shape = Shape { m: 4096, n: 14336, k: 1 };
+        assert_eq!("4096x14336x1".parse(), Ok(shape));
+        assert_eq!(shape.to_string(), "4096x14336x1");
+        for wrong in ["", "4096", "1x2", "1x2x3x4", "0x1x1", "1x-1x1", "1x 2x3", "1x1x2147483648"] {
+            let message = wrong.parse::<Shape>().unwrap_err().to_string();
+            assert!(message.starts_with(&format!("`{wrong}` is not a shape")), "{message}");
+        }
+    }
+
+    #[test]
+    fn a_layout_is_two_letters_for_a_and_b() {
+        let letter = |order| if order == Order::RowMajor { 'n' } else { 't' };
+        for layout in Layout::value_variants() {
+            assert_eq!(layout.to_string(), [letter(layout.a()), letter(layout.b())].iter().collect::<String>());
+        }
+    }
+
+    #[test]
+    fn work_and_bytes_are_counted() {
+        let shape = Shape { m: 3, n: 5, k: 7 };
+        let problem = Problem { ty: Type::S8, layout: Layout::Tn, shape, products: Products::One };
+        assert_eq!(problem.operations(), 210.0);
+        assert_eq!(problem.bytes(), [21, 35, 60]);
+        assert_eq!((problem.a_strides(), problem.b_strides()), ((1, 3), (5, 1)));
+        assert_eq!(problem.to_string(), "s8 tn 3x5x7");
+        let in_groups = Problem { products: Products::Groups(4), shape: Shape { m: 1000, ..shape }, ..problem };
+        assert_eq!(in_groups.bytes(), [7000, 140, 20000]);
+        let ends = in_groups.ends();
+        assert!(ends.len() == 4 && ends.is_sorted() && ends[0] > 0 && ends[3] == 1000, "{ends:?}");
+        assert_eq!(in_groups.to_string(), "s8 tn 1000x5x7 in 4 groups");
+        let batch = Problem { products: Products::Batch(4), ..problem };
+        assert_eq!((batch.operations(), batch.bytes(), batch.ends()), (840.0, [84, 140, 240], vec![3, 6, 9, 12]));
+        assert_eq!((batch.row_of_a(2), batch.row_of_a(3), batch.row_of_a(7)), (2, 21, 43));
+        assert_eq!(batch.to_string(), "s8 tn 3x5x7, 4 times");
+    }
+
+    #[test]
+    fn no_default_shape_comes_twice() {
+        let shapes = default_shapes();
+        for (i, shape) in shapes.iter().enumerate() {
+            assert!(!shapes[..i].contains(shape), "{shape}");
+        }
+    }
+}

@@ -1,0 +1,285 @@
+//! `mma.sync`.
+
+use super::{Check, Inputs, Reference, RunOn, upload, with_output};
+use crate::data::{Element, Kind, Rng, Scale};
+use crate::reference::{Factor, ScaledFactor};
+use crate::{Buffers, bytes, data, elements, reference};
+use ptx_matrix::forms::{Needs, ptx};
+use ptx_matrix::launch::Device;
+use ptx_matrix::sim::{Product, Quad};
+use ptx_matrix::target::{AtLeast, Requirement};
+use ptx_matrix::{
+    M16N8K8, Mma, MmaForm, Plain, Shape, mma_element, mma_forms, mma_kind, mma_named, mma_ptx, mma_scaled_forms,
+    mma_scaled_named, mma_scaled_ptx, mma_shape, tf32,
+};
+use ptx_matrix_conformance_kernels::multiply as kernels;
+use rand::RngExt;
+use std::borrow::Borrow;
+
+type Launch<D, A, B, C, R> = fn(
+    &D,
+    u32,
+    &<D as Device>::Buffer<A>,
+    &<D as Device>::Buffer<B>,
+    &<D as Device>::Buffer<C>,
+    &mut <D as Device>::Buffer<R>,
+) -> Result<<D as Device>::Report, <D as Device>::Error>;
+
+type LaunchScaled<D, A, B, S> = fn(
+    &D,
+    u32,
+    &<D as Device>::Buffer<A>,
+    &<D as Device>::Buffer<B>,
+    &<D as Device>::Buffer<f32>,
+    &<D as Device>::Buffer<S>,
+    &<D as Device>::Buffer<S>,
+    &mut <D as Device>::Buffer<f32>,
+) -> Result<<D as Device>::Report, <D as Device>::Error>;
+
+/// By what the reference knows the arithmetic of a form: its option, but for `m8n8k4` with f16.
+macro_rules! arithmetic {
+    (m8n8k4 f16 plain) => {
+        Quad
+    };
+    ($shape:ident $a:ident $q:ident) => {
+        ptx::$q
+    };
+}
+
+pub fn checks<D: Device + 'static>() -> Vec<Check<D>> {
+    let mut checks = Vec::new();
+    macro_rules! of_each_form {
+        ($($shape:ident $la:ident $lb:ident $q:ident $d:ident [$(($a:ident $b:ident))*] $c:ident $width:ident $registers:tt
+            $needs:ident $version:literal $nature:ident;)*) => {$($(
+            mma_named! { $q $shape $la $lb $d $a $b $c => of_each_form ([$q $shape $la $lb $d $a $b $c] $needs
+                [mma_shape!($shape $la $lb $a)] [mma_element!($q $a)] [mma_element!($q $b)] [ptx::$c] [arithmetic!($shape $a $q)]) }
+        )*)*};
+        (@named $kernel:ident ([$($ptx:tt)*] $needs:ident [$s:ty] [$a:ty] [$b:ty] [$c:ty] [$o:ty])) => {
+            checks.extend(<$a>::KINDS.iter().map(|&kind| {
+                let needs = <ptx::$needs as Requirement>::NEEDS;
+                multiply::<D, $s, $a, $b, $c, $o>(mma_ptx!($($ptx)*), needs, kind, |d, blocks, a, b, c, out| {
+                    kernels::$kernel::launch(d, blocks, a, b, c, out)
+                })
+            }));
+        };
+    }
+    mma_forms!(of_each_form);
+
+    macro_rules! of_each_scaled_form {
+        ($($shape:ident $kind:ident $vec:literal $scale:ident [$(($a:ident $b:ident))*] $needs:ident $version:literal;)*) => {$($(
+            mma_scaled_named! { $shape $kind $vec $scale $a $b => of_each_scaled_form (
+                $vec [mma_scaled_ptx!($shape $kind $vec $scale $a $b)] $needs
+                [ptx::$shape] [mma_element!($kind $a)] [mma_element!($kind $b)] [mma_kind!($kind $vec $scale)]
+            ) }
+        )*)*};
+        (@named $kernel:ident ($vec:literal [$ptx:expr] $needs:ident [$s:ty] [$a:ty] [$b:ty] [$kind:ty])) => {
+            checks.extend(<$a>::KINDS.iter().map(|&kind| {
+                let needs = <ptx::$needs as Requirement>::NEEDS;
+                multiply_scaled::<D, $s, $a, $b, $kind>($ptx, $vec, needs, kind, |d, blocks, a, b, c, scales_a, scales_b, out| {
+                    kernels::$kernel::launch(d, blocks, a, b, c, scales_a, scales_b, out)
+                })
+            }));
+        };
+    }
+    mma_scaled_forms!(of_each_scaled_form);
+    checks.extend(whole_registers());
+    checks
+}
+
+/// Seeds that one run tries: fewer of what no GPU here has run.
+fn rounds(needs: Needs) -> u64 {
+    if needs.specific { 8 } else { 64 }
+}
+
+/// Rows of A, columns of B, and what lies between, of so many multiplications at once.
+#[derive(Clone, Copy)]
+struct Size {
+    m: usize,
+    n: usize,
+    k: usize,
+    count: usize,
+}
+
+/// Input: A, B and C, row by row; of forms with several multiplications at once, one A (and C) below the other, one B beside the
+/// other.
+fn multiply<D, S, A, B, C, O>(
+    ptx: &str,
+    needs: Needs,
+    kind: Kind,
+    launch: Launch<D, A, B, C, <A as Factor<B, C, O>>::D>,
+) -> Check<D>
+where
+    D: Device + 'static,
+    S: Shape,
+    A: Factor<B, C, O> + Product<B, C, O, D = <A as Factor<B, C, O>>::D>,
+    B: Element,
+    C: Element,
+{
+    let size = Size { m: S::M, n: S::N, k: S::K, count: S::COUNT };
+    Check {
+        name: format!("{ptx}, {}", kind.name()),
+        needs,
+        rounds: rounds(needs),
+        element: size_of::<<A as Factor<B, C, O>>::D>(),
+        inputs: inputs::<A, B, C>(size, kind),
+        run: run::<D, A, B, C, <A as Factor<B, C, O>>::D>(size, launch),
+        reference: reference::<A, B, C, O>(size, kind),
+        labels: None,
+        arithmetic: Some(arithmetic::<A, B, C, O>(size)),
+    }
+}
+
+// Functions of their own, each generic over no more than it needs: there are hundreds of forms.
+
+fn inputs<A: Element, B: Element, C: Element>(Size { m, n, k, count }: Size, kind: Kind) -> Inputs {
+    Box::new(move |rng| {
+        let (a, b) = (data::factors::<A>(rng, count * m * k, kind), data::factors::<B>(rng, count * k * n, kind));
+        vec![bytes(&a), bytes(&b), bytes(&data::sums::<C>(rng, count * m * n, kind))]
+    })
+}
+
+fn run<D: Device + 'static, A: Element, B: Element, C: Element, R: Element>(
+    Size { m, n, k, count }: Size,
+    launch: Launch<D, A, B, C, R>,
+) -> RunOn<D> {
+    Box::new(move |device, inputs| {
+        let (a, b) = (upload::<D, A>(device, &inputs[0])?, upload::<D, B>(device, &inputs[1])?);
+        let c = upload::<D, C>(device, &inputs[2])?;
+        let blocks = inputs[0].len() / (count * m * k * size_of::<A>());
+        with_output(device, blocks * count * m * n, |out| {
+            launch(device, blocks as u32, a.borrow(), b.borrow(), c.borrow(), out)
+        })
+    })
+}
+
+fn reference<A: Factor<B, C, O>, B: Element, C: Element, O>(size: Size, kind: Kind) -> Reference {
+    Box::new(move |inputs| {
+        let dot = if kind == Kind::Integers && A::MULTIPLIES { reference::exact } else { A::dot };
+        each_multiplication::<A, B, C, _>(size, inputs, |a, b, c| {
+            reference::multiply((size.m, size.n, size.k), (a, b, c), dot)
+        })
+    })
+}
+
+fn arithmetic<A, B, C, O>(size: Size) -> Reference
+where
+    A: Element + Product<B, C, O, D: Element>,
+    B: Element,
+    C: Element,
+{
+    Box::new(move |inputs| {
+        each_multiplication::<A, B, C, _>(size, inputs, |a, b, c| A::multiply(a, b, c, size.n, size.k))
+    })
+}
+
+/// D of all multiplications of an instruction, by what computes that of one.
+fn each_multiplication<A: Element, B: Element, C: Element, D: Element>(
+    Size { m, n, k, count }: Size,
+    inputs: &Buffers,
+    product: impl Fn(&[A], &[B], &[C]) -> Vec<D>,
+) -> Vec<u8> {
+    let (a, b, c) = (elements::<A>(&inputs[0]), elements::<B>(&inputs[1]), elements::<C>(&inputs[2]));
+    let each = (0..count).flat_map(|which| {
+        let columns: Vec<B> = b.chunks(n * count).flat_map(|row| &row[which * n..][..n]).copied().collect();
+        product(&a[which * m * k..][..m * k], &columns, &c[which * m * n..][..m * n])
+    });
+    bytes(&each.collect::<Vec<D>>())
+}
+
+/// Input: A, B and C, row by row, and the scales of A and B, likewise.
+fn multiply_scaled<D, S, A, B, K>(
+    ptx: &str,
+    scales: usize,
+    needs: Needs,
+    kind: Kind,
+    launch: LaunchScaled<D, A, B, A::Scale>,
+) -> Check<D>
+where
+    D: Device + 'static,
+    S: Shape,
+    A: Element + ScaledFactor<B, K, Scale: Scale>,
+    B: Element + data::Float,
+{
+    let (m, n, k) = (S::M, S::N, S::K);
+    Check {
+        name: format!("{ptx}, {}", kind.name()),
+        needs,
+        rounds: rounds(needs),
+        element: size_of::<f32>(),
+        inputs: Box::new(move |rng| {
+            let (a, b) = (data::factors::<A>(rng, m * k, kind), data::factors::<B>(rng, k * n, kind));
+            let c = data::sums::<f32>(rng, m * n, kind);
+            let mut draw = |len: usize| bytes(&(0..len).map(|_| A::Scale::draw(rng, kind)).collect::<Vec<A::Scale>>());
+            let (scales_a, scales_b) = (draw(m * scales), draw(n * scales));
+            vec![bytes(&a), bytes(&b), bytes(&c), scales_a, scales_b]
+        }),
+        run: Box::new(move |device, inputs| {
+            let (a, b) = (upload::<D, A>(device, &inputs[0])?, upload::<D, B>(device, &inputs[1])?);
+            let c = upload::<D, f32>(device, &inputs[2])?;
+            let [scales_a, scales_b] = [3, 4].map(|input| upload::<D, A::Scale>(device, &inputs[input]));
+            let (scales_a, scales_b) = (scales_a?, scales_b?);
+            let blocks = inputs[0].len() / (m * k * size_of::<A>());
+            with_output(device, blocks * m * n, |out| {
+                let (scales_a, scales_b) = (scales_a.borrow(), scales_b.borrow());
+                launch(device, blocks as u32, a.borrow(), b.borrow(), c.borrow(), scales_a, scales_b, out)
+            })
+        }),
+        reference: Box::new(move |inputs| {
+            let (a, b, c) = (elements::<A>(&inputs[0]), elements::<B>(&inputs[1]), elements::<f32>(&inputs[2]));
+            let (scales_a, scales_b) = (elements::<A::Scale>(&inputs[3]), elements::<A::Scale>(&inputs[4]));
+            let d = match kind {
+                Kind::Integers => reference::multiply((m, n, k), (&a, &b, &c), reference::exact::<A, B, f32, f32>),
+                _ => reference::scaled((m, n, k), (&a, &scales_a), (&b, &scales_b), &c),
+            };
+            bytes(&d)
+        }),
+        arithmetic: None,
+        labels: None,
+    }
+}
+
+/// tf32 factors in registers whose low 13 bits are not zero: they count for nothing.
+fn whole_registers<D: Device + 'static>() -> impl Iterator<Item = Check<D>> {
+    type Form = Mma<M16N8K8, tf32, tf32, f32>;
+    tf32::KINDS.iter().map(|&kind| {
+        let of_tf32 = multiply::<D, M16N8K8, tf32, tf32, f32, Plain>(
+            Form::PTX,
+            AtLeast::<80>::NEEDS,
+            kind,
+            |d, blocks, a, b, c, out| {
+                kernels::mma_sync_aligned_m16n8k8_row_col_f32_tf32_tf32_f32::launch(d, blocks, a, b, c, out)
+            },
+        );
+        Check {
+            name: format!("{}, whole registers, {}", Form::PTX, kind.name()),
+            arithmetic: None,
+            labels: None,
+            inputs: Box::new(move |rng| {
+                let inputs = (of_tf32.inputs)(rng);
+                vec![with_low_bits(rng, &inputs[0]), with_low_bits(rng, &inputs[1]), inputs[2].clone()]
+            }),
+            run: Box::new(|device, inputs| {
+                let [a, b, c] = [0, 1, 2].map(|input| upload::<D, f32>(device, &inputs[input]));
+                let (a, b, c) = (a?, b?, c?);
+                with_output(device, 16 * 8, |out| {
+                    let (a, b, c) = (a.borrow(), b.borrow(), c.borrow());
+                    kernels::mma_m16n8k8_tf32_whole_registers::launch(device, 1, a, b, c, out)
+                })
+            }),
+            reference: Box::new(move |inputs| {
+                let upper =
+                    |buffer| bytes(&elements::<u32>(buffer).iter().map(|bits| bits & !LOW_BITS).collect::<Vec<_>>());
+                (of_tf32.reference)(&vec![upper(&inputs[0]), upper(&inputs[1]), inputs[2].clone()])
+            }),
+            ..of_tf32
+        }
+    })
+}
+
+/// The bits of an f32 that tf32 has not.
+const LOW_BITS: u32 = (1 << 13) - 1;
+
+fn with_low_bits(rng: &mut Rng, buffer: &[u8]) -> Vec<u8> {
+    let bits = elements::<u32>(buffer).into_iter().map(|bits| bits | rng.random_range(0..=LOW_BITS));
+    bytes(&bits.collect::<Vec<u32>>())
+}

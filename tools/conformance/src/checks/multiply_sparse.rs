@@ -1,0 +1,266 @@
+//! `mma.sp`.
+
+use super::{Check, Inputs, Reference, RunOn, upload, with_output};
+use crate::data::{self, Element, Kind, Rng, Scale};
+use crate::reference::{self, Factor, Granularity, ScaledFactor};
+use crate::{Buffers, bytes, elements};
+use ptx_matrix::forms::{Needs, ptx};
+use ptx_matrix::launch::Device;
+use ptx_matrix::sim::Product;
+use ptx_matrix::target::Requirement;
+use ptx_matrix::{
+    MmaSparse, MmaSparseForm, Shape, Width, mma_element, mma_kind, mma_sparse_forms, mma_sparse_named,
+    mma_sparse_ordered_forms, mma_sparse_scaled_forms, mma_sparse_scaled_named, mma_sparse_scaled_ptx,
+};
+use ptx_matrix_conformance_kernels::multiply_sparse as kernels;
+use rand::RngExt;
+use rand::seq::IndexedRandom;
+use std::borrow::Borrow;
+
+type Launch<D, A, B, C> = fn(
+    &D,
+    u32,
+    &<D as Device>::Buffer<A>,
+    &<D as Device>::Buffer<u32>,
+    &<D as Device>::Buffer<B>,
+    &<D as Device>::Buffer<C>,
+    &mut <D as Device>::Buffer<C>,
+) -> Result<<D as Device>::Report, <D as Device>::Error>;
+
+type LaunchScaled<D, A, B, S> = fn(
+    &D,
+    u32,
+    &<D as Device>::Buffer<A>,
+    &<D as Device>::Buffer<u32>,
+    &<D as Device>::Buffer<B>,
+    &<D as Device>::Buffer<f32>,
+    &<D as Device>::Buffer<S>,
+    &<D as Device>::Buffer<S>,
+    &mut <D as Device>::Buffer<f32>,
+) -> Result<<D as Device>::Report, <D as Device>::Error>;
+
+pub fn checks<D: Device + 'static>() -> Vec<Check<D>> {
+    let mut checks = Vec::new();
+    macro_rules! of_each_form {
+        ([$order:ident] $($shape:ident $q:ident $d:ident [$(($a:ident $b:ident))*] $c:ident $registers:tt $selectors:literal
+            $needs:ident $version:literal $nature:ident;)*) => {$($(
+            mma_sparse_named! { $order $q $shape $d $a $b $c => of_each_form (
+                $selectors $order [ptx::$shape] [mma_element!($q $a)] [mma_element!($q $b)] [ptx::$c] [ptx::$q] [ptx::$order]
+            ) }
+        )*)*};
+        (@named $kernel:ident ($selectors:literal $order:ident [$s:ty] [$a:ty] [$b:ty] [$c:ty] [$q:ty] [$of:ty])) => {
+            checks.extend(<$a as Element>::KINDS.iter().map(|&kind| {
+                type Form = MmaSparse<$s, $a, $b, $c, $q, $of>;
+                let form = Sparse { ptx: Form::PTX, needs: <<Form as MmaSparseForm>::Needs as Requirement>::NEEDS, selectors: $selectors, ordered: stringify!($order) == "ordered" };
+                multiply::<D, $s, $a, $b, $c, $q>(form, kind, |device, blocks, a, metadata, b, c, out| {
+                    kernels::$kernel::launch(device, blocks, a, metadata, b, c, out)
+                })
+            }));
+        };
+    }
+    mma_sparse_forms!(of_each_form any);
+    mma_sparse_forms!(of_each_form ordered);
+    mma_sparse_ordered_forms!(of_each_form ordered);
+
+    macro_rules! of_each_scaled_form {
+        ($($shape:ident $kind:ident $vec:literal $scale:ident [$(($a:ident $b:ident))*] $needs:ident $version:literal;)*) => {$($(
+            mma_sparse_scaled_named! { $shape $kind $vec $scale $a $b => of_each_scaled_form (
+                $vec [mma_sparse_scaled_ptx!($shape $kind $vec $scale $a $b)] $needs
+                [ptx::$shape] [mma_element!($kind $a)] [mma_element!($kind $b)] [mma_kind!($kind $vec $scale)]
+            ) }
+        )*)*};
+        (@named $kernel:ident ($vec:literal [$ptx:expr] $needs:ident [$s:ty] [$a:ty] [$b:ty] [$kind:ty])) => {
+            checks.extend(<$a as Element>::KINDS.iter().map(|&kind| {
+                let needs = <ptx::$needs as Requirement>::NEEDS;
+                multiply_scaled::<D, $s, $a, $b, $kind>($ptx, $vec, needs, kind, |d, blocks, a, metadata, b, c, scales_a, scales_b, out| {
+                    kernels::$kernel::launch(d, blocks, a, metadata, b, c, scales_a, scales_b, out)
+                })
+            }));
+        };
+    }
+    mma_sparse_scaled_forms!(of_each_scaled_form);
+    checks
+}
+
+/// What is checked.
+#[derive(Clone, Copy)]
+struct Sparse {
+    ptx: &'static str,
+    needs: Needs,
+    selectors: usize,
+    ordered: bool,
+}
+
+/// The sizes of a multiplication, and by which selectors it is done.
+#[derive(Clone, Copy)]
+struct Size {
+    m: usize,
+    n: usize,
+    k: usize,
+    granularity: Granularity,
+    selectors: usize,
+}
+
+/// Input: of each multiplication, what is kept of A, the metadata, B and C, row by row.
+fn multiply<D, S, A, B, C, O>(form: Sparse, kind: Kind, launch: Launch<D, A, B, C>) -> Check<D>
+where
+    D: Device + 'static,
+    S: Shape,
+    A: Factor<B, C, O, D = C> + Product<B, C, O, D = C> + ptx_matrix::Element,
+    B: Element,
+    C: Element,
+{
+    let granularity = Granularity::of(A::Width::BITS);
+    let size = Size { m: S::M, n: S::N, k: S::K, granularity, selectors: form.selectors };
+    Check {
+        name: format!("{}, {}", form.ptx, kind.name()),
+        needs: form.needs,
+        rounds: 8,
+        element: size_of::<C>(),
+        inputs: inputs::<A, B, C>(size, kind, form.ordered),
+        run: run::<D, A, B, C>(size, launch),
+        reference: reference::<A, B, C, O>(size, kind),
+        labels: None,
+        arithmetic: Some(arithmetic::<A, B, C, O>(size)),
+    }
+}
+
+// Functions of their own, each generic over no more than it needs: there are dozens of forms.
+
+fn inputs<A: Element, B: Element, C: Element>(size: Size, kind: Kind, ordered: bool) -> Inputs {
+    let Size { m, n, k, granularity, .. } = size;
+    Box::new(move |rng| {
+        let a = data::factors::<A>(rng, m * k / 2, kind);
+        let metadata: Vec<u32> = (0..32).map(|_| word(rng, granularity.codes(ordered))).collect();
+        let b = data::factors::<B>(rng, k * n, kind);
+        let mut c = data::sums::<C>(rng, m * n, kind);
+        // Some have no C.
+        if rng.random_range(0..8) == 0 {
+            c.fill(C::from_integer(0));
+        }
+        vec![bytes(&a), bytes(&metadata), bytes(&b), bytes(&c)]
+    })
+}
+
+fn run<D: Device + 'static, A: Element, B: Element, C: Element>(size: Size, launch: Launch<D, A, B, C>) -> RunOn<D> {
+    Box::new(move |device, inputs| {
+        let a = upload::<D, A>(device, &inputs[0])?;
+        let metadata = upload::<D, u32>(device, &inputs[1])?;
+        let (b, c) = (upload::<D, B>(device, &inputs[2])?, upload::<D, C>(device, &inputs[3])?);
+        let blocks = inputs[1].len() / size_of::<[u32; 32]>();
+        with_output(device, blocks * size.selectors * size.m * size.n, |out| {
+            launch(device, blocks as u32, a.borrow(), metadata.borrow(), b.borrow(), c.borrow(), out)
+        })
+    })
+}
+
+fn reference<A: Factor<B, C, O, D = C>, B: Element, C: Element, O>(size: Size, kind: Kind) -> Reference {
+    Box::new(move |inputs| {
+        let dot = if kind == Kind::Integers && A::MULTIPLIES { reference::exact } else { A::dot };
+        each_selector::<A, B, C>(size, inputs, dot)
+    })
+}
+
+fn arithmetic<A, B, C, O>(size: Size) -> Reference
+where
+    A: Element + Product<B, C, O, D = C>,
+    B: Element,
+    C: Element,
+{
+    Box::new(move |inputs| {
+        each_selector::<A, B, C>(size, inputs, |a, b, c| A::multiply(a, b, &[c], 1, a.len()).remove(0))
+    })
+}
+
+/// D for each selector, each element by `dot(row of A, column of B, element of C)`.
+fn each_selector<A: Element, B: Element, C: Element>(
+    Size { m, n, k, granularity, selectors }: Size,
+    inputs: &Buffers,
+    dot: impl Fn(&[A], &[B], C) -> C,
+) -> Vec<u8> {
+    let (a, words) = (elements::<A>(&inputs[0]), elements::<u32>(&inputs[1]));
+    let (b, c) = (elements::<B>(&inputs[2]), elements::<C>(&inputs[3]));
+    let element = |a: &[A], b: &[B], (row, col): (usize, usize)| dot(a, b, c[row * n + col]);
+    let product = |selector| reference::multiply_sparse((m, n, k), (&a, &b), granularity, (&words, selector), element);
+    bytes(&(0..selectors).flat_map(product).collect::<Vec<C>>())
+}
+
+/// Input: what is kept of A, the metadata, B and C, row by row, and the scales of A and B, likewise.
+fn multiply_scaled<D, S, A, B, K>(
+    ptx: &str,
+    scales: usize,
+    needs: Needs,
+    kind: Kind,
+    launch: LaunchScaled<D, A, B, A::Scale>,
+) -> Check<D>
+where
+    D: Device + 'static,
+    S: Shape,
+    A: Element + ScaledFactor<B, K, Scale: Scale> + ptx_matrix::Element,
+    B: Element + data::Float,
+{
+    let (m, n, k) = (S::M, S::N, S::K);
+    let granularity = Granularity::of(A::Width::BITS);
+    Check {
+        name: format!("{ptx}, {}", kind.name()),
+        needs,
+        rounds: 8,
+        element: size_of::<f32>(),
+        inputs: Box::new(move |rng| {
+            let a = data::factors::<A>(rng, m * k / 2, kind);
+            let metadata: Vec<u32> = (0..32).map(|_| word(rng, granularity.codes(true))).collect();
+            let (b, c) = (data::factors::<B>(rng, k * n, kind), data::sums::<f32>(rng, m * n, kind));
+            let mut draw = |len: usize| bytes(&(0..len).map(|_| A::Scale::draw(rng, kind)).collect::<Vec<A::Scale>>());
+            let (scales_a, scales_b) = (draw(m * scales), draw(n * scales));
+            vec![bytes(&a), bytes(&metadata), bytes(&b), bytes(&c), scales_a, scales_b]
+        }),
+        run: Box::new(move |device, inputs| {
+            let a = upload::<D, A>(device, &inputs[0])?;
+            let metadata = upload::<D, u32>(device, &inputs[1])?;
+            let (b, c) = (upload::<D, B>(device, &inputs[2])?, upload::<D, f32>(device, &inputs[3])?);
+            let scales_a = upload::<D, A::Scale>(device, &inputs[4])?;
+            let scales_b = upload::<D, A::Scale>(device, &inputs[5])?;
+            let blocks = inputs[1].len() / size_of::<[u32; 32]>();
+            with_output(device, blocks * m * n, |out| {
+                let (a, metadata, b, c) = (a.borrow(), metadata.borrow(), b.borrow(), c.borrow());
+                launch(device, blocks as u32, a, metadata, b, c, scales_a.borrow(), scales_b.borrow(), out)
+            })
+        }),
+        reference: Box::new(move |inputs| {
+            let (a, words) = (elements::<A>(&inputs[0]), elements::<u32>(&inputs[1]));
+            let (b, c) = (elements::<B>(&inputs[2]), elements::<f32>(&inputs[3]));
+            let (scales_a, scales_b) = (elements::<A::Scale>(&inputs[4]), elements::<A::Scale>(&inputs[5]));
+            let element = |a: &[A], b: &[B], (row, col): (usize, usize)| {
+                let of_col: Vec<A::Scale> = (0..scales).map(|i| scales_b[i * n + col]).collect();
+                match kind {
+                    Kind::Integers => reference::exact(a, b, c[row * n + col]),
+                    _ => A::dot((a, &scales_a[row * scales..][..scales]), (b, &of_col), c[row * n + col]),
+                }
+            };
+            bytes(&reference::multiply_sparse((m, n, k), (&a, &b), granularity, (&words, 0), element))
+        }),
+        arithmetic: None,
+        labels: None,
+    }
+}
+
+/// Metadata of random codes.
+pub(crate) fn word(rng: &mut Rng, codes: &[u8]) -> u32 {
+    (0..8).fold(0, |word, _| word << 4 | u32::from(*codes.choose(rng).expect("there are codes")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rand::SeedableRng;
+    use std::collections::HashSet;
+
+    #[test]
+    fn every_code_occurs() {
+        let mut rng = Rng::seed_from_u64(0);
+        let mut drawn = |codes: &[u8]| (0..64).map(|_| word(&mut rng, codes) & 0xf).collect::<HashSet<_>>().len();
+        assert_eq!(drawn(Granularity::OneOfTwo.codes(true)), 2);
+        assert_eq!(drawn(Granularity::TwoOfFour.codes(true)), 6);
+        assert_eq!(drawn(Granularity::TwoPairsOfFour.codes(false)), 12);
+    }
+}

@@ -1,0 +1,221 @@
+//! Reductions by bulk copies: of elements in global memory, and in shared memory of other blocks.
+
+use super::{Check, upload, with_output};
+use crate::data::Rng;
+use crate::{bytes, elements};
+use bytemuck::Pod;
+use half::{bf16, f16};
+use ptx_matrix::forms::Needs;
+use ptx_matrix::launch::Device;
+use ptx_matrix_conformance_kernels::bulk::{self as kernels, REDUCED};
+use ptx_matrix_conformance_kernels::{async_stores, cluster};
+use rand::RngExt;
+use std::borrow::{Borrow, BorrowMut};
+use std::iter::zip;
+
+/// Elements of the output.
+const OUTPUT: usize = REDUCED + 512;
+
+type Launch<D, T> = fn(
+    &D,
+    &<D as Device>::Buffer<T>,
+    u32,
+    &mut <D as Device>::Buffer<T>,
+) -> Result<<D as Device>::Report, <D as Device>::Error>;
+
+/// Input: the source; the output as it is before; where in it the reduction begins, a multiple of 16 bytes.
+fn reduction<D: Device + 'static, T: Pod>(
+    form: &str,
+    draw: fn(&mut Rng) -> T,
+    reduce: fn(T, T) -> T,
+    launch: Launch<D, T>,
+) -> Check<D> {
+    Check {
+        name: format!("cp.reduce.async.bulk.global.shared::cta.bulk_group.{form}"),
+        needs: Needs::at_least(90),
+        arithmetic: None,
+        labels: None,
+        rounds: 8,
+        element: size_of::<T>(),
+        inputs: Box::new(move |rng| {
+            let mut draw = |count| (0..count).map(|_| draw(rng)).collect::<Vec<T>>();
+            let (source, out) = (bytes(&draw(REDUCED)), bytes(&draw(OUTPUT)));
+            let per_unit = 16 / size_of::<T>();
+            vec![source, out, bytes(&[(rng.random_range(0..=(OUTPUT - REDUCED) / per_unit) * per_unit) as u32])]
+        }),
+        run: Box::new(move |device, inputs| {
+            let source = upload::<D, T>(device, &inputs[0])?;
+            let mut out = upload::<D, T>(device, &inputs[1])?;
+            launch(device, source.borrow(), elements::<u32>(&inputs[2])[0], out.borrow_mut())?;
+            Ok(bytes(&device.download(out.borrow())?))
+        }),
+        reference: Box::new(move |inputs| {
+            let (source, mut out) = (elements::<T>(&inputs[0]), elements::<T>(&inputs[1]));
+            let to = elements::<u32>(&inputs[2])[0] as usize;
+            zip(&mut out[to..], source).for_each(|(out, value)| *out = reduce(*out, value));
+            bytes(&out)
+        }),
+    }
+}
+
+type ClusterLaunch<D, T> = for<'d> fn(
+    &'d D,
+    u32,
+    [&'d <D as Device>::Buffer<T>; 2],
+    u32,
+    &'d mut <D as Device>::Buffer<T>,
+) -> Result<<D as Device>::Report, <D as Device>::Error>;
+
+/// Blocks of a cluster, and of a launch.
+const IN_CLUSTER: usize = 4;
+const BLOCKS: usize = 3 * IN_CLUSTER;
+
+/// Input: each block's elements, `per_block` of them, by which others reduce theirs, and those that are reduced; by how many blocks, at most
+/// `most`.
+fn in_cluster<D: Device + 'static, T: Pod>(
+    name: &str,
+    per_block: usize,
+    most: u32,
+    draw: fn(&mut Rng) -> T,
+    reduce: fn(T, T) -> T,
+    launch: ClusterLaunch<D, T>,
+) -> Check<D> {
+    let elements_of_all = BLOCKS * per_block;
+    Check {
+        name: name.into(),
+        needs: Needs::at_least(90),
+        arithmetic: None,
+        labels: None,
+        rounds: 8,
+        element: size_of::<T>(),
+        inputs: Box::new(move |rng| {
+            let mut draw = || bytes(&(0..elements_of_all).map(|_| draw(rng)).collect::<Vec<T>>());
+            let (by, before) = (draw(), draw());
+            vec![by, before, bytes(&[rng.random_range(1..=most)])]
+        }),
+        run: Box::new(move |device, inputs| {
+            let (by, before) = (upload::<D, T>(device, &inputs[0])?, upload::<D, T>(device, &inputs[1])?);
+            let [count] = elements::<u32>(&inputs[2])[..] else { panic!("one number") };
+            with_output::<D, T>(device, elements_of_all, |out| {
+                launch(device, BLOCKS as u32, [by.borrow(), before.borrow()], count, out)
+            })
+        }),
+        reference: Box::new(move |inputs| {
+            let (by, mut out) = (elements::<T>(&inputs[0]), elements::<T>(&inputs[1]));
+            let count = elements::<u32>(&inputs[2])[0] as usize;
+            for (index, out) in out.iter_mut().enumerate() {
+                let (block, element) = (index / per_block, index % per_block);
+                for before in 1..=count {
+                    let from = block / IN_CLUSTER * IN_CLUSTER + (block + IN_CLUSTER - before) % IN_CLUSTER;
+                    *out = reduce(*out, by[from * per_block + element]);
+                }
+            }
+            bytes(&out)
+        }),
+    }
+}
+
+/// Numbers of which some are equal, and some small.
+fn integer(rng: &mut Rng) -> u64 {
+    match rng.random_range(0..4) {
+        0 => rng.random_range(0..4),
+        1 => u64::MAX - rng.random_range(0..4),
+        _ => rng.random(),
+    }
+}
+
+/// Numbers whose sums are rounded, and are normal: what becomes of others, and of what is not a number, is not said of all.
+fn float(rng: &mut Rng) -> f64 {
+    let magnitude = rng.random_range(1.0..2.0) * 2f64.powi(rng.random_range(-3..4));
+    if rng.random() { magnitude } else { -magnitude }
+}
+
+/// The checks: the form, its kernels, without and with a policy for the cache, its elements, how one is drawn, and what becomes of one
+/// (`m`, by `v`).
+macro_rules! reductions {
+    ($device:ident; $($form:literal $kernel:ident $cached:ident $element:ty: $draw:expr, |$m:ident, $v:ident| $reduced:expr;)*) => {
+        vec![$(
+            reduction::<$device, $element>(
+                $form, $draw, |$m, $v| $reduced, |d, s, t, o| kernels::$kernel::launch(d, 1, s, t, o)),
+            reduction::<$device, $element>(
+                concat!("L2::cache_hint.", $form), $draw, |$m, $v| $reduced,
+                |d, s, t, o| kernels::$cached::launch(d, 1, s, t, o)),
+        )*]
+    };
+}
+
+/// The same in clusters: the form, its kernels, of a bulk copy and of registers, its elements, how many blocks reduce an element at most (where
+/// their order tells, one), how an element is drawn, and what becomes of one (`m`, by `v`).
+macro_rules! in_clusters {
+    ($device:ident; $($form:literal $kernel:ident $of_registers:ident $element:ty, $most:literal: $draw:expr, |$m:ident, $v:ident| $reduced:expr;)*) => {
+        vec![$(
+            in_cluster::<$device, $element>(
+                concat!("cp.reduce.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes.", $form),
+                cluster::REDUCED, $most, $draw, |$m, $v| $reduced,
+                |device, grid, [by, before], count, out| cluster::$kernel::launch(device, grid, by, before, count, out)),
+            in_cluster::<$device, $element>(
+                concat!("red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.", $form),
+                async_stores::REDUCED, $most, $draw, |$m, $v| $reduced,
+                |device, grid, [by, before], count, out| {
+                    async_stores::$of_registers::launch(device, grid, by, before, count, out)
+                }),
+        )*]
+    };
+}
+
+pub fn checks<D: Device + 'static>() -> Vec<Check<D>> {
+    let in_clusters = in_clusters! { D;
+        "add.u32" cluster_add_u32 cluster_reduce_add_u32 u32, 4: |rng| integer(rng) as u32, |m, v| m.wrapping_add(v);
+        "add.s32" cluster_add_s32 cluster_reduce_add_s32 i32, 4: |rng| integer(rng) as i32, |m, v| m.wrapping_add(v);
+        "add.u64" cluster_add_u64 cluster_reduce_add_u64 u64, 4: integer, |m, v| m.wrapping_add(v);
+        "min.u32" cluster_min_u32 cluster_reduce_min_u32 u32, 4: |rng| integer(rng) as u32, |m, v| m.min(v);
+        "min.s32" cluster_min_s32 cluster_reduce_min_s32 i32, 4: |rng| integer(rng) as i32, |m, v| m.min(v);
+        "max.u32" cluster_max_u32 cluster_reduce_max_u32 u32, 4: |rng| integer(rng) as u32, |m, v| m.max(v);
+        "max.s32" cluster_max_s32 cluster_reduce_max_s32 i32, 4: |rng| integer(rng) as i32, |m, v| m.max(v);
+        "inc.u32" cluster_inc_u32 cluster_reduce_inc_u32 u32, 1: |rng| integer(rng) as u32, |m, v| if m >= v { 0 } else { m + 1 };
+        "dec.u32" cluster_dec_u32 cluster_reduce_dec_u32 u32, 1: |rng| integer(rng) as u32, |m, v| if m == 0 || m > v { v } else { m - 1 };
+        "and.b32" cluster_and_b32 cluster_reduce_and_b32 u32, 4: |rng| integer(rng) as u32, |m, v| m & v;
+        "or.b32" cluster_or_b32 cluster_reduce_or_b32 u32, 4: |rng| integer(rng) as u32, |m, v| m | v;
+        "xor.b32" cluster_xor_b32 cluster_reduce_xor_b32 u32, 4: |rng| integer(rng) as u32, |m, v| m ^ v;
+    };
+    let in_global = reductions! { D;
+        "add.u32" bulk_add_u32 bulk_add_u32_cached u32: |rng| integer(rng) as u32, |m, v| m.wrapping_add(v);
+        "add.s32" bulk_add_s32 bulk_add_s32_cached i32: |rng| integer(rng) as i32, |m, v| m.wrapping_add(v);
+        "add.u64" bulk_add_u64 bulk_add_u64_cached u64: integer, |m, v| m.wrapping_add(v);
+        "add.noftz.f16" bulk_add_f16 bulk_add_f16_cached f16: |rng| f16::from_f64(float(rng)), |m, v| f16::from_f64(m.to_f64() + v.to_f64());
+        "add.noftz.bf16" bulk_add_bf16 bulk_add_bf16_cached bf16: |rng| bf16::from_f64(float(rng)), |m, v| bf16::from_f64(m.to_f64() + v.to_f64());
+        "add.f32" bulk_add_f32 bulk_add_f32_cached f32: |rng| float(rng) as f32, |m, v| m + v;
+        "add.f64" bulk_add_f64 bulk_add_f64_cached f64: float, |m, v| m + v;
+        "min.u32" bulk_min_u32 bulk_min_u32_cached u32: |rng| integer(rng) as u32, |m, v| m.min(v);
+        "min.s32" bulk_min_s32 bulk_min_s32_cached i32: |rng| integer(rng) as i32, |m, v| m.min(v);
+        "min.u64" bulk_min_u64 bulk_min_u64_cached u64: integer, |m, v| m.min(v);
+        "min.s64" bulk_min_s64 bulk_min_s64_cached i64: |rng| integer(rng) as i64, |m, v| m.min(v);
+        "min.f16" bulk_min_f16 bulk_min_f16_cached f16: |rng| f16::from_f64(float(rng)), |m, v| if v < m { v } else { m };
+        "min.bf16" bulk_min_bf16 bulk_min_bf16_cached bf16: |rng| bf16::from_f64(float(rng)), |m, v| if v < m { v } else { m };
+        "max.u32" bulk_max_u32 bulk_max_u32_cached u32: |rng| integer(rng) as u32, |m, v| m.max(v);
+        "max.s32" bulk_max_s32 bulk_max_s32_cached i32: |rng| integer(rng) as i32, |m, v| m.max(v);
+        "max.u64" bulk_max_u64 bulk_max_u64_cached u64: integer, |m, v| m.max(v);
+        "max.s64" bulk_max_s64 bulk_max_s64_cached i64: |rng| integer(rng) as i64, |m, v| m.max(v);
+        "max.f16" bulk_max_f16 bulk_max_f16_cached f16: |rng| f16::from_f64(float(rng)), |m, v| if v > m { v } else { m };
+        "max.bf16" bulk_max_bf16 bulk_max_bf16_cached bf16: |rng| bf16::from_f64(float(rng)), |m, v| if v > m { v } else { m };
+        "inc.u32" bulk_inc_u32 bulk_inc_u32_cached u32: |rng| integer(rng) as u32, |m, v| if m >= v { 0 } else { m + 1 };
+        "dec.u32" bulk_dec_u32 bulk_dec_u32_cached u32: |rng| integer(rng) as u32, |m, v| if m == 0 || m > v { v } else { m - 1 };
+        "and.b32" bulk_and_b32 bulk_and_b32_cached u32: |rng| integer(rng) as u32, |m, v| m & v;
+        "and.b64" bulk_and_b64 bulk_and_b64_cached u64: integer, |m, v| m & v;
+        "or.b32" bulk_or_b32 bulk_or_b32_cached u32: |rng| integer(rng) as u32, |m, v| m | v;
+        "or.b64" bulk_or_b64 bulk_or_b64_cached u64: integer, |m, v| m | v;
+        "xor.b32" bulk_xor_b32 bulk_xor_b32_cached u32: |rng| integer(rng) as u32, |m, v| m ^ v;
+        "xor.b64" bulk_xor_b64 bulk_xor_b64_cached u64: integer, |m, v| m ^ v;
+    };
+    let of_s64 = in_cluster::<D, u64>(
+        "red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.add.s64",
+        32,
+        1,
+        integer,
+        |m, v| m.wrapping_add(v),
+        |device, grid, [by, before], _, out| {
+            async_stores::cluster_reduce_add_s64::launch(device, grid, by, before, out)
+        },
+    );
+    in_global.into_iter().chain(in_clusters).chain([of_s64]).collect()
+}

@@ -1,0 +1,50 @@
+//! The program.
+
+use super::FP16;
+use ptx_matrix::LANES;
+use ptx_matrix_exec::Results;
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+const GROUP: &str = "wgmma.mma_async.sync.aligned.m64n16k32.s32.u8.s8";
+
+fn exec(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_exec")).args(arguments).output().unwrap()
+}
+
+/// The program: an example, executed, and errors that name the file.
+#[test]
+fn the_program() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("exec");
+    fs::create_dir_all(&folder).unwrap();
+    let (input, output) = (folder.join("in.json"), folder.join("out.json"));
+    let (input_name, output_name) = (input.to_str().unwrap(), output.to_str().unwrap());
+    assert!(exec(&[FP16, "--example", "--out", input_name]).status.success());
+    assert!(exec(&[FP16, "--in", input_name, "--out", output_name]).status.success());
+    let results: Results = serde_json::from_str(&fs::read_to_string(&output).unwrap()).unwrap();
+    let d = Some(vec![["41800000"; 4].join(" "); LANES]);
+    assert_eq!(results, Results { form: FP16.into(), on: "the simulator".into(), d, image: None });
+
+    assert!(exec(&[GROUP, "--example", "--a-in-registers", "--out", input_name]).status.success());
+    assert!(exec(&[GROUP, "--in", input_name, "--out", output_name]).status.success());
+    let results: Results = serde_json::from_str(&fs::read_to_string(&output).unwrap()).unwrap();
+    let d = Some(vec![["00000020"; 8].join(" "); 4 * LANES]);
+    assert_eq!(results, Results { form: GROUP.into(), on: "the simulator".into(), d, image: None });
+    let wrong = exec(&[FP16, "--example", "--a-in-registers"]);
+    assert_eq!(String::from_utf8_lossy(&wrong.stderr), "error: --a-in-registers: `options`: this form has none\n");
+
+    fs::write(&input, "{}").unwrap();
+    let wrong = exec(&[FP16, "--in", input_name]);
+    assert_eq!(wrong.status.code(), Some(2));
+    let expected =
+        format!("error: {input_name}: `a` is missing: this form takes 4 registers of 32 bits in each of 32 lanes\n");
+    assert_eq!(String::from_utf8_lossy(&wrong.stderr), expected);
+    let unknown = exec(&["mma.sync", "--example"]);
+    assert!(
+        String::from_utf8_lossy(&unknown.stderr)
+            .starts_with("error: there is no form `mma.sync`; the nearest are:\n  ")
+    );
+    let unknown = exec(&["wgmma.mma_async.sync.aligned.m64n40k32.s32.s8.s8", "--example"]);
+    assert!(String::from_utf8_lossy(&unknown.stderr).contains("m64n240k32.s32.s8.s8\n"));
+}

@@ -1,0 +1,517 @@
+//! What a program does, and whether it is right: a sequential model, and who may touch what when.
+//!
+//! Written from PTX's rules, and sharing nothing with the simulator: every access to an element is kept, and each new one is
+//! compared with all of them. Two accesses of which one writes are in order if one thread makes both, one after the other;
+//! if `bar.warp.sync` is between them in the same warp; or if `bar.sync` is. `ldmatrix` and `stmatrix` belong to no thread of
+//! their warp in particular. And two accesses are in order if who makes the later one has waited for an mbarrier at which one arrived who
+//! had the earlier one behind it. A `cp.async` writes at some time from its start to the wait of its thread for its group.
+
+use super::program::{Entry, Places, Program, Step, Threads};
+use ptx_matrix_fuzz_kernels::script::{
+    ARRIVALS, CHUNKS, COLS, ELEMENTS, GLOBAL, LEFT, PARTS, ROWS, SIGNALS, WARPS, factor, kept, take_in, value,
+};
+use std::collections::{BTreeSet, VecDeque};
+use std::iter::once;
+
+/// What is wrong with a program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Wrong {
+    /// Two accesses that nothing orders.
+    Race,
+    /// An access while a copy to the same place is in flight.
+    InFlight,
+    /// A read of what nothing wrote.
+    Unwritten,
+    /// Warps that wait for one that does not come.
+    Deadlock,
+}
+
+/// Something wrong, and between whom.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Violation {
+    pub wrong: Wrong,
+    /// Two warps, so that it looks different from schedule to schedule.
+    pub between_warps: bool,
+    /// Nothing depends on it: today's and tomorrow's GPUs compute the same.
+    pub harmless: bool,
+}
+
+/// Who accesses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Who {
+    Lane(usize),
+    /// Each lane, with the same value.
+    Each,
+    /// Some lane of the warp.
+    Some,
+}
+
+/// How many barriers an access has behind it: of the block, and of its warp.
+type Time = (u32, u32);
+
+/// An access that was made.
+#[derive(Debug, Clone, Copy)]
+struct Past {
+    warp: usize,
+    who: Who,
+    /// What it wrote.
+    wrote: Option<u32>,
+    time: Time,
+    /// The step that it is part of.
+    step: usize,
+    /// The copy that it is.
+    copy: Option<usize>,
+}
+
+#[derive(Debug, Clone, Default)]
+struct Cell {
+    value: u32,
+    written: bool,
+    past: Vec<Past>,
+}
+
+/// What is to be written by a copy, once it lands.
+#[derive(Debug, Clone, Copy)]
+struct Landing {
+    copy: usize,
+    cell: usize,
+    value: u32,
+}
+
+#[derive(Debug, Clone, Default)]
+struct Copies {
+    open: Vec<Landing>,
+    groups: VecDeque<Vec<Landing>>,
+}
+
+/// What a lane has behind it: of each step, the lanes whose part of it, a bit each.
+type Behind = Vec<u32>;
+
+fn join(into: &mut Behind, other: &Behind) {
+    into.resize(into.len().max(other.len()), 0);
+    into.iter_mut().zip(other).for_each(|(into, other)| *into |= other);
+}
+
+/// An mbarrier.
+#[derive(Debug, Clone, Default)]
+struct Signal {
+    arrived: u32,
+    awaited: bool,
+    /// What those who arrived had behind them.
+    told: Behind,
+}
+
+/// The state of one block, and what was wrong so far.
+#[derive(Debug, Clone)]
+pub struct Model {
+    salt: u32,
+    /// The tiles' elements, then those of global memory.
+    cells: Vec<Cell>,
+    known: Vec<[u32; 32]>,
+    times: [Time; WARPS],
+    copies: [Copies; WARPS],
+    /// When each copy was waited for, and the step that did.
+    landed: Vec<Option<(Time, usize)>>,
+    /// Steps that were run.
+    steps: usize,
+    behind: Vec<Behind>,
+    signals: [Signal; SIGNALS],
+    violations: BTreeSet<Violation>,
+}
+
+/// What every launch copies from.
+pub fn source() -> Vec<u16> {
+    (0..ELEMENTS).map(source_element).collect()
+}
+
+fn source_element(index: usize) -> u16 {
+    value(0, 0x5eed, index)
+}
+
+/// What global memory holds before the launch.
+pub fn initial(blocks: u32) -> Vec<u32> {
+    (0..blocks as usize * LEFT).map(|index| value(1, 0xface, index).into()).collect()
+}
+
+impl Model {
+    /// A block that has not begun.
+    pub fn new(block: u32) -> Self {
+        let initial = initial(block + 1);
+        let global = initial[block as usize * LEFT..][..GLOBAL].iter();
+        let shared = (0..PARTS * ELEMENTS).map(|_| Cell::default());
+        Model {
+            salt: block,
+            cells: shared.chain(global.map(|&value| Cell { value, written: true, past: Vec::new() })).collect(),
+            known: vec![[0; 32]; WARPS],
+            times: [(0, 0); WARPS],
+            copies: Default::default(),
+            landed: Vec::new(),
+            steps: 0,
+            behind: vec![Behind::new(); WARPS * 32],
+            signals: Default::default(),
+            violations: BTreeSet::new(),
+        }
+    }
+
+    /// What a whole program does in one block.
+    pub fn of(program: &Program, block: u32) -> Self {
+        let mut model = Model::new(block);
+        program.entries.iter().for_each(|&entry| model.run(entry));
+        let syncs = model.times.map(|time| time.0);
+        let in_vain = |signal: &Signal| signal.awaited && signal.arrived < ARRIVALS;
+        if syncs.iter().any(|&count| count != syncs[0]) || model.signals.iter().any(in_vain) {
+            model.note(Wrong::Deadlock, true, false);
+        }
+        model
+    }
+
+    /// What is wrong.
+    pub fn violations(&self) -> &BTreeSet<Violation> {
+        &self.violations
+    }
+
+    /// What the block leaves in global memory.
+    pub fn left(&self) -> Vec<u32> {
+        let global = self.cells[PARTS * ELEMENTS..].iter().map(|cell| cell.value);
+        global.chain(self.known.iter().flatten().copied()).collect()
+    }
+
+    /// Whether copies of a warp are in no group, or in one that nobody has waited for.
+    pub fn in_flight(&self, warp: usize) -> (bool, usize) {
+        (!self.copies[warp].open.is_empty(), self.copies[warp].groups.len())
+    }
+
+    /// The arrivals that an mbarrier lacks.
+    pub fn lacks(&self, signal: usize) -> u32 {
+        ARRIVALS - self.signals[signal].arrived
+    }
+
+    /// Whether an access, or the step in which it was waited for, lies behind another's.
+    fn is_behind(&self, past: &Past, step: usize, warp: usize, who: Who) -> bool {
+        let needed = match past.who {
+            Who::Lane(lane) => 1 << lane,
+            Who::Each | Who::Some => u32::MAX,
+        };
+        let lanes = match who {
+            Who::Lane(lane) => lane..lane + 1,
+            Who::Each | Who::Some => 0..32,
+        };
+        lanes
+            .into_iter()
+            .all(|lane| self.behind[warp * 32 + lane].get(step).is_some_and(|lanes| lanes & needed == needed))
+    }
+
+    /// Threads learn what each of them has behind it.
+    fn share_behind(&mut self, threads: impl Iterator<Item = usize> + Clone) {
+        let mut all = Behind::new();
+        threads.clone().for_each(|thread| join(&mut all, &self.behind[thread]));
+        threads.for_each(|thread| self.behind[thread].clone_from(&all));
+    }
+
+    fn note(&mut self, wrong: Wrong, between_warps: bool, harmless: bool) {
+        self.violations.insert(Violation { wrong, between_warps, harmless });
+    }
+
+    /// Compares an access with all that were made to the same element.
+    fn judge(&mut self, cell: usize, warp: usize, who: Who, write: Option<u32>, copy: bool) {
+        let now = self.times[warp];
+        let Cell { value, written, past } = &self.cells[cell];
+        let changes = copy || write.is_some_and(|new| !written || new != *value);
+        let own_is_last = past
+            .iter()
+            .rev()
+            .find(|past| past.wrote.is_some())
+            .is_some_and(|past| past.warp == warp && past.who == who && matches!(who, Who::Lane(_)));
+        let mut found = Vec::new();
+        for past in past {
+            let done = past.copy.map_or(Some((past.time, past.step)), |copy| self.landed[copy]);
+            let Some((time, step)) = done else {
+                found.push((Wrong::InFlight, past.warp != warp, false));
+                continue;
+            };
+            if past.wrote.is_none() && write.is_none() || self.is_behind(past, step, warp, who) {
+                continue;
+            }
+            if past.warp != warp {
+                if time.0 >= now.0 {
+                    found.push((Wrong::Race, true, false));
+                }
+                continue;
+            }
+            let one_thread = matches!((past.who, who), (Who::Lane(one), Who::Lane(other)) if one == other);
+            if time.0 < now.0 || time.1 < now.1 || one_thread || (past.who, who) == (Who::Each, Who::Each) {
+                continue;
+            }
+            match (past.wrote, write) {
+                // The same value from several lanes leaves nothing open.
+                (_, Some(_)) if !changes => {}
+                // Each lane has written what it reads.
+                (Some(_), None) if past.who == Who::Each && who != Who::Some => {}
+                (Some(wrote), None) if own_is_last && wrote == *value => found.push((Wrong::Race, false, true)),
+                // Each lane's own write comes last.
+                (Some(_), Some(_)) if who == Who::Each => found.push((Wrong::Race, false, true)),
+                _ => found.push((Wrong::Race, false, false)),
+            }
+        }
+        if write.is_none() && !written && !found.iter().any(|(wrong, ..)| *wrong == Wrong::InFlight) {
+            found.push((Wrong::Unwritten, false, false));
+        }
+        found.into_iter().for_each(|(wrong, between_warps, harmless)| self.note(wrong, between_warps, harmless));
+    }
+
+    fn remember(&mut self, cell: usize, warp: usize, who: Who, wrote: Option<u32>, copy: Option<usize>) {
+        let (time, step) = (self.times[warp], self.steps);
+        self.cells[cell].past.push(Past { warp, who, wrote, time, step, copy });
+    }
+
+    fn read(&mut self, cell: usize, warp: usize, who: Who) -> u32 {
+        self.judge(cell, warp, who, None, false);
+        self.remember(cell, warp, who, None, None);
+        self.cells[cell].value
+    }
+
+    fn write(&mut self, cell: usize, warp: usize, who: Who, value: u32) {
+        self.judge(cell, warp, who, Some(value), false);
+        self.remember(cell, warp, who, Some(value), None);
+        let cell = &mut self.cells[cell];
+        (cell.value, cell.written) = (value, true);
+    }
+
+    /// A lane starts to copy `count` elements, of which the first `some` come from `from` on in the source.
+    fn copy(&mut self, to: usize, warp: usize, lane: usize, from: usize, (some, count): (usize, usize)) {
+        let copy = self.landed.len();
+        self.landed.push(None);
+        for index in 0..count {
+            let (cell, value) = (to + index, if index < some { source_element(from + index).into() } else { 0 });
+            self.judge(cell, warp, Who::Lane(lane), Some(value), true);
+            self.remember(cell, warp, Who::Lane(lane), Some(value), Some(copy));
+            self.copies[warp].open.push(Landing { copy, cell, value });
+        }
+    }
+
+    /// A barrier, or a step of a warp.
+    pub fn run(&mut self, entry: Entry) {
+        match entry {
+            Entry::BlockSync { without } => {
+                let warps = (0..WARPS).filter(|&warp| Some(warp) != without);
+                for warp in warps {
+                    self.times[warp].0 += 1;
+                    // What other warps did before it, is behind by the time.
+                    self.share_behind(threads(warp));
+                }
+            }
+            Entry::Warp(warp, step) => {
+                self.step(warp, step);
+                for (lane, thread) in threads(warp).enumerate() {
+                    let behind = &mut self.behind[thread];
+                    behind.resize(self.steps + 1, 0);
+                    behind[self.steps] = 1 << lane;
+                }
+                self.steps += 1;
+            }
+        }
+    }
+
+    fn step(&mut self, warp: usize, step: Step) {
+        let salt = self.salt;
+        match step {
+            Step::WarpSync => {
+                self.times[warp].1 += 1;
+                self.share_behind(threads(warp));
+            }
+            Step::Arrive { signal, mask, times } => {
+                let Signal { arrived, told, .. } = &mut self.signals[signal];
+                *arrived += mask.count_ones() * times;
+                let lanes = (0..32).filter(|lane| mask >> lane & 1 == 1);
+                lanes.for_each(|lane| join(told, &self.behind[warp * 32 + lane]));
+            }
+            Step::Await { signal } => {
+                self.signals[signal].awaited = true;
+                threads(warp).for_each(|thread| join(&mut self.behind[thread], &self.signals[signal].told));
+            }
+            Step::Set { part, places, seed } => {
+                for (lane, element) in places.of(ELEMENTS) {
+                    self.write(part * ELEMENTS + element, warp, Who::Lane(lane), value(salt, seed, lane).into());
+                }
+            }
+            Step::SetUniform { part, element, seed } => {
+                self.write(part * ELEMENTS + element, warp, Who::Each, value(salt, seed, 0).into());
+            }
+            Step::Get { part, places } => {
+                for (lane, element) in places.of(ELEMENTS) {
+                    let read = self.read(part * ELEMENTS + element, warp, Who::Lane(lane));
+                    self.take(warp, lane, read);
+                }
+            }
+            Step::Fill { part, threads, seed } => {
+                for (lane, element) in share(warp, threads, ELEMENTS) {
+                    self.write(part * ELEMENTS + element, warp, Who::Lane(lane), value(salt, seed, element).into());
+                }
+            }
+            Step::Load { part, places, count, trans } => {
+                for matrix in 0..count {
+                    let cell = cells_of(part, places, matrix, trans);
+                    let read: Vec<u32> = (0..64).map(|at| self.read(cell(at / 8, at % 8), warp, Who::Some)).collect();
+                    for (lane, pair) in read.chunks(2).enumerate() {
+                        self.take(warp, lane, pair[0] | pair[1] << 16);
+                    }
+                }
+            }
+            Step::Store { part, places, count, trans, seed } => {
+                for matrix in 0..count {
+                    let cell = cells_of(part, places, matrix, trans);
+                    for at in 0..64 {
+                        let value = value(salt, seed, matrix * 64 + at).into();
+                        self.write(cell(at / 8, at % 8), warp, Who::Some, value);
+                    }
+                }
+            }
+            Step::Transpose => {
+                // Lane l holds, of row l / 4, the elements 2 * (l % 4), in its lower half, and the next.
+                let half = |row: usize, col: usize| self.known[warp][row * 4 + col / 2] >> (col % 2 * 16) & 0xffff;
+                self.known[warp] = std::array::from_fn(|lane| {
+                    let (row, col) = (lane / 4, lane % 4 * 2);
+                    half(col, row) | half(col + 1, row) << 16
+                });
+            }
+            Step::Multiply { a, b, d, stmatrix } => {
+                let at = |(part, _): (usize, usize), row: usize, col: usize| part * ELEMENTS + row * COLS + col;
+                let mut factors = |of, left: usize, cols: usize| -> Vec<u32> {
+                    let all = (0..ROWS).flat_map(|row| (0..cols).map(move |col| (row, col)));
+                    all.map(|(row, col)| factor(self.read(at(of, row, left + col), warp, Who::Some) as u16).into())
+                        .collect()
+                };
+                let (left, right) = (factors(a, a.1 * 16, 16), factors(b, b.1 * 8, 8));
+                for (row, col) in (0..16).flat_map(|row| (0..8).map(move |col| (row, col))) {
+                    let product = (0..16).map(|k| left[row * 16 + k] * right[k * 8 + col]).sum();
+                    let who = if stmatrix { Who::Some } else { Who::Lane(row % 8 * 4 + col / 2) };
+                    self.write(at(d, row, d.1 * 8 + col), warp, who, product);
+                }
+            }
+            Step::MultiplySparse { a, b, d, seed, selector } => {
+                let at = |(part, block): (usize, usize), row: usize, col: usize| {
+                    part * ELEMENTS + row * COLS + block * 8 + col
+                };
+                let mut factors = |of| -> Vec<u32> {
+                    let all = (0..ROWS * 8).map(|index| at(of, index / 8, index % 8));
+                    all.map(|cell| factor(self.read(cell, warp, Who::Some) as u16).into()).collect()
+                };
+                let (left, right) = (factors(a), factors(b));
+                for (row, col) in (0..16).flat_map(|row| (0..8).map(move |col| (row, col))) {
+                    let of_chunk = |chunk: usize| {
+                        let (one, other) = kept(salt, seed, row, selector * 4 + chunk);
+                        let pair = &left[row * 8 + chunk * 2..];
+                        pair[0] * right[(chunk * 4 + one) * 8 + col] + pair[1] * right[(chunk * 4 + other) * 8 + col]
+                    };
+                    let product = (0..4).map(of_chunk).sum();
+                    self.write(at(d, row, col), warp, Who::Lane(row % 8 * 4 + col / 2), product);
+                }
+            }
+            // A matrix of 16 rows of 16 bytes: the four bytes of a register are neighbours of a column.
+            Step::LoadBytes { part, places, count } => {
+                for matrix in 0..count {
+                    let rows: Vec<[u8; 16]> = (0..16)
+                        .map(|row| {
+                            let chunk = chunk_of(places, matrix * 16 + row);
+                            let pairs = [0, 1, 2, 3, 4, 5, 6, 7]
+                                .map(|element| self.read(part * ELEMENTS + chunk * 8 + element, warp, Who::Some));
+                            std::array::from_fn(|byte| (pairs[byte / 2] >> (byte % 2 * 8)) as u8)
+                        })
+                        .collect();
+                    for lane in 0..32 {
+                        for half in 0..2 {
+                            let byte = |byte: usize| rows[lane % 4 * 4 + byte][lane / 4 + 8 * half];
+                            self.take(warp, lane, u32::from_le_bytes([0, 1, 2, 3].map(byte)));
+                        }
+                    }
+                }
+            }
+            // Eight rows of 16 bytes: lane l has, of columns l / 4 and l / 4 + 8, those of two rows each.
+            Step::StoreBytes { part, places, count, seed } => {
+                for matrix in 0..count {
+                    let byte = |row: usize, col: usize| {
+                        let (lane, number) = (col % 8 * 4 + row / 2, row % 2 + col / 8 * 2);
+                        let pair = value(salt, seed, matrix * 64 + lane * 2 + number / 2);
+                        u32::from(pair >> (number % 2 * 8) & 0xff)
+                    };
+                    for (row, element) in (0..8).flat_map(|row| (0..8).map(move |element| (row, element))) {
+                        let cell = part * ELEMENTS + chunk_of(places, matrix * 8 + row) * 8 + element;
+                        let value = byte(row, element * 2) | byte(row, element * 2 + 1) << 8;
+                        self.write(cell, warp, Who::Some, value);
+                    }
+                }
+            }
+            Step::Copy { part, places, bytes, shift, some } => {
+                let (count, chunks) = (bytes / 2, ELEMENTS * 2 / bytes);
+                for (lane, chunk) in places.of(chunks) {
+                    let from = (chunk + shift) % chunks * count;
+                    self.copy(part * ELEMENTS + chunk * count, warp, lane, from, (some, count));
+                }
+            }
+            Step::CopyTile { part, threads, shift, some } => {
+                for (lane, chunk) in share(warp, threads, CHUNKS) {
+                    let from = (chunk + shift) * 8 % ELEMENTS;
+                    self.copy(part * ELEMENTS + chunk * 8, warp, lane, from, (some, 8));
+                }
+            }
+            Step::Commit => {
+                let group = std::mem::take(&mut self.copies[warp].open);
+                self.copies[warp].groups.push_back(group);
+            }
+            Step::Wait { newest } => {
+                let done = self.copies[warp].groups.len().saturating_sub(newest);
+                let landing: Vec<Landing> = self.copies[warp].groups.drain(..done).flatten().collect();
+                for Landing { copy, cell, value } in landing {
+                    self.landed[copy] = Some((self.times[warp], self.steps));
+                    let cell = &mut self.cells[cell];
+                    (cell.value, cell.written) = (value, true);
+                }
+            }
+            Step::GlobalSet { places, seed } => {
+                for (lane, element) in places.of(GLOBAL) {
+                    self.write(PARTS * ELEMENTS + element, warp, Who::Lane(lane), value(salt, seed, lane).into());
+                }
+            }
+            Step::GlobalSetUniform { element, seed } => {
+                self.write(PARTS * ELEMENTS + element, warp, Who::Each, value(salt, seed, 0).into());
+            }
+            Step::GlobalGet { places } => {
+                for (lane, element) in places.of(GLOBAL) {
+                    let read = self.read(PARTS * ELEMENTS + element, warp, Who::Lane(lane));
+                    self.take(warp, lane, read);
+                }
+            }
+        }
+    }
+
+    fn take(&mut self, warp: usize, lane: usize, read: u32) {
+        let known = &mut self.known[warp][lane];
+        *known = take_in(*known, read);
+    }
+}
+
+/// The threads of a warp.
+fn threads(warp: usize) -> std::ops::Range<usize> {
+    warp * 32..warp * 32 + 32
+}
+
+/// What of `all` a warp's lanes do: each thread every so-manyeth.
+fn share(warp: usize, threads: Threads, all: usize) -> impl Iterator<Item = (usize, usize)> {
+    let first = if threads == Threads::Block { warp * 32 } else { 0 };
+    let of_lane = move |lane| once(lane).cycle().zip((first + lane..all).step_by(threads.count()));
+    (0..32).flat_map(of_lane)
+}
+
+/// Where element (row, col) of a matrix is that `ldmatrix` or `stmatrix` moves: lane `8 * matrix + r` names its row r, or,
+/// transposed, its column.
+fn cells_of(part: usize, places: Places, matrix: usize, trans: bool) -> impl Fn(usize, usize) -> usize {
+    move |row, col| {
+        let (line, along) = if trans { (col, row) } else { (row, col) };
+        part * ELEMENTS + chunk_of(places, matrix * 8 + line) * 8 + along
+    }
+}
+
+/// The row that a lane names.
+fn chunk_of(places: Places, lane: usize) -> usize {
+    (places.first + lane * places.stride) % CHUNKS
+}

@@ -1,0 +1,26 @@
+//! A short run of what `cargo xtask fuzz` does for as long as asked.
+
+use ptx_matrix_fuzz::fuzz::{Tally, pipeline, try_seed};
+
+#[test]
+fn random_programs_are_reported_as_what_they_are() {
+    let mut tally = Tally::default();
+    for seed in 0..25 {
+        if let Err(failure) = try_seed(seed, &mut tally) {
+            panic!("{failure}");
+        }
+    }
+    assert!(tally.right > 25 && tally.wrong > 25, "{tally:?}");
+}
+
+#[test]
+fn random_pipelines_run_clean_and_their_mistakes_are_reported() {
+    let mut tally = pipeline::Tally::default();
+    for seed in 0..12 {
+        if let Err(failure) = pipeline::try_seed(seed, &mut tally) {
+            panic!("seed {seed}: {failure}");
+        }
+    }
+    assert_eq!(tally.right, 12);
+    assert!(tally.wrong() > 40, "{tally}");
+}

@@ -1,0 +1,42 @@
+//! What compute-sanitizer said of the cases on a GPU, as recorded by `cargo xtask sanitize --record FILE`, is what the
+//! simulator finds in them.
+
+use ptx_matrix_fuzz::misuses::{CASES, Found, Recording, on_simulator};
+
+const SCHEDULES: u64 = 20;
+
+fn recording() -> Recording {
+    serde_json::from_str(include_str!("recorded/sanitizer-h200.json")).unwrap()
+}
+
+#[test]
+fn the_simulator_finds_what_the_table_says_and_nothing_in_mended_cases() {
+    for case in CASES {
+        assert!(on_simulator(case, false, SCHEDULES).contains(&case.found), "{case:?}");
+        assert_eq!(on_simulator(case, true, SCHEDULES), [Found::Nothing], "{case:?}, mended");
+    }
+}
+
+#[test]
+fn the_sanitizer_agrees_but_where_the_table_says_why_not() {
+    let recording = recording();
+    for case in CASES {
+        let said = recording.tools(case.name, false).count() > 0;
+        let agrees = said == (case.found != Found::Nothing);
+        assert_eq!(
+            agrees,
+            case.differs.is_none(),
+            "{case:?}: {:#?}",
+            recording.tools(case.name, false).collect::<Vec<_>>()
+        );
+        let mended: Vec<_> = recording.tools(case.name, true).collect();
+        assert!(mended.is_empty(), "{case:?}: {mended:#?}");
+    }
+}
+
+#[test]
+fn every_case_of_the_recording_is_in_the_table() {
+    for said in recording().said {
+        assert!(CASES.iter().any(|case| case.name == said.case), "{}", said.case);
+    }
+}

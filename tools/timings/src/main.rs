@@ -1,0 +1,81 @@
+//! How long the instructions take, as a program: `cargo xtask timings` runs it, and it runs by itself, with the kernels beside it,
+//! on machines that have a driver and no Rust.
+
+use ptx_matrix_output::{errln, out, outln};
+use std::fs::{self, File};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::{Context, Result, ensure};
+use clap::Parser;
+use indicatif::ProgressBar;
+use ptx_matrix_host::Gpu;
+use ptx_matrix_kernel_files::KernelFiles;
+use ptx_matrix_timings::{all, markdown, measure, write_csv};
+
+/// What the kernels that are timed are built for.
+const TARGET: &str = "sm_90a";
+
+/// Measures latency and throughput of each form of `ldmatrix`, `stmatrix`, `movmatrix` and `mma` on a Hopper GPU, in cycles.
+///
+/// Latency: one warp, whose instructions each wait for the one before. Interval: the cycles from one instruction to the next on a
+/// multiprocessor with eight warps, each with four (`mma`) or eight instructions under way. Both for rows of a matrix in different
+/// banks, and for two, four and eight of them in the same.
+#[derive(Debug, Parser)]
+#[command(name = "timings", version)]
+struct Arguments {
+    /// Only the forms whose name contains this.
+    #[arg(long, value_name = "PART")]
+    filter: Option<String>,
+    /// Rounds of eight instructions in each run.
+    #[arg(long, default_value_t = 4096, value_parser = clap::value_parser!(u32).range(1..=1 << 24))]
+    rounds: u32,
+    /// The folder for timings.csv and timings.md.
+    #[arg(long, value_name = "FOLDER", default_value = "bench-results")]
+    out: PathBuf,
+    /// Which GPU, as the driver counts them.
+    #[arg(long, default_value_t = 0)]
+    device: u32,
+    /// Only say whether the other options make sense, and whether this machine can measure.
+    #[arg(long, hide = true)]
+    validate: bool,
+    #[command(flatten)]
+    kernels: KernelFiles,
+}
+
+fn main() -> ExitCode {
+    match timings(&Arguments::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            errln!("error: {error:#}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn timings(arguments: &Arguments) -> Result<()> {
+    let mut forms = all();
+    forms.retain(|form| arguments.filter.as_ref().is_none_or(|part| form.ptx.contains(part.as_str())));
+    ensure!(!forms.is_empty(), "no form's name contains `{}`", arguments.filter.as_deref().unwrap_or_default());
+    let gpu = Gpu::open(arguments.device).context("measuring needs a GPU")?;
+    if arguments.validate {
+        return Ok(());
+    }
+    let (target, device) = arguments.kernels.load(gpu, "ptx-matrix-timing-kernels", &[])?;
+    let (target, name) = (target.to_string(), &device.gpu().info().name);
+    ensure!(target == TARGET, "{name} runs kernels for {target}; those that are timed are for {TARGET}");
+    let progress = ProgressBar::new(forms.len() as u64);
+    let mut timings = Vec::new();
+    for form in &forms {
+        timings.push(measure(&device, form, arguments.rounds).with_context(|| form.ptx)?);
+        progress.inc(1);
+    }
+    progress.finish_and_clear();
+    out!("{}", markdown(&timings));
+    fs::create_dir_all(&arguments.out).with_context(|| format!("cannot make {}", arguments.out.display()))?;
+    let (csv, table) = (arguments.out.join("timings.csv"), arguments.out.join("timings.md"));
+    write_csv(&timings, File::create(&csv).with_context(|| format!("cannot write {}", csv.display()))?)?;
+    fs::write(&table, markdown(&timings)).with_context(|| format!("cannot write {}", table.display()))?;
+    outln!("{}\n{}\ntimings: {} measured", csv.display(), table.display(), timings.len());
+    Ok(())
+}

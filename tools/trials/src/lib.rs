@@ -1,0 +1,126 @@
+//! Random matrix products, through the interface that users call, against sums in f64.
+//!
+//! A [`Trial`] is drawn from its seed: elements, sides from 1 to 300, orders, gaps between lines, batches or groups of rows, factors, bias, activation,
+//! kernel and parts of K, and what the matrices hold. Whatever must not be read is not a number, and D is poisoned before; what is around it
+//! has to stay. Each runs twice, for the same bits.
+
+mod draw;
+mod element;
+mod reference;
+
+use std::borrow::{Borrow, BorrowMut};
+
+use element::TrialElement;
+use half::{bf16, f16};
+use ptx_matrix::{F8E4M3, F8E5M2};
+use ptx_matrix_gemm::kernels::{Multiply, Output};
+
+use ptx_matrix_gemm::{Choice, Gemm, GemmDevice, GemmError, Layout, Operands};
+
+pub use draw::{Trial, Values};
+
+/// Draws and runs a trial of some elements.
+type Run<D> = fn(&D, u64, usize) -> Result<(), String>;
+
+/// Draws trial `seed` with sides up to `longest`, and runs it. What went wrong is told with what was tried.
+pub fn run<D: GemmDevice>(device: &D, seed: u64, longest: usize) -> Result<(), String> {
+    let products: [Run<D>; 13] = [
+        of::<D, bf16, bf16>,
+        of::<D, f16, f16>,
+        of::<D, f32, f32>,
+        of::<D, f64, f64>,
+        of::<D, i8, i32>,
+        of::<D, F8E4M3, bf16>,
+        of::<D, bf16, f32>,
+        of::<D, f16, f32>,
+        of::<D, F8E4M3, f16>,
+        of::<D, F8E4M3, f32>,
+        of::<D, F8E5M2, bf16>,
+        of::<D, F8E5M2, f16>,
+        of::<D, F8E5M2, f32>,
+    ];
+    products[(seed % products.len() as u64) as usize](device, seed, longest)
+}
+
+/// The product of a trial, as a user writes it down.
+fn gemm<T: Multiply<O>, O: Output<Sum: TrialElement>>(trial: &Trial) -> Gemm<T, O> {
+    let Trial { m, n, k, a, b, d, batches, .. } = *trial;
+    let (alpha, beta) = (O::Sum::of(trial.alpha), O::Sum::of(trial.beta));
+    let gemm = Gemm::new(m, n, k).a(a).b(b).d(d).alpha(alpha).beta(beta).batches(batches);
+    let up_to = |may: bool| if may { usize::MAX } else { 0 };
+    let gemm =
+        gemm.workspace_up_to(up_to(trial.may_split)).copies_up_to(up_to(trial.may_copy)).activation(trial.activation);
+    let gemm = if trial.fast { gemm.fast_accumulation() } else { gemm };
+    let gemm = if let Some(ends) = &trial.ends { gemm.groups(ends.len()) } else { gemm };
+    if trial.bias_of_rows { gemm.bias_of_rows() } else { gemm }
+}
+
+fn of<D: GemmDevice, T, O>(device: &D, seed: u64, longest: usize) -> Result<(), String>
+where
+    T: Multiply<O> + TrialElement,
+    O: Output<Sum: TrialElement> + TrialElement,
+{
+    let trial = Trial::draw::<T, O>(seed, longest);
+    let outcome = multiply::<D, T, O>(device, &trial);
+    outcome.map_err(|reason| format!("seed {seed}, {} into {}: {reason}\n{trial:?}", T::NAME, O::NAME))
+}
+
+fn multiply<D: GemmDevice, T, O>(device: &D, trial: &Trial) -> Result<(), String>
+where
+    T: Multiply<O> + TrialElement,
+    O: Output<Sum: TrialElement> + TrialElement,
+{
+    let mut gemm = gemm::<T, O>(trial);
+    if let Some(index) = trial.choice {
+        let choices: Vec<Choice> = gemm.choices(device);
+        if choices.is_empty() {
+            return Err("no kernel does it".to_owned());
+        }
+        gemm = gemm.choose(choices[index % choices.len()].clone());
+    }
+    let plan = gemm.plan(device).map_err(|error| error.to_string())?;
+    let of = plan.choice().map_or_else(|| "no kernel".to_owned(), |choice| choice.to_string());
+    let mut kernels = T::KERNELS.iter().chain(T::OF_GROUPS);
+    let kernel = plan.choice().and_then(|choice| kernels.find(|kernel| kernel.name == choice.kernel));
+    let by_wgmma = kernel.filter(|kernel| kernel.name.starts_with("hopper_"));
+    // How many products `wgmma` adds up before their sum is taken out.
+    let at_once = by_wgmma.map(|kernel| if kernel.accumulates_fast { trial.k } else { trial.k.min(128) });
+    let data = draw::Data::<T, O>::of(trial);
+    let run = |poison: O::Sum, poison_of_copies: T| -> Result<Vec<O>, String> {
+        let upload = || -> Result<_, D::Error> {
+            let bias = device.upload(&data.bias)?;
+            let workspace = device.upload(&vec![poison; plan.workspace_len()])?;
+            let (a, b, c) = (device.upload(&data.a)?, device.upload(&data.b)?, device.upload(&data.c)?);
+            let copies = device.upload(&vec![poison_of_copies; plan.copies_len()])?;
+            let ends = device.upload(trial.ends.as_deref().unwrap_or_default())?;
+            Ok((a, b, c, bias, device.upload(&data.poisoned)?, workspace, copies, ends))
+        };
+        let (a, b, c, bias, mut d, mut workspace, mut copies, ends) = upload().map_err(|error| error.to_string())?;
+        let operands = Operands::new(device, a.borrow(), b.borrow(), d.borrow_mut());
+        let mut operands = operands.workspace(workspace.borrow_mut()).copies(copies.borrow_mut());
+        if trial.has_c() {
+            operands = if trial.c_is_d { operands.c_is_d() } else { operands.c(c.borrow()) };
+        }
+        if trial.bias {
+            operands = operands.bias(bias.borrow());
+        }
+        let in_words = |error: GemmError<D::Error>| format!("{of}: {error}");
+        if trial.ends.is_some() {
+            operands = operands.group_ends(ends.borrow());
+        }
+        plan.run(operands).map_err(in_words)?;
+        device.download(d.borrow()).map_err(|error| format!("{of}: {error}"))
+    };
+    let (first, second) = (run(O::Sum::POISON, T::POISON)?, run(O::Sum::of(1e9), T::of(3.0))?);
+    let bits = |d: &[O]| bytemuck::cast_slice::<O, u8>(d).to_vec();
+    if bits(&first) != bits(&second) {
+        return Err(format!("{of}: two runs differ"));
+    }
+    reference::compare(trial, at_once, &data, &first).map_err(|reason| format!("{of}: {reason}"))
+}
+
+/// Where element (row, col) of a product's matrix is in its buffer.
+fn index(layout: Layout, batch: usize, row: usize, col: usize) -> usize {
+    let (line, along) = if layout.is_row_major() { (row, col) } else { (col, row) };
+    layout.start() + batch * layout.batch() + line * layout.leading_dimension() + along
+}
