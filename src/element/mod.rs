@@ -11,7 +11,7 @@ pub use tensor_float::tf32;
 pub use width::{Bits1, Bits4, Bits8, Bits16, Bits32, Bits64, Width};
 
 use crate::lane::LaneCapture;
-use crate::sealed::Sealed;
+use crate::lane::Sealed;
 use crate::target::{AtLeast, BuiltFor};
 use bytemuck::Pod;
 use float8::{F8E4M3, F8E5M2};

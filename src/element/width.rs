@@ -1,7 +1,7 @@
 //! How wide elements are, and what holds them.
 
 use crate::lane::LaneCapture;
-use crate::sealed::Sealed;
+use crate::lane::Sealed;
 use bytemuck::Pod;
 
 /// The width of an element: which bits it has, which registers hold it in fragments, and how a lane moves it to and from

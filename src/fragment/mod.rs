@@ -1,20 +1,18 @@
 //! Fragments: the matrices of an `mma`, spread over the registers of a warp's lanes.
 
+mod arrangement;
 mod layout;
 mod layouts;
-mod rows;
-mod run;
 mod shape;
 mod sparse;
-mod tile;
 
+pub use arrangement::{Arrangement, Packed};
 pub use layout::{Bit, Layout};
 pub use shape::{
     FragmentShape, M8N8K4, M8N8K4Quad, M8N8K16, M8N8K32, M8N8K128, M16N8K4, M16N8K8, M16N8K8Pairs, M16N8K16, M16N8K32,
     M16N8K64, M16N8K128, M16N8K256, Registers, Role, RoleA, RoleB, RoleC, Shape,
 };
 pub use sparse::{RoleSparseA, SparseWidth};
-pub use tile::FragmentRows;
 
 use crate::element::{Bits16, Bits32, Rounded, Width};
 use crate::target::BuiltFor;
@@ -57,7 +55,7 @@ use core::marker::PhantomData;
 /// assert_eq!(d[77], bf16::from_f32(32.0));
 /// ```
 pub struct Fragment<R: Role, S: FragmentShape<R, T::Width>, T: Element> {
-    registers: PerLane<S::Registers>,
+    pub(crate) registers: PerLane<S::Registers>,
     _element: PhantomData<fn() -> T>,
 }
 

@@ -1,12 +1,12 @@
 //! The shapes of `mma`, and the roles of matrices in it.
 
 use super::layout::Layout;
-use crate::array::array;
 use crate::element::Width;
-use crate::ldmatrix::LdMatrix;
-use crate::matrix::{B16, Count, NoTrans, Trans, X1, X2, X4};
-use crate::sealed::Sealed;
-use crate::site::Site;
+use crate::lane::Sealed;
+use crate::lane::Site;
+use crate::lane::array;
+use crate::mma::LdMatrix;
+use crate::mma::{B16, Count, NoTrans, Trans, X1, X2, X4};
 use crate::{PerLane, RowAddr, Warp};
 use core::marker::PhantomData;
 

@@ -6,7 +6,7 @@ use super::shape::*;
 #[cfg(not(target_arch = "nvptx64"))]
 use crate::Kept;
 use crate::element::{Bits4, Bits8, Bits16, Bits32, Width};
-use crate::sealed::Sealed;
+use crate::lane::Sealed;
 
 /// A sparse left factor: the M x K/2 elements that are kept.
 #[derive(Debug, Clone, Copy)]

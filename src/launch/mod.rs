@@ -3,24 +3,23 @@
 
 mod early;
 mod fingerprint;
-mod grid;
 mod param;
 
 #[cfg(not(target_arch = "nvptx64"))]
 mod device;
 
+pub use crate::lane::Grid;
 #[cfg(not(target_arch = "nvptx64"))]
 pub use device::{Device, KernelBody, Launch};
 pub use early::{AheadEnded, Early, asks, begin_early, end_early};
 pub use fingerprint::TypeName;
 #[doc(hidden)]
 pub use fingerprint::{Text, fingerprint, type_name};
-pub use grid::Grid;
 pub use param::KernelParam;
 #[cfg(not(target_arch = "nvptx64"))]
 pub use param::{ParamValue, Params};
 
-use crate::shared::{MAX_SHARED_BYTES, MAX_STATIC_BYTES, SharedLayout};
+use crate::memory::{MAX_SHARED_BYTES, MAX_STATIC_BYTES, SharedLayout};
 
 /// What is known of a kernel before it runs.
 #[derive(Debug, Clone, Copy)]

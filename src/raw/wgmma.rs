@@ -1,7 +1,7 @@
 //! `wgmma` (PTX ISA 9.7.15): four warps multiply matrices, asynchronously. sm_90a; PTX 8.0, with a sparse A 8.2.
 
 #[cfg(not(target_arch = "nvptx64"))]
-use crate::{Wgmma, WgmmaForm, WgmmaSparse, WgmmaSparseForm, forms::ptx, sim::wgmma as sim, site::Site};
+use crate::{Wgmma, WgmmaForm, WgmmaSparse, WgmmaSparseForm, engine::wgmma as sim, isa::ptx, lane::Site};
 #[cfg(target_arch = "nvptx64")]
 use core::arch::asm;
 

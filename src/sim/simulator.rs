@@ -1,16 +1,16 @@
+use crate::engine::findings::{Finding, Misuse, SimError};
+use crate::engine::findings::{Found, Report};
+use crate::engine::memory::boxes::{Boxes, Outside};
+use crate::engine::memory::global::LaunchAccesses;
+use crate::engine::memory::race::Access;
+use crate::engine::memory::unwritten;
+use crate::engine::record::{Recorded, Recorder};
+use crate::engine::warps::block;
+use crate::engine::warps::polling::PATIENCE;
+use crate::engine::warps::schedule::{self, Ran};
 use crate::lane::LANES;
+use crate::lane::Sealed;
 use crate::launch::{Device, KernelInfo, Launch};
-use crate::sealed::Sealed;
-use crate::sim::findings::Found;
-use crate::sim::findings::{Finding, Misuse, SimError};
-use crate::sim::memory::boxes::{Boxes, Outside};
-use crate::sim::memory::global::LaunchAccesses;
-use crate::sim::memory::race::Access;
-use crate::sim::memory::unwritten;
-use crate::sim::record::{Profile, Recorded, Recorder, Trace};
-use crate::sim::warps::block;
-use crate::sim::warps::polling::PATIENCE;
-use crate::sim::warps::schedule::{self, Ran};
 use crate::{Grid, MAX_SHARED_BYTES, TensorEncoding, TensorMapError, TensorMapWords};
 use bytemuck::Pod;
 use rayon::prelude::*;
@@ -50,34 +50,6 @@ pub struct Simulator {
     boxes_outside: bool,
     profiled: bool,
     traced: bool,
-}
-
-/// What a simulated run did.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Report {
-    /// Blocks that ran.
-    pub blocks: u64,
-    /// Warps that ran.
-    pub warps: u64,
-    /// Races within a warp: one lane reads what another writes, with no [`Warp::sync`](crate::Warp::sync) between.
-    /// On today's GPUs a warp mostly goes in step, but PTX does not promise it. Each pair of lines once.
-    ///
-    /// And boxes completely outside of their tensor, in a launch that does not copy all of that: see [`Misuse::BoxOutside`].
-    pub warnings: Vec<Finding>,
-    /// What they executed and moved, if the simulator was [asked](Simulator::profiled).
-    pub profile: Option<Profile>,
-    /// Each warp's instructions, if the simulator was [asked](Simulator::traced).
-    pub trace: Option<Trace>,
-}
-
-impl Report {
-    /// The report, if there is nothing to warn of.
-    ///
-    /// # Errors
-    /// The warnings.
-    pub fn check(mut self) -> Result<Self, SimError> {
-        SimError::of(std::mem::take(&mut self.warnings), self)
-    }
 }
 
 /// What a test asks of a run.

@@ -1,0 +1,9 @@
+//! Barriers in shared memory (`mbarrier`), their phases, and rings of them.
+
+mod barrier;
+mod look;
+mod ring;
+
+pub use barrier::{Arrival, Barrier, BarrierMemory, Phase};
+pub use look::Look;
+pub use ring::{BarrierRing, Turn};
