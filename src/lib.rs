@@ -22,6 +22,7 @@ pub mod fragment;
 pub mod isa;
 mod lane;
 pub mod launch;
+mod machine;
 pub mod memory;
 pub mod mma;
 pub mod raw;
@@ -34,46 +35,48 @@ pub mod target;
 pub use bytemuck::Zeroable;
 pub use copy::reduction;
 pub use copy::{
-    Along, AsyncPiece, Blocks, BoxAt, BoxTile, BulkGroup, CachePolicy, CpAsync, CpAsyncForm, Fetched, Im2col, Im2colAt,
-    Piece, PieceReader, Priority, ReadTile, RestPriority, TensorMap, TensorMapMut, TensorMapWords, TensorMode,
-    TileReader, Tiled,
+    Along, AsyncPiece, BoxAt, BoxTile, BulkGroup, CachePolicy, CpAsync, CpAsyncForm, Fetched, Im2col, Im2colAt, Piece,
+    PieceReader, Priority, ReadTile, RestPriority, TensorMap, TensorMapMut, TensorMode, TileReader, Tiled,
 };
-#[cfg(not(target_arch = "nvptx64"))]
-pub use copy::{EncodedMap, EncodedMapMut, Im2colTensor, Tensor, TensorAccess, TensorEncoding, TensorMapError};
 pub use element::{
-    Bits1, Bits4, Bits8, Bits16, Bits32, Bits64, Element, InByte, Rounded, Width, b1, e2m1, e2m3, e3m2, s4, tf32, u4,
-    ue4m3, ue8m0,
+    Bits1, Bits4, Bits8, Bits16, Bits32, Bits64, Element, InByte, Width, b1, e2m1, e2m3, e3m2, s4, tf32, u4, ue4m3,
+    ue8m0,
 };
 pub use float8::{F8E4M3, F8E5M2};
 pub use fragment::{
-    Accumulator, Arrangement, Bit, Fragment, FragmentA, FragmentB, FragmentShape, FragmentSparseA, Layout, M8N8K4,
-    M8N8K4Quad, M8N8K16, M8N8K32, M8N8K128, M16N8K4, M16N8K8, M16N8K8Pairs, M16N8K16, M16N8K32, M16N8K64, M16N8K128,
-    M16N8K256, Packed, Registers, Role, RoleA, RoleB, RoleC, RoleSparseA, Shape, SparseWidth,
+    Accumulator, Arrangement, Bit, ColMajor, Fragment, FragmentA, FragmentB, FragmentShape, FragmentSparseA, Kept,
+    Layout, M8N8K4, M8N8K4Quad, M8N8K16, M8N8K32, M8N8K128, M16N8K4, M16N8K8, M16N8K8Pairs, M16N8K16, M16N8K32,
+    M16N8K64, M16N8K128, M16N8K256, Mxf4, Mxf4Nvf4, Mxf8f6f4, Order, Packed, Registers, Role, RoleA, RoleB, RoleC,
+    RoleSparseA, RowAddr, RowMajor, ScaleA, ScaleB, ScaledKind, Scales, Selected, Shape, SparseWidth,
 };
 pub use half::{bf16, f16};
+pub use isa::{AndPopc, AnyOrder, F8F6F4, Ordered, Plain, Rm, Rn, Rp, Rz, SatFinite, TensorMapWords, Widen, XorPopc};
+#[cfg(not(target_arch = "nvptx64"))]
+pub use isa::{TensorAccess, TensorEncoding, TensorMapError};
 pub use lane::{Grid, LANES, Lane, LaneCapture, PerLane};
+#[cfg(not(target_arch = "nvptx64"))]
+pub use launch::{EncodedMap, EncodedMapMut, Im2colTensor, Tensor};
 pub use memory::{
-    At, ColMajor, Coordinate, Global, GlobalMatrix, GlobalMatrixMut, GlobalMut, MAX_SHARED_BYTES, MAX_STATIC_BYTES,
-    OfPeer, Order, PeerBarrier, PeerBarrierRing, PeerRing, PeerTile, RingIndex, RowAddr, RowMajor, SharedLayout,
-    SharedRing, SharedTile, Swizzle, Swizzle32, Swizzle64, Swizzle128, SwizzleWords, TensorSwizzle, Unswizzled,
-    Unswizzled128, Window,
+    At, Coordinate, Global, GlobalMatrix, GlobalMatrixMut, GlobalMut, OfPeer, PeerRing, PeerTile, RingIndex,
+    SharedLayout, SharedRing, SharedTile, Swizzle, Swizzle32, Swizzle64, Swizzle128, SwizzleWords, TensorSwizzle,
+    Unswizzled, Unswizzled128, Window,
 };
 pub use mma::{
-    Among, AndPopc, AnyOrder, B4x16P64, B6x16P32, B8, B16, Count, CountOf, CountRegisters, DenseA, F8F6F4, FactorA,
-    FragmentRows, GroupAccumulator, InFlight, Issue, IssueSparse, Kept, LdMatrix, LdMatrixBytes, M64, MatrixA, MatrixB,
-    Metadata, Mma, MmaForm, MmaScaled, MmaScaledForm, MmaSparse, MmaSparseForm, MmaSparseScaled, MmaSparseScaledForm,
-    MovMatrix, Multiplicand, Mxf4, Mxf4Nvf4, Mxf8f6f4, NoTrans, Ordered, PatternSwizzle, PeerAccumulator, Plain, Rm,
-    Rn, RowParts, RowValues, Rp, Rz, SatFinite, ScaleA, ScaleB, ScaledKind, Scales, Select, Selected, Selector,
+    Among, B4x16P64, B6x16P32, B8, B16, Count, CountOf, CountRegisters, DenseA, FactorA, FragmentRows,
+    GroupAccumulator, InFlight, Issue, IssueSparse, LdMatrix, LdMatrixBytes, M64, MatrixA, MatrixB, Metadata, Mma,
+    MmaForm, MmaScaled, MmaScaledForm, MmaSparse, MmaSparseForm, MmaSparseScaled, MmaSparseScaledForm, MovMatrix,
+    Multiplicand, NoTrans, PatternSwizzle, PeerAccumulator, Rounded, RowParts, RowValues, Select, Selector,
     SelectorsBelow, Selects, SharedAccumulator, SparseA, StMatrix, StMatrixBytes, Subtracts, Trans, Transposition,
-    Wgmma, WgmmaColumns, WgmmaForm, WgmmaSparse, WgmmaSparseForm, Widen, X1, X2, X4, XorPopc,
+    Wgmma, WgmmaColumns, WgmmaForm, WgmmaSparse, WgmmaSparseForm, X1, X2, X4,
 };
 #[cfg(not(target_arch = "nvptx64"))]
 pub use mma::{CompressError, Compressed};
 pub use ptx_matrix_macros::{SharedLayout, kernel};
-pub use scope::{Block, Cluster, ClusterArrival, ClusterBlock, Peer, Peers, Threads, Warp, WarpGroup};
+pub use scope::{Block, Blocks, Cluster, ClusterArrival, ClusterBlock, Peer, Peers, Threads, Warp, WarpGroup};
 #[cfg(not(target_arch = "nvptx64"))]
 pub use sim::CheckedRun;
-pub use sync::{Arrival, Barrier, BarrierMemory, BarrierRing, Look, Phase, Turn};
+pub use sync::{Arrival, Barrier, BarrierMemory, BarrierRing, Look, PeerBarrier, PeerBarrierRing, Phase, Turn};
+pub use target::{MAX_SHARED_BYTES, MAX_STATIC_BYTES};
 
 /// The forms of the instructions, as values.
 pub mod forms {

@@ -1,7 +1,8 @@
 //! Bulk copies: a lane has a tile copied, asynchronously and in one piece (`cp.async.bulk`, PTX ISA 9.7.9.25.4).
 
 use crate::copy::reduction::Reduction;
-use crate::lane::{Site, check};
+use crate::lane::Site;
+use crate::machine::check;
 use crate::memory::{Order, SharedTile, Unswizzled};
 use crate::target::{AtLeast, BuiltFor};
 use crate::{Barrier, Element, Global, GlobalMut, Lane, Warp, raw};

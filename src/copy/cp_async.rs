@@ -1,7 +1,8 @@
 //! `cp.async`: copies from global to shared memory that go on while the kernel computes (PTX ISA 9.7.9.25.3).
 
 use crate::lane::Sealed;
-use crate::lane::{Site, check};
+use crate::lane::Site;
+use crate::machine::check;
 use crate::memory::{Coordinate, Order, SharedTile, Swizzle, Window, check_known};
 use crate::target::{AtLeast, BuildTarget, BuiltFor, Supports};
 use crate::{Element, Global, Lane, LaneCapture, Threads, Warp};
@@ -296,7 +297,7 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order> Sha
         let count = threads.count();
         let per_line = if O::ROW_MAJOR { COLS } else { ROWS } / Self::PER_CHUNK;
         threads.each_thread(|_, rank| {
-            for chunk in (crate::lane::opaque(rank)..ROWS * COLS / Self::PER_CHUNK).step_by(count) {
+            for chunk in (crate::machine::opaque(rank)..ROWS * COLS / Self::PER_CHUNK).step_by(count) {
                 let (line, along) = (chunk / per_line, chunk % per_line * Self::PER_CHUNK);
                 let (row, col) = if O::ROW_MAJOR { (line, along) } else { (along, line) };
                 visit(row, col);

@@ -6,9 +6,10 @@ mod cache_policy;
 mod cp_async;
 mod im2col;
 mod multicast;
+mod peer;
 mod piece_reader;
 pub mod reduction;
-pub(crate) mod tensor_map;
+mod tensor_map;
 mod tile_reader;
 
 pub use bulk::BulkGroup;
@@ -17,9 +18,6 @@ pub use bulk_tensor::BoxAt;
 pub use cache_policy::{CachePolicy, Priority, RestPriority};
 pub use cp_async::{CpAsync, CpAsyncForm};
 pub use im2col::Im2colAt;
-pub use multicast::Blocks;
 pub use piece_reader::{AsyncPiece, Fetched, Piece, PieceReader};
-pub use tensor_map::{BoxTile, Im2col, TensorMap, TensorMapMut, TensorMapWords, TensorMode, Tiled};
-#[cfg(not(target_arch = "nvptx64"))]
-pub use tensor_map::{EncodedMap, EncodedMapMut, Im2colTensor, Tensor, TensorAccess, TensorEncoding, TensorMapError};
+pub use tensor_map::{BoxTile, Im2col, TensorMap, TensorMapMut, TensorMode, Tiled};
 pub use tile_reader::{Along, ReadTile, TileReader};

@@ -5,36 +5,9 @@ use crate::copy::check_slice;
 use crate::copy::reduction::SharedReduction;
 use crate::lane::Site;
 use crate::memory::{Order, SharedTile, Swizzle, TensorSwizzle, Unswizzled};
-use crate::scope::Peer;
+use crate::scope::{Blocks, Peer};
 use crate::target::{AtLeast, BuiltFor};
 use crate::{Barrier, Element, Global, Lane, TensorMap, raw};
-
-/// Blocks of the executing block's cluster, at least one, that a copy goes to: [`Cluster::all`](crate::Cluster::all), or some
-/// ([`Peer::alone`], [`and`](Self::and)).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Blocks {
-    /// A bit for each.
-    mask: u16,
-}
-
-impl Blocks {
-    pub(crate) const fn of_mask(mask: u16) -> Self {
-        Blocks { mask }
-    }
-
-    /// These, and this one.
-    #[inline(always)]
-    #[must_use]
-    pub const fn and(self, peer: Peer) -> Self {
-        Blocks { mask: self.mask | 1 << peer.rank() }
-    }
-
-    /// A bit for each, that of rank 0 the lowest.
-    #[inline(always)]
-    pub const fn mask(self) -> u16 {
-        self.mask
-    }
-}
 
 impl<T: Element, const ROWS: usize, const COLS: usize, O: Order> SharedTile<T, ROWS, COLS, Unswizzled, O> {
     /// Starts to copy the elements from `index` on to the tile in each of these blocks: as [`load_bulk`](Self::load_bulk)

@@ -1,8 +1,9 @@
 //! Tiles that lie one behind the other in a matrix whose lines start anywhere, brought to shared memory piece by piece.
 
 use super::tile_reader::{Along, ReadTile, Source};
-use crate::lane::fixed;
-use crate::lane::{Site, check};
+use crate::lane::Site;
+use crate::machine::check;
+use crate::machine::fixed;
 use crate::memory::Order;
 use crate::target::{AtLeast, BuiltFor};
 use crate::{Element, GlobalMatrix, LaneCapture, PerLane, Threads};

@@ -1,5 +1,7 @@
 //! What a bulk copy can do to the elements that it comes to, instead of replacing them (`cp.reduce.async.bulk`).
 
+#[doc(hidden)]
+pub use crate::isa::Operation;
 use crate::lane::Sealed;
 use crate::{Element, bf16, f16, raw};
 
@@ -47,20 +49,6 @@ pub trait SharedReduction<T: Element>: Sealed + Copy {
     /// As the raw function.
     #[doc(hidden)]
     unsafe fn reduce_by(to: u32, value: T, barrier: u32);
-}
-
-/// What is done, as a value: by it the simulator computes, and tensor copies choose the instruction.
-#[doc(hidden)]
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Operation {
-    Add,
-    Min,
-    Max,
-    Inc,
-    Dec,
-    And,
-    Or,
-    Xor,
 }
 
 /// What a reduction does, whatever it is of.

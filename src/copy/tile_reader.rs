@@ -1,7 +1,8 @@
 //! Tiles that lie one behind the other in a matrix, brought to shared memory by `cp.async`.
 
+use crate::lane::Site;
 use crate::lane::array;
-use crate::lane::{Site, check};
+use crate::machine::check;
 use crate::memory::{Order, SharedTile, Swizzle};
 use crate::target::{AtLeast, BuiltFor};
 use crate::{Element, GlobalMatrix, Lane, LaneCapture, PerLane, Threads};

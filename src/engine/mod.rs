@@ -18,6 +18,7 @@
 
 pub(crate) mod arithmetic;
 pub(crate) mod findings;
+mod job;
 pub(crate) mod memory;
 pub(crate) mod raw;
 pub(crate) mod record;
@@ -35,11 +36,12 @@ pub use memory::{SHARED_BASE, mark_unwritten};
 pub use record::{BytesMoved, Executed, Profile, SharedSite, Trace, TraceEvent};
 pub use warps::{WaitingLanes, WarpOfBlock};
 
+#[doc(hidden)]
+pub use arithmetic::Product;
 pub(crate) use arithmetic::{
     MetadataOrder, ScaledProduct, multiply, multiply_scaled, multiply_sparse, multiply_sparse_scaled,
 };
-#[doc(hidden)]
-pub use arithmetic::{Product, Quad, WarpGroupFp8};
+pub(crate) use job::Job;
 pub(crate) use memory::{
     ElementOf, Slice, bulk, commit_copies, load_matrices, load_shared, note_slice, peer, read_constant, read_global,
     start_copy, store_matrices, store_shared, tensor, transpose_matrix, wait_for_copies, write_global,

@@ -15,9 +15,9 @@ use crate::engine::warps::lanes::collective;
 use crate::engine::warps::polling::spend;
 use crate::fragment::Arrangement;
 use crate::fragment::{FragmentShape, Registers, RoleA, RoleB, RoleC, RoleSparseA, Shape, SparseWidth};
+use crate::fragment::{ScaleA, ScaleB, ScaledKind, Selected};
 use crate::lane::LANES;
 use crate::lane::Site;
-use crate::mma::{ScaleA, ScaleB, ScaledKind, Selected};
 use crate::{Accumulator, Element, Fragment, Grid, PerLane, RowAddr};
 use bytemuck::Pod;
 

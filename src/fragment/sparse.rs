@@ -1,10 +1,10 @@
 //! The layouts of fragments with a sparse A, and of its metadata (PTX ISA 9.7.14.6.2).
 
+#[cfg(not(target_arch = "nvptx64"))]
+use super::Kept;
 use super::layout::bits::*;
 use super::layout::{Layout, layouts};
 use super::shape::*;
-#[cfg(not(target_arch = "nvptx64"))]
-use crate::Kept;
 use crate::element::{Bits4, Bits8, Bits16, Bits32, Width};
 use crate::lane::Sealed;
 

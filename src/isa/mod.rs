@@ -7,11 +7,14 @@
 
 mod dense;
 mod matrices;
+mod operation;
+mod options;
 mod scaled;
 #[cfg(not(target_arch = "nvptx64"))]
 mod selectors;
 mod sparse;
 mod sparse_scaled;
+mod tensor;
 #[cfg(not(target_arch = "nvptx64"))]
 mod text;
 mod wgmma;
@@ -33,7 +36,17 @@ pub use wgmma_form::{WgmmaForm, all as all_wgmma};
 #[cfg(not(target_arch = "nvptx64"))]
 pub use wgmma_options::WgmmaOptions;
 
-use crate::Arrangement;
+pub use crate::target::Needs;
+#[doc(hidden)]
+pub use operation::Operation;
+pub use options::{AndPopc, AnyOrder, F8F6F4, Ordered, Plain, Rm, Rn, Rp, Rz, SatFinite, Widen, XorPopc};
+#[doc(hidden)]
+pub use options::{Quad, WarpGroupFp8};
+pub use tensor::TensorMapWords;
+#[cfg(not(target_arch = "nvptx64"))]
+pub use tensor::{TensorAccess, TensorEncoding, TensorMapError};
+
+use crate::fragment::Arrangement;
 
 /// What becomes of a form on some GPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,47 +57,6 @@ pub enum Nature {
     Emulated,
     /// Nothing: the GPU has not got it.
     Absent,
-}
-
-/// What a GPU must be to have a form.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Needs {
-    /// The least compute capability, times ten.
-    pub sm: u32,
-    /// Whether the build must be for one architecture or family (`sm_120a`, `sm_120f`), and not for newer ones as well.
-    pub specific: bool,
-    /// Whether it must be for one architecture: a family will not do.
-    pub arch: bool,
-    /// Whether newer ones have not got it.
-    pub only: bool,
-}
-
-impl Needs {
-    /// This compute capability, times ten, or a newer one.
-    pub const fn at_least(sm: u32) -> Self {
-        Needs { sm, specific: false, arch: false, only: false }
-    }
-
-    /// Whether a target, as ptxas names it, has it.
-    pub fn are_met_by(self, target: &str) -> bool {
-        let Some(number) = target.strip_prefix("sm_") else { return false };
-        let digits = number.trim_end_matches(['a', 'f']);
-        let kind = &number[digits.len()..];
-        digits.parse().is_ok_and(|sm: u32| sm == self.sm || sm > self.sm && !self.only)
-            && (!self.specific || kind == "a" || kind == "f" && !self.arch)
-    }
-}
-
-/// `sm_90`, or `sm_120a or sm_120f`, for the least there is.
-impl core::fmt::Display for Needs {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        let sm = self.sm;
-        match (self.specific, self.arch) {
-            (false, _) => write!(f, "sm_{sm}"),
-            (true, false) => write!(f, "sm_{sm}a or sm_{sm}f"),
-            (true, true) => write!(f, "sm_{sm}a"),
-        }
-    }
 }
 
 /// A form of an instruction.
@@ -157,7 +129,7 @@ macro_rules! mma_element {
 #[cfg(not(target_arch = "nvptx64"))]
 macro_rules! mma_arithmetic {
     (m8n8k4 f16 plain) => {
-        crate::engine::Quad
+        crate::isa::Quad
     };
     ($shape:ident $a:ident $q:ident) => {
         crate::isa::ptx::$q
@@ -172,7 +144,7 @@ pub(crate) use mma_arithmetic;
 macro_rules! mma_kind {
     (mxf8f6f4 $vec:tt ue8m0) => { $crate::Mxf8f6f4 };
     (mxf4 $vec:tt ue8m0) => { $crate::Mxf4 };
-    (mxf4nvf4 $vec:tt $scale:ident) => { $crate::Mxf4Nvf4<$vec, $crate::$scale> };
+    (mxf4nvf4 $vec:tt $scale:ident) => { $crate::Mxf4Nvf4<$vec, $crate::isa::ptx::$scale> };
 }
 
 /// What the tables say, as types and values.
@@ -204,7 +176,7 @@ pub mod ptx {
     pub type row = crate::RowMajor;
     pub type col = crate::ColMajor;
 
-    pub use crate::mma::{
+    pub use super::options::{
         AndPopc as and_popc, F8F6F4 as f8f6f4, Plain as plain, Rm as rm, Rn as rn, Rp as rp, Rz as rz,
         SatFinite as satfinite, Widen as widen, XorPopc as xor_popc,
     };
@@ -216,7 +188,7 @@ pub mod ptx {
     pub type sm_80 = AtLeast<80>;
     pub type sm_89 = AtLeast<89>;
     pub type sm_90 = AtLeast<90>;
-    pub use crate::{AnyOrder as any, Ordered as ordered};
+    pub use super::options::{AnyOrder as any, Ordered as ordered};
 
     pub type sm_90a = crate::target::OnlyArch<90>;
     pub type blackwell = ArchSpecific<100>;

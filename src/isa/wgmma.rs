@@ -121,10 +121,10 @@ macro_rules! wgmma_ptx {
 #[macro_export]
 macro_rules! wgmma_arithmetic {
     (e4m3 plain) => {
-        $crate::sim::WarpGroupFp8
+        $crate::isa::WarpGroupFp8
     };
     (e5m2 plain) => {
-        $crate::sim::WarpGroupFp8
+        $crate::isa::WarpGroupFp8
     };
     ($a:ident $option:ident) => {
         $crate::isa::ptx::$option

@@ -3,7 +3,7 @@
 #[cfg(not(target_arch = "nvptx64"))]
 use super::{Device, Params};
 use super::{KernelInfo, KernelParam, TypeName};
-use crate::copy::tensor_map::{BoxTile, TensorMode};
+use crate::copy::{BoxTile, TensorMode};
 use crate::target::{AtLeast, BuiltFor};
 use crate::{Block, Lane, TensorMap};
 use core::marker::PhantomData;

@@ -1,7 +1,8 @@
 //! Where in a tile something is loaded from or stored to: known at compile time ([`At`]) or at run time.
 
 use crate::lane::Sealed;
-use crate::lane::{Site, check};
+use crate::lane::Site;
+use crate::machine::check;
 
 /// What is to lie in a tile, as numbers of the types involved: a window of `ROWS` x `COLS` elements in a tile
 /// of `TILE_ROWS` x `TILE_COLS`, at rows and columns that are multiples of the steps.

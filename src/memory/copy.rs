@@ -1,7 +1,7 @@
 //! A tile's copy to a matrix in global memory, by threads.
 
 use super::{Order, RowAddr, SharedTile, Swizzle};
-use crate::element::Width;
+use crate::element::{Moved, Width};
 use crate::lane::Site;
 use crate::lane::mapped;
 use crate::scope::Threads;
@@ -77,17 +77,7 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order> Sha
     #[inline(always)]
     unsafe fn load_chunk(self, row: usize, col: usize, site: Site) -> Chunk {
         let address = self.element(row, col);
-        #[cfg(target_arch = "nvptx64")]
         // SAFETY: in bounds, by the caller; chunks of 16 bytes lie whole under a swizzle.
-        return unsafe {
-            let _ = site;
-            Chunk(crate::raw::ld_shared_v4_b32(address))
-        };
-        #[cfg(not(target_arch = "nvptx64"))]
-        return {
-            let mut chunk = Chunk([0; 4]);
-            crate::engine::load_shared(site, address, bytemuck::bytes_of_mut(&mut chunk.0));
-            chunk
-        };
+        Chunk(unsafe { Moved::load_shared(site, address) })
     }
 }

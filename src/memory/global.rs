@@ -1,7 +1,8 @@
 //! Slices of global memory, as kernels take them.
 
 use crate::lane::LaneCapture;
-use crate::lane::{Site, check};
+use crate::lane::Site;
+use crate::machine::check;
 use crate::{Element, Lane};
 use core::marker::PhantomData;
 

@@ -1,6 +1,7 @@
 //! Matrices in global memory.
 
-use crate::lane::{Site, check};
+use crate::lane::Site;
+use crate::machine::check;
 use crate::memory::{Order, RowMajor};
 use crate::{Element, Global, GlobalMut, Lane, LaneCapture};
 use bytemuck::Pod;

@@ -3,13 +3,6 @@
 use super::{Order, SharedTile, Swizzle};
 use crate::Element;
 
-/// The most shared memory that a kernel has without asking the driver for more (48 KiB, on every GPU).
-/// A kernel with more uses dynamic shared memory, which the launch asks for.
-pub const MAX_STATIC_BYTES: usize = 48 * 1024;
-
-/// The most shared memory that a block has on any GPU (sm_90, sm_100): 227 KiB.
-pub const MAX_SHARED_BYTES: usize = 227 * 1024;
-
 /// A kernel's shared memory, or a part of it: a [`SharedTile`], an array or tuple of parts, or a struct of
 /// parts with `#[derive(SharedLayout)]`.
 ///
@@ -168,6 +161,14 @@ tuples! {
     A B C D;
     A B C D E;
     A B C D E F;
+}
+
+#[cfg(not(target_arch = "nvptx64"))]
+impl crate::engine::SharedField {
+    /// A field of this type, which has no name but its index.
+    pub fn of<P: SharedLayout>() -> Self {
+        Self::new(P::BYTES, P::ALIGN, P::name_byte)
+    }
 }
 
 #[cfg(test)]

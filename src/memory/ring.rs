@@ -1,7 +1,8 @@
 use super::SharedLayout;
 use super::layout::align_up;
 use crate::Warp;
-use crate::lane::{Site, check};
+use crate::lane::Site;
+use crate::machine::check;
 use core::marker::PhantomData;
 
 /// `N` parts of shared memory that are chosen at run time: the stages of a pipeline.

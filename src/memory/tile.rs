@@ -1,34 +1,12 @@
 use super::swizzle::swizzled_in_line;
-use super::{Coordinate, MAX_SHARED_BYTES, RowAddr, Swizzle, Unswizzled, Window, check_known};
-use crate::element::Width;
-use crate::lane::Sealed;
+use super::{Coordinate, MAX_SHARED_BYTES, Order, RowAddr, RowMajor, Swizzle, Unswizzled, Window, check_known};
+use crate::element::{Moved, Width};
 use crate::lane::Site;
 use crate::lane::{array, mapped};
+use crate::machine::{load_shared_pair, opaque};
 use crate::scope::Threads;
 use crate::{Element, Lane, LaneCapture};
 use core::marker::PhantomData;
-
-/// Which elements of a tile are neighbours in memory.
-pub trait Order: Sealed + Copy + 'static {
-    /// Whether the elements of a row are; else those of a column.
-    const ROW_MAJOR: bool;
-}
-
-/// The elements of a row are neighbours.
-#[derive(Debug, Clone, Copy)]
-pub struct RowMajor;
-impl Sealed for RowMajor {}
-impl Order for RowMajor {
-    const ROW_MAJOR: bool = true;
-}
-
-/// The elements of a column are neighbours.
-#[derive(Debug, Clone, Copy)]
-pub struct ColMajor;
-impl Sealed for ColMajor {}
-impl Order for ColMajor {
-    const ROW_MAJOR: bool = false;
-}
 
 /// A `ROWS` x `COLS` matrix in shared memory, swizzled by `S`.
 ///
@@ -214,14 +192,8 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order> Sha
     #[inline(always)]
     pub(crate) unsafe fn store(self, row: usize, col: usize, value: T, site: Site) {
         let address = self.element(row, col);
-        #[cfg(target_arch = "nvptx64")]
         // SAFETY: in bounds, by the caller; aligned, as the tile is.
-        unsafe {
-            let _ = site;
-            T::Width::store_shared(address, value.to_bits());
-        }
-        #[cfg(not(target_arch = "nvptx64"))]
-        crate::engine::store_shared(site, address, bytemuck::bytes_of(&value));
+        unsafe { value.to_bits().store_shared(site, address) }
     }
 
     /// Writes a fragment's register, at (row, col) and on along the contiguous side.
@@ -237,14 +209,8 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order> Sha
         site: Site,
     ) {
         let address = self.element(row, col);
-        #[cfg(target_arch = "nvptx64")]
         // SAFETY: in bounds and aligned, by the caller.
-        unsafe {
-            let _ = site;
-            T::Width::store_register(address, register);
-        }
-        #[cfg(not(target_arch = "nvptx64"))]
-        crate::engine::store_shared(site, address, bytemuck::bytes_of(&register));
+        unsafe { register.store_shared(site, address) }
     }
 
     /// Reads a fragment's register, from (row, col) on along the contiguous side.
@@ -260,18 +226,8 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order> Sha
         site: Site,
     ) -> <T::Width as Width>::Register {
         let address = self.element(row, col);
-        #[cfg(target_arch = "nvptx64")]
         // SAFETY: in bounds and aligned, by the caller.
-        return unsafe {
-            let _ = site;
-            T::Width::load_register(address)
-        };
-        #[cfg(not(target_arch = "nvptx64"))]
-        return {
-            let mut register = bytemuck::Zeroable::zeroed();
-            crate::engine::load_shared(site, address, bytemuck::bytes_of_mut(&mut register));
-            register
-        };
+        unsafe { Moved::load_shared(site, address) }
     }
 
     /// # Safety
@@ -279,18 +235,8 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order> Sha
     #[inline(always)]
     pub(crate) unsafe fn load(self, _: Lane<'_>, row: usize, col: usize, site: Site) -> T {
         let address = self.element(row, col);
-        #[cfg(target_arch = "nvptx64")]
         // SAFETY: in bounds, by the caller; aligned, as the tile is.
-        return unsafe {
-            let _ = site;
-            T::from_bits(T::Width::load_shared(address))
-        };
-        #[cfg(not(target_arch = "nvptx64"))]
-        return {
-            let mut value = T::zeroed();
-            crate::engine::load_shared(site, address, bytemuck::bytes_of_mut(&mut value));
-            value
-        };
+        T::from_bits(unsafe { Moved::load_shared(site, address) })
     }
 
     /// Reads two elements of 8 bytes, which are neighbours.
@@ -299,18 +245,8 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order> Sha
     /// The 16 bytes are two such elements of the tile.
     #[inline(always)]
     pub(crate) unsafe fn load_pair(self, _: Lane<'_>, pair: RowAddr, site: Site) -> [T; 2] {
-        #[cfg(target_arch = "nvptx64")]
         // SAFETY: by the caller; aligned, as `RowAddr` is.
-        return unsafe {
-            let _ = site;
-            bytemuck::cast(crate::raw::ld_shared_v2_b64(pair.address()))
-        };
-        #[cfg(not(target_arch = "nvptx64"))]
-        return {
-            let mut elements = [T::zeroed(); 2];
-            crate::engine::load_shared(site, pair.address(), bytemuck::bytes_of_mut(&mut elements));
-            elements
-        };
+        unsafe { load_shared_pair(site, pair.address()) }
     }
 
     /// Calls `visit(lane, row, col)` once for every element, each in one of the threads. Neighbouring threads
@@ -320,7 +256,7 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order> Sha
         let count = threads.count();
         threads.each_thread(|lane, rank| {
             // In 32 bits, which are half the registers of a `usize`.
-            let (mut index, elements) = (crate::lane::opaque(rank) as u32, (ROWS * COLS) as u32);
+            let (mut index, elements) = (opaque(rank) as u32, (ROWS * COLS) as u32);
             while index < elements {
                 let (major, minor) = ((index / Self::PITCH as u32) as usize, (index % Self::PITCH as u32) as usize);
                 let (row, col) = if O::ROW_MAJOR { (major, minor) } else { (minor, major) };
@@ -396,7 +332,7 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order> Sha
     ) {
         let (count, line) = (threads.count(), Self::PITCH / piece);
         threads.each_thread(|lane, rank| {
-            let (mut index, pieces) = (crate::lane::opaque(rank) as u32, (ROWS * COLS / piece) as u32);
+            let (mut index, pieces) = (opaque(rank) as u32, (ROWS * COLS / piece) as u32);
             while index < pieces {
                 let places = array(|i| {
                     // Where the threads have whole lines at once, places differ in the line alone, which the compiler does not find out.

@@ -2,7 +2,8 @@
 
 use super::{Kept, Metadata};
 use crate::fragment::{FragmentShape, RoleSparseA, SparseWidth};
-use crate::lane::{Site, check};
+use crate::lane::Site;
+use crate::machine::check;
 use crate::{Element, FragmentSparseA, LaneCapture, Warp};
 
 impl<S, T> FragmentSparseA<S, T>

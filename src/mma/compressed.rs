@@ -3,6 +3,7 @@
 use super::compress::parts_with;
 use super::{Kept, Metadata};
 use crate::fragment::SparseWidth;
+use crate::fragment::allowed;
 use crate::{Element, LANES};
 use std::fmt;
 use std::string::ToString;
@@ -74,15 +75,6 @@ impl fmt::Display for CompressError {
                 )
             }
         }
-    }
-}
-
-/// What a chunk of so many columns may have.
-pub(crate) fn allowed(chunk: usize) -> &'static str {
-    match chunk {
-        2 => "of these 2 elements at most 1 may be other than zero",
-        4 => "of these 4 elements at most 2 may be other than zero",
-        _ => "of these 4 pairs of elements at most 2 may be other than zero",
     }
 }
 

@@ -1,7 +1,7 @@
 //! `mma.sync`: the product of two fragments, added to a third (PTX ISA 9.7.14.5.14).
 
 use crate::fragment::{FragmentShape, M16N8K8, M16N8K8Pairs, RoleA, RoleB, RoleC, Shape};
-use crate::isa::ptx;
+use crate::isa::{Plain, ptx};
 use crate::lane::Sealed;
 use crate::lane::Site;
 use crate::target::{BuildTarget, Requirement, Supports};
@@ -57,37 +57,6 @@ use core::marker::PhantomData;
 /// assert_eq!(d[7 * 8 + 5], 35.0);
 /// ```
 pub struct Mma<S, A, B, C, O = Plain, Target = BuildTarget>(PhantomData<(S, A, B, C, O, Target)>);
-
-macro_rules! options {
-    ($($(#[$doc:meta])* $option:ident;)*) => {$(
-        $(#[$doc])*
-        #[derive(Debug, Clone, Copy)]
-        pub struct $option;
-        impl Sealed for $option {}
-    )*};
-}
-options! {
-    /// An [`Mma`] without options.
-    Plain;
-    /// `.satfinite`: sums beyond the ends of 32 bits become those ends.
-    SatFinite;
-    /// `.rn`: each step of the chain is rounded to the nearest, ties to even, as without it.
-    Rn;
-    /// `.rz`: each step of the chain is rounded toward zero.
-    Rz;
-    /// `.rm`: each step of the chain is rounded down.
-    Rm;
-    /// `.rp`: each step of the chain is rounded up.
-    Rp;
-    /// `.xor.popc`: an element of D is the number of bits that are in one of A's row and B's column, plus C.
-    XorPopc;
-    /// `.and.popc`: an element of D is the number of bits that are in both A's row and B's column, plus C.
-    AndPopc;
-    /// `.kind::f8f6f4`: elements of 8, 6 and 4 bits, a byte each, in any mix.
-    F8F6F4;
-    /// C is f16, and D f32.
-    Widen;
-}
 
 /// A form of `mma` that exists: see the table at [`Mma`].
 #[diagnostic::on_unimplemented(

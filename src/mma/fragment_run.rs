@@ -1,10 +1,11 @@
 //! Runs of fragments from shared tiles: what a main loop loads.
 
+use super::{B16, Count, LdMatrix, NoTrans, Trans, X1, X2, X4};
 use crate::element::Width;
 use crate::fragment::{Bit, Fragment, FragmentShape, Registers, Role, put};
 use crate::lane::Site;
-use crate::lane::fixed;
 use crate::lane::{array, mapped};
+use crate::machine::{cast, fixed};
 use crate::memory::{Coordinate, Order, SharedTile, Swizzle, Window};
 use crate::{Element, Lane, LaneCapture, PerLane, RowAddr, Warp};
 use core::marker::PhantomData;
@@ -71,7 +72,7 @@ impl<R: Role, F: FragmentShape<R, T::Width>, T: Element> Fragment<R, F, T> {
         // SAFETY: within the window, which is within the tile, and multiples of 16 bytes along its contiguous side.
         let run: [_; N] = unsafe { run_rows(warp, *tile, (row, col), Self::STEP, |lane| Self::place::<O>(lane, 1)) };
         let transposed = O::ROW_MAJOR != R::PACKS_ROWS;
-        mapped(run, |rows| Self::from_registers(F::Registers::load_matrices(warp, rows, transposed, site)))
+        mapped(run, |rows| Self::from_registers(load_matrices(warp, rows, transposed, site)))
     }
 
     /// Loads `N` pairs of matrices that lie beside each other (for A: below each other), from `at` of a tile on: as
@@ -97,7 +98,7 @@ impl<R: Role, F: FragmentShape<R, T::Width>, T: Element> Fragment<R, F, T> {
         let run: [_; N] = unsafe { run_rows(warp, *tile, (row, col), step, |lane| Self::place::<O>(lane, 2)) };
         let transposed = O::ROW_MAJOR != R::PACKS_ROWS;
         mapped(run, |rows| {
-            let pair = F::Registers::load_pair(warp, rows, transposed, site);
+            let pair = load_pair(warp, rows, transposed, site);
             mapped([0, 1], |half| Self::from_registers(pair.map(|pair| pair[half])))
         })
     }
@@ -239,4 +240,39 @@ unsafe fn run_rows<const N: usize, T: Element, const ROWS: usize, const COLS: us
             }
         })
     })
+}
+/// The registers of the matrices whose rows the lanes name, by `ldmatrix`.
+#[inline(always)]
+fn load_matrices<R: Registers>(warp: Warp<'_>, rows: PerLane<RowAddr>, transposed: bool, site: Site) -> PerLane<R> {
+    // SAFETY: as many registers, of 32 bits.
+    unsafe {
+        match R::COUNT {
+            1 => load::<X1>(warp, rows, transposed, site).map(|registers| cast(registers)),
+            2 => load::<X2>(warp, rows, transposed, site).map(|registers| cast(registers)),
+            4 => load::<X4>(warp, rows, transposed, site).map(|registers| cast(registers)),
+            _ => unreachable!("fragments that `ldmatrix` loads have 1, 2 or 4 registers"),
+        }
+    }
+}
+
+/// The same for two fragments, whose matrices one `ldmatrix` loads.
+#[inline(always)]
+fn load_pair<R: Registers>(warp: Warp<'_>, rows: PerLane<RowAddr>, transposed: bool, site: Site) -> PerLane<[R; 2]> {
+    // SAFETY: as above.
+    unsafe {
+        match R::COUNT {
+            1 => load::<X2>(warp, rows, transposed, site).map(|[a, b]| [cast([a]), cast([b])]),
+            2 => load::<X4>(warp, rows, transposed, site).map(|[a, b, c, d]| [cast([a, b]), cast([c, d])]),
+            _ => unreachable!("fragments that `ldmatrix` loads as pairs have 1 or 2 registers"),
+        }
+    }
+}
+
+#[inline(always)]
+fn load<N: Count>(warp: Warp<'_>, rows: PerLane<RowAddr>, transposed: bool, site: Site) -> PerLane<N::Registers> {
+    if transposed {
+        LdMatrix::<N, Trans, B16>::load_at(warp, rows, site)
+    } else {
+        LdMatrix::<N, NoTrans, B16>::load_at(warp, rows, site)
+    }
 }

@@ -1,14 +1,13 @@
 //! `mma.sync` with scaled blocks: elements of A and B have scales in common, which their products are multiplied with (PTX ISA
 //! 9.7.14.3).
 
-use crate::element::Bits8;
-use crate::fragment::{FragmentShape, Role, RoleA, RoleB, RoleC, Shape};
+use crate::fragment::{FragmentShape, Role, RoleA, RoleB, RoleC, ScaleA, ScaleB, ScaledKind, Scales, Selected, Shape};
 use crate::isa::ptx;
 use crate::lane::Sealed;
 use crate::lane::Site;
 use crate::lane::mapped;
 use crate::target::{BuildTarget, Requirement, Supports};
-use crate::{Accumulator, Element, FragmentA, FragmentB, LaneCapture, PerLane, Warp, ue4m3, ue8m0};
+use crate::{Accumulator, Element, FragmentA, FragmentB, LaneCapture, Warp};
 use core::marker::PhantomData;
 
 /// `mma.sync.aligned.SHAPE.row.col.KIND.block_scale.SCALE_VEC.f32.A.B.f32.SCALE`: D = (A x scales) x (B x scales) + C, for a warp.
@@ -48,45 +47,6 @@ pub struct MmaScaled<S, A, B, K, SelectA = Select<0, 0>, SelectB = Select<0, 0>,
     PhantomData<(S, A, B, K, SelectA, SelectB, Target)>,
 );
 
-/// A kind of scaled blocks: [`Mxf8f6f4`], [`Mxf4`] or [`Mxf4Nvf4`].
-pub trait ScaledKind: Sealed + Copy + 'static {
-    /// An element of the scales.
-    type Scale: Element<Width = Bits8>;
-    /// The scales of a row of A or a column of B.
-    type Scales;
-    /// How many there are.
-    const SCALES: usize;
-}
-
-macro_rules! kinds {
-    ($($(#[$doc:meta])* $kind:ty, $scales:literal $scale:ident;)*) => {$(
-        impl Sealed for $kind {}
-        impl ScaledKind for $kind {
-            type Scale = $scale;
-            type Scales = [$scale; $scales];
-            const SCALES: usize = $scales;
-        }
-    )*};
-}
-
-/// `.kind::mxf8f6f4`, `.scale_vec::1X`: one scale for 32 elements.
-#[derive(Debug, Clone, Copy)]
-pub struct Mxf8f6f4;
-/// `.kind::mxf4`, `.scale_vec::2X`: one scale for 32 elements, of 64.
-#[derive(Debug, Clone, Copy)]
-pub struct Mxf4;
-/// `.kind::mxf4nvf4`: `SCALES` scales of type `T` for 64 elements: [`ue8m0`], two or four, or [`ue4m3`], four.
-#[derive(Debug, Clone, Copy)]
-pub struct Mxf4Nvf4<const SCALES: usize, T>(PhantomData<T>);
-
-kinds! {
-    Mxf8f6f4, 1 ue8m0;
-    Mxf4, 2 ue8m0;
-    Mxf4Nvf4<2, ue8m0>, 2 ue8m0;
-    Mxf4Nvf4<4, ue8m0>, 4 ue8m0;
-    Mxf4Nvf4<4, ue4m3>, 4 ue4m3;
-}
-
 /// Which of the sets of scales in a register is meant: from byte `BYTE` on, of the lanes `THREAD` of each four.
 ///
 /// | scales | `BYTE` | `THREAD` for A | `THREAD` for B |
@@ -105,15 +65,6 @@ pub struct Select<const BYTE: u16, const THREAD: u16>;
 pub trait Selects<R, N>: Sealed {
     /// The same as a value.
     const SELECTED: Selected;
-}
-
-/// A [`Select`] as a value.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Selected {
-    /// The first byte.
-    pub byte: usize,
-    /// Which lanes of each four.
-    pub thread: usize,
 }
 
 impl<const BYTE: u16, const THREAD: u16> Sealed for Select<BYTE, THREAD> {}
@@ -137,35 +88,7 @@ selects! {
     RoleB 4 [0] [0 1 2 3];
 }
 
-/// Scales of role `R` of a kind: one register in each lane.
-pub struct Scales<R, K> {
-    register: PerLane<u32>,
-    _kind: PhantomData<fn() -> (R, K)>,
-}
-
-/// Scales of the rows of A.
-pub type ScaleA<K> = Scales<RoleA, K>;
-/// Scales of the columns of B.
-pub type ScaleB<K> = Scales<RoleB, K>;
-
-impl<R, K> Clone for Scales<R, K> {
-    #[inline(always)]
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-impl<R, K> Copy for Scales<R, K> {}
-
 impl<R: Role, K: ScaledKind> Scales<R, K> {
-    /// What byte `byte` of the register of `lane` is: in the set that this selects, the scale of this row of A (column of B), of
-    /// the so-manieth block.
-    pub const fn position(lane: usize, byte: usize) -> (Selected, usize, usize) {
-        let (group, thread) = (lane / 4, lane % 4);
-        let (thread, line) = if R::RUNS_DOWN { (thread / 2, group + 8 * (thread % 2)) } else { (thread, group) };
-        let block = byte % K::SCALES;
-        (Selected { byte: byte - block, thread }, line, block)
-    }
-
     /// The scales `scale(set, line, block)`: of each set that a [`Select`] can mean, those of each row of A (column of B), block
     /// by block along K.
     #[inline(always)]
@@ -177,34 +100,6 @@ impl<R: Role, K: ScaledKind> Scales<R, K> {
                 scale(selected, line, block)
             }))
         }))
-    }
-
-    /// The registers, as the instruction takes them.
-    #[inline(always)]
-    pub fn registers(&self) -> PerLane<u32> {
-        self.register
-    }
-
-    /// The scales whose registers these are.
-    #[inline(always)]
-    pub const fn from_registers(register: PerLane<u32>) -> Self {
-        Scales { register, _kind: PhantomData }
-    }
-
-    /// One set of scales, line by line.
-    #[cfg(not(target_arch = "nvptx64"))]
-    pub(crate) fn matrix(&self, selected: Selected) -> std::vec::Vec<K::Scale> {
-        let lines = if R::RUNS_DOWN { 16 } else { 8 };
-        let mut scales = std::vec![bytemuck::Zeroable::zeroed(); lines * K::SCALES];
-        for (lane, &register) in self.register.array().iter().enumerate() {
-            for byte in 0..4 {
-                let (of, line, block) = Self::position(lane, byte);
-                if of == selected {
-                    scales[line * K::SCALES + block] = K::Scale::unpack(register, byte);
-                }
-            }
-        }
-        scales
     }
 }
 
@@ -281,7 +176,7 @@ macro_rules! implementations {
                         scales_a.registers().own(),
                         scales_b.registers().own(),
                     );
-                    *acc = Accumulator::from_registers(PerLane::from_own(d));
+                    *acc = Accumulator::from_registers(crate::PerLane::from_own(d));
                 }
                 #[cfg(not(target_arch = "nvptx64"))]
                 {

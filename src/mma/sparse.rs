@@ -1,7 +1,7 @@
 //! `mma.sp`: the product of a sparse fragment and a dense one, added to a third (PTX ISA 9.7.14.6.3).
 
 use crate::fragment::{FragmentShape, RoleB, RoleC, RoleSparseA, Shape, SparseWidth};
-use crate::isa::ptx;
+use crate::isa::{Ordered, ptx};
 use crate::lane::Sealed;
 use crate::lane::Site;
 use crate::mma::Plain;
@@ -66,16 +66,6 @@ use core::marker::PhantomData;
 pub struct MmaSparse<S, A, B, C, O = Plain, Order = Ordered, Target = BuildTarget>(
     PhantomData<(S, A, B, C, O, Order, Target)>,
 );
-
-/// `::ordered_metadata`: of a chunk, the part that comes first in the row is named first.
-#[derive(Debug, Clone, Copy)]
-pub struct Ordered;
-impl Sealed for Ordered {}
-
-/// `mma.sp`, without `::ordered_metadata`: of a chunk, the parts are named in the order in which they lie in A's registers.
-#[derive(Debug, Clone, Copy)]
-pub struct AnyOrder;
-impl Sealed for AnyOrder {}
 
 /// The sparsity selector `WHICH`.
 #[derive(Debug, Clone, Copy)]

@@ -54,8 +54,8 @@ macro_rules! functions {
             };
             #[cfg(not(target_arch = "nvptx64"))]
             return {
-                let select_a = crate::mma::Selected { byte: BYTE_A.into(), thread: THREAD_A.into() };
-                let select_b = crate::mma::Selected { byte: BYTE_B.into(), thread: THREAD_B.into() };
+                let select_a = crate::fragment::Selected { byte: BYTE_A.into(), thread: THREAD_A.into() };
+                let select_b = crate::fragment::Selected { byte: BYTE_B.into(), thread: THREAD_B.into() };
                 crate::engine::raw::multiply_sparse_scaled_registers::<
                     crate::isa::ptx::$shape,
                     crate::mma_element!($kind $a),

@@ -1,7 +1,6 @@
 //! The scope of several blocks that run at the same time, and reach each other's shared memory (PTX ISA 2.2.3).
 
-use super::{Peer, Peers};
-use crate::copy::Blocks;
+use super::{Blocks, Peer, Peers};
 #[cfg(not(target_arch = "nvptx64"))]
 use crate::engine::cluster as sim;
 use crate::lane::Grid;

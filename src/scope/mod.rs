@@ -1,12 +1,13 @@
 //! The scopes of execution: a block of warps, and a warp of 32 lanes.
 
+mod clock;
 mod cluster;
 mod peer;
 pub(crate) mod shuffle;
 mod warp_group;
 
 pub use cluster::{Cluster, ClusterArrival, ClusterBlock};
-pub use peer::{Peer, Peers};
+pub use peer::{Blocks, Peer, Peers};
 pub use warp_group::WarpGroup;
 
 use crate::lane::Grid;
@@ -105,7 +106,7 @@ impl<'k> Block<'k> {
     /// spare. It is no instruction.
     #[inline(always)]
     pub fn late(&self, number: u32) -> u32 {
-        crate::lane::fixed(number)
+        crate::machine::fixed(number)
     }
 
     /// All warps wait for each other; what each wrote to memory before, all see after (`bar.sync 0`, PTX ISA
@@ -208,7 +209,7 @@ impl<'b> Warp<'b> {
     pub fn uniform(self, number: u32) -> u32 {
         #[cfg(target_arch = "nvptx64")]
         // SAFETY: warp scope is not under lane-dependent control flow, and what is no `PerLane` is the same in all lanes.
-        return unsafe { crate::lane::uniform(number) };
+        return unsafe { crate::machine::uniform(number) };
         #[cfg(not(target_arch = "nvptx64"))]
         number
     }

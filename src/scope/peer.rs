@@ -1,7 +1,7 @@
 //! The blocks of a cluster, by their ranks.
 
-use crate::copy::Blocks;
-use crate::lane::{Site, check};
+use crate::lane::Site;
+use crate::machine::check;
 use core::marker::PhantomData;
 
 /// The `N` blocks of a cluster: [`Cluster::peers`](crate::Cluster::peers). It is nothing at run time, and lane closures may capture it.
@@ -62,5 +62,32 @@ impl Peer {
     pub(crate) fn map(self, address: u32) -> u32 {
         // SAFETY: the rank is that of a block of the cluster, as only its cluster makes one.
         unsafe { crate::raw::mapa_shared_cluster_u32(address, self.rank) }
+    }
+}
+
+/// Blocks of the executing block's cluster, at least one, that a copy goes to: [`Cluster::all`](crate::Cluster::all), or some
+/// ([`Peer::alone`], [`and`](Self::and)).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Blocks {
+    /// A bit for each.
+    mask: u16,
+}
+
+impl Blocks {
+    pub(crate) const fn of_mask(mask: u16) -> Self {
+        Blocks { mask }
+    }
+
+    /// These, and this one.
+    #[inline(always)]
+    #[must_use]
+    pub const fn and(self, peer: Peer) -> Self {
+        Blocks { mask: self.mask | 1 << peer.rank() }
+    }
+
+    /// A bit for each, that of rank 0 the lowest.
+    #[inline(always)]
+    pub const fn mask(self) -> u16 {
+        self.mask
     }
 }

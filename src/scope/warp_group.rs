@@ -3,7 +3,8 @@
 use crate::lane::Sealed;
 #[cfg(not(target_arch = "nvptx64"))]
 use crate::lane::Site;
-use crate::lane::{LANES, Lane, LaneCapture, PerLane, fixed};
+use crate::lane::{LANES, Lane, LaneCapture, PerLane};
+use crate::machine::fixed;
 use crate::scope::{Block, Threads, Warp};
 use crate::target::{ArchSpecific, BuiltFor};
 
@@ -78,7 +79,7 @@ impl Block<'_> {
         #[cfg(target_arch = "nvptx64")]
         // SAFETY: block scope is not under lane-dependent control flow; a warp has one index, of its block's.
         let warp_index = unsafe {
-            let warp_index = crate::lane::uniform(warp.index() as u32);
+            let warp_index = crate::machine::uniform(warp.index() as u32);
             core::hint::assert_unchecked((warp_index as usize) < self.warps());
             warp_index
         };

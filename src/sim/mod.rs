@@ -13,6 +13,8 @@ pub use crate::engine::{
     WaitingLanes, WaitingWarp, WarpOfBlock, mark_unwritten,
 };
 #[doc(hidden)]
-pub use crate::engine::{NameByte, Product, Quad, SharedField, SharedName, WarpGroupFp8, name_fields};
+pub use crate::engine::{NameByte, Product, SharedField, SharedName, name_fields};
+#[doc(hidden)]
+pub use crate::isa::{Quad, WarpGroupFp8};
 pub use by_name::Execution;
 pub use simulator::{CheckedRun, Simulator};

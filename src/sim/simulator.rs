@@ -1,3 +1,4 @@
+use crate::engine::Job;
 use crate::engine::findings::{Finding, Misuse, SimError};
 use crate::engine::findings::{Found, Report};
 use crate::engine::memory::boxes::{Boxes, Outside};
@@ -11,7 +12,7 @@ use crate::engine::warps::schedule::{self, Ran};
 use crate::lane::LANES;
 use crate::lane::Sealed;
 use crate::launch::{Device, KernelInfo, Launch};
-use crate::{Grid, MAX_SHARED_BYTES, TensorEncoding, TensorMapError, TensorMapWords};
+use crate::{Block, Grid, MAX_SHARED_BYTES, TensorEncoding, TensorMapError, TensorMapWords};
 use bytemuck::Pod;
 use rayon::prelude::*;
 use std::string::String;
@@ -190,12 +191,12 @@ impl Simulator {
     }
 
     /// Runs the blocks of a cluster, mostly one, in each of the schedules. (With one warp, there is only one.)
-    fn run_cluster(&self, launch: &Launch<'_>, first: Grid) -> Ran {
-        let mut ran = schedule::run(launch, first, self.seed, self.patience, self.recorded());
-        let warps = u64::from(launch.kernel.threads) / LANES as u64 * launch.kernel.cluster.blocks();
+    fn run_cluster(&self, job: &Job<'_>, first: Grid) -> Ran {
+        let mut ran = schedule::run(job, first, self.seed, self.patience, self.recorded());
+        let warps = u64::from(job.threads) / LANES as u64 * job.cluster.blocks();
         let schedules = if warps > 1 { self.schedules } else { 1 };
         let others = (1..schedules).into_par_iter().map(|other| {
-            schedule::run(launch, first, self.seed.wrapping_add(other), self.patience, Recorded::default()).found
+            schedule::run(job, first, self.seed.wrapping_add(other), self.patience, Recorded::default()).found
         });
         others.collect::<Vec<Found>>().into_iter().for_each(|found| ran.found.append(found));
         ran
@@ -287,6 +288,17 @@ unsafe impl Device for Simulator {
             let misuse = Misuse::Launch { message };
             return SimError::of(vec![finding(misuse, None, None, None, None)], Report::default());
         }
+        let job = Job {
+            name: kernel.name,
+            threads: kernel.threads,
+            min_blocks: kernel.min_blocks,
+            max_registers: kernel.max_registers,
+            shared_bytes: kernel.shared_bytes,
+            cluster: kernel.cluster,
+            grid,
+            name_byte: launch.name_byte,
+            body: &|warp| (launch.body)(&Block::simulated(warp)),
+        };
         let mut record = self.recorded().recorder();
         let mut accesses = LaunchAccesses::default();
         let (mut found, mut boxes) = (Found::default(), Boxes::default());
@@ -297,7 +309,7 @@ unsafe impl Device for Simulator {
             if together.is_empty() {
                 break;
             }
-            let run = |&first: &Grid| self.run_cluster(&launch, first);
+            let run = |&first: &Grid| self.run_cluster(&job, first);
             // A single block stays on this thread, where a debugger looks for it.
             let ran: Vec<Ran> = match &*together {
                 [first] => vec![run(first)],

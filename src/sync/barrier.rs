@@ -596,7 +596,7 @@ impl Barrier {
 fn until(warp: Warp<'_>, is_so: impl Fn() -> bool) {
     let _ = warp;
     // SAFETY: warp scope is not under lane-dependent control flow.
-    while !unsafe { crate::lane::all(is_so()) } {}
+    while !unsafe { crate::machine::all(is_so()) } {}
 }
 
 #[inline(always)]

@@ -109,7 +109,7 @@ impl Look {
     {
         #[cfg(target_arch = "nvptx64")]
         // SAFETY: warp scope is not under lane-dependent control flow.
-        if unsafe { crate::lane::all(self.is_over.own()) } {
+        if unsafe { crate::machine::all(self.is_over.own()) } {
             return self.phase.next();
         }
         self.barrier.wait(warp, self.phase)

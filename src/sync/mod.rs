@@ -2,8 +2,10 @@
 
 mod barrier;
 mod look;
+mod peer;
 mod ring;
 
 pub use barrier::{Arrival, Barrier, BarrierMemory, Phase};
 pub use look::Look;
+pub use peer::{PeerBarrier, PeerBarrierRing};
 pub use ring::{BarrierRing, Turn};

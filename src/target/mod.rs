@@ -5,7 +5,12 @@
 //! instruction, on the host. Its methods ask for
 //! `Target: Supports<AtLeast<90>>` and the like, so an instruction that the GPU lacks does not compile.
 
-use crate::isa::Needs;
+mod limits;
+mod needs;
+
+pub use limits::{MAX_SHARED_BYTES, MAX_STATIC_BYTES};
+pub use needs::Needs;
+
 use crate::lane::Sealed;
 
 /// A requirement: compute capability `SM / 10`.`SM % 10` or newer (`AtLeast<75>` is sm_75, Turing).

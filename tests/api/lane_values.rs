@@ -91,7 +91,8 @@ const OF_A_LANE: [&str; 24] = [
 ];
 
 /// Fields that only the device has, and that are no `PerLane`: all lanes of a warp have the same in them.
-const SAME_IN_THE_WARP: [(&str, &str); 1] = [("scope/mod.rs", "threads: usize")];
+const SAME_IN_THE_WARP: [(&str, &str); 2] =
+    [("scope/mod.rs", "threads: usize"), ("machine/map_ref.rs", "words: *const TensorMapWords")];
 
 /// Traits that a type with a `PerLane` may have: none of them returns, prints or compares what is in it.
 const ALLOWED: [&str; 4] = ["Clone", "Copy", "Zeroable", "LaneCapture"];

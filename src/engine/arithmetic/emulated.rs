@@ -2,8 +2,8 @@
 
 use super::format::{AccumulatorFloat, Float, Number};
 use super::fused::{HOPPER, fused_sum};
-use super::{Product, Quad, each_element};
-use crate::{Plain, Widen};
+use super::{Product, each_element};
+use crate::isa::{Plain, Quad, Widen};
 use core::ops::Add;
 use float8::{F8E4M3, F8E5M2};
 use half::f16;

@@ -6,6 +6,7 @@
 
 use super::format::{AccumulatorFloat, Float, Number};
 use super::{Product, each_element};
+use crate::isa::WarpGroupFp8;
 use crate::{F8F6F4, InByte, Plain, e2m1, e2m3, e3m2, tf32};
 use core::convert::identity;
 use float8::{F8E4M3, F8E5M2};
@@ -64,9 +65,6 @@ fused! { BLACKWELL
     F8F6F4 e2m3, [F8E4M3, F8E5M2, e3m2, e2m3, InByte<e2m1>] f32;
     F8F6F4 InByte<e2m1>, [F8E4M3, F8E5M2, e3m2, e2m3, InByte<e2m1>] f32;
 }
-
-/// In place of `Plain`, that of fp8 in `wgmma`, which computes otherwise than `mma`.
-pub struct WarpGroupFp8;
 
 /// Of fp8 in Hopper's `wgmma`: as published (MMA-Sim, arXiv 2511.10909), and as found on an H200.
 const HOPPER_FP8: Alignment = Alignment { fraction_bits: 13, below: 1000 };

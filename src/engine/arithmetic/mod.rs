@@ -10,16 +10,12 @@ pub(crate) mod operands;
 mod scaled;
 mod sparse;
 
-pub use fused::WarpGroupFp8;
 pub(crate) use multiply::{multiply, multiply_scaled};
 pub(crate) use scaled::ScaledProduct;
 pub(crate) use sparse::{MetadataOrder, multiply_sparse, multiply_sparse_scaled};
 pub(crate) use sparse::{check_codes, codes, product};
 
 use std::vec::Vec;
-
-/// In place of `Plain`, that of `M8N8K4Quad`, which computes otherwise than the same elements in other shapes.
-pub struct Quad;
 
 /// Elements that are multiplied with those of `B` and added to those of `C`, with the option `O` of `mma` (or [`Quad`]).
 pub trait Product<B, C, O>: Sized {

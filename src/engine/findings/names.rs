@@ -7,7 +7,6 @@
 use crate::Grid;
 use crate::engine::SHARED_BASE;
 use crate::engine::warps::block::blocks;
-use crate::memory::{SharedLayout, align_up};
 use std::format;
 use std::string::String;
 
@@ -60,9 +59,9 @@ pub struct SharedField {
 }
 
 impl SharedField {
-    /// A field of this type, which has no name but its index.
-    pub fn of<P: SharedLayout>() -> Self {
-        SharedField { name: None, bytes: P::BYTES, align: P::ALIGN, name_byte: P::name_byte }
+    /// A field of so many bytes, whose bytes `name_byte` names.
+    pub(crate) fn new(bytes: usize, align: usize, name_byte: NameByte) -> Self {
+        SharedField { name: None, bytes, align, name_byte }
     }
 
     /// The same, of this name.
@@ -80,9 +79,9 @@ impl SharedField {
 
 /// Names a byte of fields that lie behind each other.
 pub fn name_fields(offset: usize, name: &mut SharedName, fields: &[SharedField]) {
-    let mut end = 0;
+    let mut end: usize = 0;
     for (index, field) in fields.iter().enumerate() {
-        let start = align_up(end, field.align);
+        let start = end.next_multiple_of(field.align);
         end = start + field.bytes;
         if (start..end).contains(&offset) {
             match field.name {

@@ -1,6 +1,6 @@
 //! What a reduction makes of an element of memory and a value.
 
-pub(crate) use crate::copy::reduction::Operation;
+pub(crate) use crate::isa::Operation;
 use core::cmp::Ordering;
 use half::{bf16, f16};
 

@@ -1,6 +1,7 @@
 //! What the warps of a block have in common, what each of them waits for, and the cluster of blocks that run together.
 
 use crate::Grid;
+use crate::engine::Job;
 use crate::engine::arithmetic::operands::MmaResults;
 use crate::engine::findings::{Findings, Misuse, Names};
 use crate::engine::memory::boxes::Boxes;
@@ -21,7 +22,6 @@ use crate::engine::warps::stack;
 use crate::engine::wgmma::WarpGroups;
 use crate::lane::LANES;
 use crate::lane::Site;
-use crate::launch::Launch;
 use core::panic::Location;
 use corosensei::Yielder;
 use std::cell::{Cell, RefCell};
@@ -179,22 +179,22 @@ pub(crate) struct ClusterState {
 
 impl ClusterState {
     /// The cluster whose first block is this one.
-    pub(crate) fn new(launch: &Launch<'_>, first: Grid, seed: u64, recorded: Recorded) -> Self {
-        let (threads, shape) = (launch.kernel.threads as usize, launch.kernel.cluster);
+    pub(crate) fn new(job: &Job<'_>, first: Grid, seed: u64, recorded: Recorded) -> Self {
+        let (threads, shape) = (job.threads as usize, job.cluster);
         let indices = blocks(first, shape);
         let (blocks, warps) = (indices.len(), threads / LANES);
-        let names = Names::new(launch.name_byte, launch.kernel.shared_bytes, first, shape);
-        let findings = Rc::new(Findings::new(launch.kernel.name, indices.clone(), warps, seed, names));
+        let names = Names::new(job.name_byte, job.shared_bytes, first, shape);
+        let findings = Rc::new(Findings::new(job.name, indices.clone(), warps, seed, names));
         let order = Rc::new(Order::new(blocks, warps));
         let global = Rc::default();
         let block = |(rank, index): (usize, Grid)| BlockState {
-            shared: SharedMemory::new(launch.kernel.shared_bytes as usize, rank, findings.clone(), order.clone()),
+            shared: SharedMemory::new(job.shared_bytes as usize, rank, findings.clone(), order.clone()),
             findings: findings.clone(),
             order: order.clone(),
             barriers: RefCell::new(Barriers::new(random_of(index, !seed))),
             bulk: RefCell::default(),
             wgmma: RefCell::default(),
-            registers: RefCell::new(RegisterPool::new(launch.kernel)),
+            registers: RefCell::new(RegisterPool::new(job)),
             is_multiplying: Cell::new(false),
             global: Rc::clone(&global),
             results: RefCell::default(),
@@ -212,7 +212,7 @@ impl ClusterState {
             clock: Cell::new(0),
             elected: elected(index, seed, warps),
             index,
-            grid: launch.grid,
+            grid: job.grid,
             rank,
             blocks,
             threads,

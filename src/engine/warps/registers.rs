@@ -6,6 +6,7 @@
 //! `setmaxnreg` gets.
 
 use crate::PerLane;
+use crate::engine::Job;
 use crate::engine::findings::Misuse;
 use crate::engine::memory::order::Order;
 use crate::engine::memory::race::{Access, Lanes};
@@ -15,7 +16,6 @@ use crate::engine::warps::context::{fail, with_block};
 use crate::engine::warps::lanes::collective;
 use crate::lane::LANES;
 use crate::lane::Site;
-use crate::launch::KernelInfo;
 use std::vec;
 use std::vec::Vec;
 
@@ -62,7 +62,7 @@ impl Set {
 }
 
 impl RegisterPool {
-    pub(crate) fn new(kernel: &KernelInfo) -> Self {
+    pub(crate) fn new(kernel: &Job<'_>) -> Self {
         let fitting = ALL / (kernel.threads * kernel.min_blocks.max(1)) / 8 * 8;
         let bound = if kernel.max_registers == 0 { MOST } else { kernel.max_registers / 8 * 8 };
         let warp = Warp { held: fitting.min(bound), set: Vec::new(), has_ended: false };

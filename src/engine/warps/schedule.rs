@@ -1,5 +1,6 @@
 //! The warps of a cluster as coroutines, which take turns, and the barriers at which they wait for each other.
 
+use crate::engine::Job;
 use crate::engine::findings::{Found, Misuse, Place};
 use crate::engine::memory::boxes::Boxes;
 use crate::engine::memory::bulk;
@@ -13,9 +14,8 @@ use crate::engine::warps::polling::begin_turn;
 use crate::engine::warps::registers;
 use crate::engine::warps::stack::{self, StackOf};
 use crate::engine::wgmma;
+use crate::lane::Grid;
 use crate::lane::LANES;
-use crate::launch::Launch;
-use crate::{Block, Grid};
 use corosensei::stack::DefaultStack;
 use corosensei::{Coroutine, CoroutineResult, Yielder};
 use std::any::Any;
@@ -94,8 +94,8 @@ pub(crate) struct Ran {
 }
 
 /// Runs the blocks of a cluster to their end, or as far as they can go. The first is this one.
-pub(crate) fn run(launch: &Launch<'_>, first: Grid, seed: u64, patience: u64, recorded: Recorded) -> Ran {
-    let cluster = Rc::new(ClusterState::new(launch, first, seed, recorded));
+pub(crate) fn run(job: &Job<'_>, first: Grid, seed: u64, patience: u64, recorded: Recorded) -> Ran {
+    let cluster = Rc::new(ClusterState::new(job, first, seed, recorded));
     for block in &cluster.blocks {
         if let Some(recorder) = &block.recorder {
             recorder.borrow_mut().begin_block(block.index, block.warps());
@@ -104,13 +104,13 @@ pub(crate) fn run(launch: &Launch<'_>, first: Grid, seed: u64, patience: u64, re
     let warps = cluster.blocks.iter().flat_map(|block| (0..block.warps()).map(move |warp| (block, warp)));
     let mut warps: Vec<WarpCoroutine> = warps
         .map(|(state, warp)| {
-            let body = launch.body;
+            let body = job.body;
             let stack = DefaultStack::new(STACK_BYTES).expect("address space for the stacks of a block's warps");
             let of = StackOf::warp(&stack);
             // SAFETY: what the coroutine borrows (the launch's body, the block's state) outlives `warps`.
             let warp = unsafe {
                 Coroutine::with_stack_unchecked(stack, move |yielder: &Yielder<(), Waiting>, ()| {
-                    body(&Block::simulated(WarpOfBlock { state, warp, yielder }));
+                    body(WarpOfBlock { state, warp, yielder });
                 })
             };
             WarpCoroutine { warp, stack: of }
@@ -121,7 +121,7 @@ pub(crate) fn run(launch: &Launch<'_>, first: Grid, seed: u64, patience: u64, re
     let ended_by = ran.as_ref().err().map(|stopped| {
         let place = stopped.place.as_ref().map_or(String::new(), |place| format!("\n  --> {place}"));
         let block = cluster.blocks[stopped.rank].index;
-        format!("error: {}{place}\n   = in kernel `{}`, block {block}", stopped.misuse, launch.kernel.name)
+        format!("error: {}{place}\n   = in kernel `{}`, block {block}", stopped.misuse, job.name)
     });
     let rank = ran.as_ref().err().map_or(0, |stopped| stopped.rank);
     let cause = ran.as_ref().err().and_then(|stopped| deadlock::cause(&cluster, &stopped.misuse, rank, stopped.warp));

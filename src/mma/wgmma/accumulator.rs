@@ -1,12 +1,14 @@
 //! What a `wgmma` adds to: 64 rows, in the registers of four warps.
 
-use crate::element::{Bits16, Bits32, Rounded, Width};
+use crate::element::{Bits16, Bits32, Width};
 use crate::fragment::{FragmentShape, Registers, RoleC, put, take};
+use crate::lane::LANES;
 use crate::lane::Sealed;
 use crate::lane::Site;
 use crate::lane::array;
-use crate::lane::{LANES, fixed};
+use crate::machine::fixed;
 use crate::memory::{Order, SharedTile, Swizzle};
+use crate::mma::Rounded;
 use crate::target::{AtLeast, BuiltFor};
 use crate::{
     Accumulator, B16, Count, Element, Fragment, LaneCapture, M16N8K16, NoTrans, PerLane, RowAddr, StMatrix, Threads,

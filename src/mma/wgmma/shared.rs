@@ -1,14 +1,9 @@
 //! An accumulator in shared memory, as it lies in registers.
 
 use super::accumulator::{GroupAccumulator, M64, RegistersOf, WgmmaColumns};
-use crate::element::Bits32;
-#[cfg(not(target_arch = "nvptx64"))]
-use crate::lane::Site;
-#[cfg(target_arch = "nvptx64")]
-use crate::lane::array;
+use crate::element::{Bits32, Moved};
+use crate::lane::{Site, array};
 use crate::memory::SharedLayout;
-#[cfg(target_arch = "nvptx64")]
-use crate::raw;
 use crate::target::{AtLeast, BuiltFor};
 use crate::{Element, LaneCapture, Threads, WarpGroup};
 use crate::{memory::OfPeer, scope::Peer};
@@ -104,19 +99,14 @@ where
     #[track_caller]
     pub fn put(self, group: WarpGroup<'_>, sums: &GroupAccumulator<N, T>) {
         let registers = &sums.registers;
-        #[cfg(not(target_arch = "nvptx64"))]
         let site = Site::here();
         group.each_thread(|lane, thread| {
             let registers = lane.get(registers);
             for (index, chunk) in registers.as_ref().chunks_exact(CHUNK).enumerate() {
                 let address = self.chunk(index, thread);
-                #[cfg(target_arch = "nvptx64")]
+                let chunk: [u32; CHUNK] = array(|i| chunk[i]);
                 // SAFETY: a chunk of this thread's, within the memory's bytes.
-                unsafe {
-                    raw::st_shared_v4_b32(address, array(|i| chunk[i]));
-                }
-                #[cfg(not(target_arch = "nvptx64"))]
-                crate::engine::store_shared(site, address, bytemuck::cast_slice(chunk));
+                unsafe { chunk.store_shared(site, address) };
             }
         });
     }
@@ -125,14 +115,9 @@ where
     #[inline(always)]
     #[track_caller]
     pub fn get(self, group: WarpGroup<'_>) -> GroupAccumulator<N, T> {
-        #[cfg(target_arch = "nvptx64")]
+        let site = Site::here();
         // SAFETY: a chunk within the memory's bytes.
-        return self.read(group, |address, chunk| *chunk = unsafe { raw::ld_shared_v4_b32(address) });
-        #[cfg(not(target_arch = "nvptx64"))]
-        return {
-            let site = Site::here();
-            self.read(group, |address, chunk| crate::engine::load_shared(site, address, bytemuck::bytes_of_mut(chunk)))
-        };
+        self.read(group, |address| unsafe { Moved::load_shared(site, address) })
     }
 
     /// The same memory of another block of the cluster (`mapa`, PTX ISA 9.7.9.23). Needs sm_90.
@@ -148,13 +133,11 @@ where
 
     #[inline(always)]
     #[track_caller]
-    fn read(self, group: WarpGroup<'_>, load: impl Fn(u32, &mut [u32; CHUNK]) + LaneCapture) -> GroupAccumulator<N, T> {
+    fn read(self, group: WarpGroup<'_>, load: impl Fn(u32) -> [u32; CHUNK] + LaneCapture) -> GroupAccumulator<N, T> {
         let registers = group.each_thread(|_, thread| {
             let mut registers: RegistersOf<N, T> = bytemuck::Zeroable::zeroed();
             for (index, to) in registers.as_mut().chunks_exact_mut(CHUNK).enumerate() {
-                let mut chunk = [0; CHUNK];
-                load(self.chunk(index, thread), &mut chunk);
-                to.copy_from_slice(&chunk);
+                to.copy_from_slice(&load(self.chunk(index, thread)));
             }
             registers
         });
@@ -176,15 +159,8 @@ where
     #[inline(always)]
     #[track_caller]
     pub fn get(self, group: WarpGroup<'_>) -> GroupAccumulator<N, T> {
-        #[cfg(target_arch = "nvptx64")]
+        let site = Site::here();
         // SAFETY: a chunk within the memory's bytes; that the other block runs is the simulator's to check.
-        return self.memory.read(group, |address, chunk| *chunk = unsafe { raw::ld_shared_cluster_v4_b32(address) });
-        #[cfg(not(target_arch = "nvptx64"))]
-        return {
-            let site = Site::here();
-            self.memory.read(group, |address, chunk| {
-                crate::engine::peer::load(site, address, bytemuck::bytes_of_mut(chunk));
-            })
-        };
+        self.memory.read(group, |address| unsafe { Moved::load_cluster(site, address) })
     }
 }

@@ -1,8 +1,10 @@
 //! How the host makes a tensor map of im2col mode.
 
 use super::place::TensorPlace;
-use super::{BoxTile, EncodedMap, EncodedMapMut, Im2col, TensorAccess, TensorEncoding, TensorMapError, TensorMapWords};
+use super::{EncodedMap, EncodedMapMut};
 use crate::Im2colAt;
+use crate::copy::{BoxTile, Im2col};
+use crate::isa::{TensorAccess, TensorEncoding, TensorMapError, TensorMapWords};
 use crate::launch::Device;
 use core::marker::PhantomData;
 

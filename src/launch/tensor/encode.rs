@@ -1,7 +1,8 @@
 //! How the host makes a tensor map.
 
 use super::place::{TensorPlace, each};
-use super::{BoxTile, TensorAccess, TensorMapError, TensorMapWords, Tiled};
+use crate::copy::{BoxTile, Tiled};
+use crate::isa::{TensorAccess, TensorMapError, TensorMapWords};
 use crate::launch::Device;
 use core::marker::PhantomData;
 

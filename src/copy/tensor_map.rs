@@ -1,39 +1,14 @@
 //! Tensor maps: a tensor in global memory, and what of it is copied to and from tiles, described once on the host (PTX ISA
 //! 5.5, `cuTensorMapEncodeTiled`, `cuTensorMapEncodeIm2col`).
 
-#[cfg(not(target_arch = "nvptx64"))]
-mod encode;
-#[cfg(not(target_arch = "nvptx64"))]
-mod encoding;
-#[cfg(not(target_arch = "nvptx64"))]
-mod error;
-#[cfg(not(target_arch = "nvptx64"))]
-mod im2col;
-#[cfg(not(target_arch = "nvptx64"))]
-mod place;
-
-#[cfg(not(target_arch = "nvptx64"))]
-pub use encode::{EncodedMap, EncodedMapMut, Tensor};
-#[cfg(not(target_arch = "nvptx64"))]
-pub use encoding::{TensorAccess, TensorEncoding};
-#[cfg(not(target_arch = "nvptx64"))]
-pub use error::TensorMapError;
-#[cfg(not(target_arch = "nvptx64"))]
-pub use im2col::Im2colTensor;
-
+use crate::element::TypeName;
+use crate::isa::TensorMapWords;
 use crate::lane::Sealed;
-#[cfg(not(target_arch = "nvptx64"))]
-use crate::launch::{Device, ParamValue, Params};
-use crate::launch::{KernelParam, TypeName};
+use crate::machine::MapRef;
 use crate::memory::{Order, SharedTile, TensorSwizzle};
 use crate::target::{AtLeast, BuiltFor};
 use crate::{Element, Lane, LaneCapture, raw};
 use core::marker::PhantomData;
-
-/// A tensor map as the hardware knows it: 128 bytes that mean nothing to others.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[repr(C, align(64))]
-pub struct TensorMapWords(pub [u64; 16]);
 
 /// A tile that tensor copies fill, a box each: any [`SharedTile`] whose swizzle the hardware has.
 ///
@@ -157,7 +132,7 @@ impl TensorMode for Im2col {
 /// # Ok::<(), TensorMapError>(())
 /// ```
 pub struct TensorMap<'k, Tile, const RANK: usize, Mode = Tiled> {
-    descriptor: Descriptor,
+    map: MapRef,
     _kernel: PhantomData<&'k [u8]>,
     _tile: PhantomData<fn() -> (Tile, Mode)>,
 }
@@ -165,25 +140,13 @@ pub struct TensorMap<'k, Tile, const RANK: usize, Mode = Tiled> {
 /// A tensor that tensor copies write: as [`TensorMap`], for [`SharedTile::store_box`] and [`SharedTile::reduce_box`], or [`SharedTile::store_im2col`]
 /// and [`SharedTile::reduce_im2col`]. The host makes it with [`Tensor::map_mut`] or [`Im2colTensor::map_mut`].
 pub struct TensorMapMut<'k, Tile, const RANK: usize, Mode = Tiled> {
-    descriptor: Descriptor,
+    map: MapRef,
     _kernel: PhantomData<&'k mut [u8]>,
     _tile: PhantomData<fn() -> (Tile, Mode)>,
 }
 
-/// Where the map is.
-#[cfg(target_arch = "nvptx64")]
-type Descriptor = *const TensorMapWords;
-
-/// The map, as the simulator's, and the slice that it is of.
-#[cfg(not(target_arch = "nvptx64"))]
-#[derive(Clone, Copy)]
-struct Descriptor {
-    words: TensorMapWords,
-    slice: crate::engine::Slice,
-}
-
 macro_rules! maps {
-    ($($map:ident $encoded:ident $is_mut:literal [$($host:tt)*] $slice:ident;)*) => {$(
+    ($($map:ident $is_mut:literal;)*) => {$(
         impl<Tile, const RANK: usize, Mode> Clone for $map<'_, Tile, RANK, Mode> {
             #[inline(always)]
             fn clone(&self) -> Self {
@@ -195,16 +158,33 @@ macro_rules! maps {
         unsafe impl<Tile, const RANK: usize, Mode> LaneCapture for $map<'_, Tile, RANK, Mode> {}
 
         impl<Tile: BoxTile, const RANK: usize, Mode: TensorMode> $map<'_, Tile, RANK, Mode> {
+            /// The map that a kernel's parameter points to.
+            ///
+            /// # Safety
+            /// It is one, and stays there for `'k`.
+            #[inline(always)]
+            pub(crate) unsafe fn at(map: *const TensorMapWords) -> Self {
+                // SAFETY: the caller's.
+                let map = unsafe { MapRef::at(map) };
+                $map { map, _kernel: PhantomData, _tile: PhantomData }
+            }
+
+            #[cfg(not(target_arch = "nvptx64"))]
+            /// The map that the host has made, of a slice.
+            pub(crate) fn of(words: TensorMapWords, slice: (&'static str, *mut Tile::Element, usize)) -> Self {
+                $map { map: MapRef::of(words, slice, $is_mut), _kernel: PhantomData, _tile: PhantomData }
+            }
+
+            #[cfg(not(target_arch = "nvptx64"))]
+            /// The map's bytes, on the host.
+            pub(crate) fn words(&self) -> TensorMapWords {
+                self.map.words()
+            }
+
             /// Where the map is, for `raw`'s functions.
             #[inline(always)]
             pub fn as_ptr(&self) -> *const u8 {
-                #[cfg(target_arch = "nvptx64")]
-                return self.descriptor.cast();
-                #[cfg(not(target_arch = "nvptx64"))]
-                {
-                    crate::engine::note_slice(self.descriptor.slice);
-                    (&raw const self.descriptor.words).cast()
-                }
+                self.map.as_ptr()
             }
 
             /// Has the map itself brought near (`prefetch.tensormap`, PTX ISA 9.7.9.20), before the first copy needs it.
@@ -219,119 +199,10 @@ macro_rules! maps {
                 unsafe { raw::prefetch_tensormap(self.as_ptr()) }
             }
         }
-
-        // SAFETY: one parameter: the map's 128 bytes, which the builder makes `Head` point to.
-        unsafe impl<Tile: BoxTile, const RANK: usize, Mode: TensorMode> KernelParam for $map<'_, Tile, RANK, Mode> {
-            type In<'k> = $map<'k, Tile, RANK, Mode>;
-            type Head = *const TensorMapWords;
-            type Tail = ();
-            const BY_VALUE: bool = true;
-            const TYPE: TypeName = TypeName::Parts(&[
-                TypeName::Text(concat!(stringify!($map), "<")),
-                Tile::TYPE,
-                TypeName::Text(", "),
-                TypeName::Number(RANK),
-                TypeName::Text(", "),
-                TypeName::Text(Mode::NAME),
-                TypeName::Text(">"),
-            ]);
-
-            #[inline(always)]
-            unsafe fn enter<'k>(head: Self::Head, _: (), _: &'static str) -> Self::In<'k> {
-                #[cfg(target_arch = "nvptx64")]
-                return $map { descriptor: head, _kernel: PhantomData, _tile: PhantomData };
-                #[cfg(not(target_arch = "nvptx64"))]
-                unreachable!("no kernel is entered on the host, at {head:?}")
-            }
-
-            #[cfg(not(target_arch = "nvptx64"))]
-            type Host<'h, D: Device + 'h> = $($host)* $encoded<'h, D, Tile, RANK, Mode>;
-            #[cfg(not(target_arch = "nvptx64"))]
-            fn bind<'h, D: Device + 'h>(device: &D, host: Self::Host<'h, D>, name: &'static str) -> Self::In<'h> {
-                let (start, len) = device.$slice(host.buffer);
-                let slice = crate::engine::Slice {
-                    name,
-                    address: start.addr(),
-                    len,
-                    element: size_of::<Tile::Element>(),
-                    is_mut: $is_mut,
-                };
-                $map { descriptor: Descriptor { words: host.words, slice }, _kernel: PhantomData, _tile: PhantomData }
-            }
-            #[cfg(not(target_arch = "nvptx64"))]
-            fn values(bound: Self::In<'_>, into: &mut Params) {
-                into.push(ParamValue::new(bound.descriptor.words.0));
-            }
-        }
     )*};
 }
 
 maps! {
-    TensorMap EncodedMap false [&'h] slice;
-    TensorMapMut EncodedMapMut true [] slice_mut;
-}
-
-/// A map, or none: what a kernel does without then, it finds out by `match`.
-///
-/// ```
-/// use ptx_matrix::{sim::Simulator, *};
-///
-/// type Tile = SharedTile<f32, 8, 32, Swizzle128>;
-///
-/// /// Counts in a tile, and brings it to a tensor, if there is one: else to a slice.
-/// #[kernel(threads = 32, target = "sm_90")]
-/// fn count(block: &Block, #[shared] tile: Tile, tensor: Option<TensorMapMut<Tile, 2>>, slice: GlobalMut<f32>) {
-///     let warp = block.warp();
-///     tile.fill(warp, |row, col| (row * 32 + col) as f32);
-///     warp.fence_for_bulk();
-///     warp.sync();
-///     match tensor {
-///         Some(tensor) => warp.elect(|lane| {
-///             tile.store_box(lane, tensor, [0, 0]);
-///             BulkGroup::commit(lane);
-///             BulkGroup::wait_read::<0>(lane);
-///         }),
-///         None => tile.for_each(warp, |row, col, number| slice.set(row * 32 + col, number)),
-///     }
-/// }
-///
-/// let (device, mut one, mut other) = (Simulator::default(), [0.0; 256], [0.0; 256]);
-/// let mut tensor = Tensor::<Tile, 2>::new([32, 8]).map_mut(&device, &mut one[..])?;
-/// count::launch(&device, 1, Some(tensor.by_ref()), &mut []).check();
-/// count::launch(&device, 1, None, &mut other).check();
-/// assert!(one == other && one[255] == 255.0);
-/// # Ok::<(), TensorMapError>(())
-/// ```
-// SAFETY: one parameter: the map's 128 bytes, or as many zeros, which no map has.
-unsafe impl<P: KernelParam<Head = *const TensorMapWords, Tail = ()>> KernelParam for Option<P> {
-    type In<'k> = Option<P::In<'k>>;
-    type Head = *const TensorMapWords;
-    type Tail = ();
-    const BY_VALUE: bool = true;
-    const IS_EARLY: bool = P::IS_EARLY;
-    const TYPE: TypeName = TypeName::Parts(&[TypeName::Text("Option<"), P::TYPE, TypeName::Text(">")]);
-
-    #[inline(always)]
-    unsafe fn enter<'k>(head: Self::Head, _: (), name: &'static str) -> Self::In<'k> {
-        // SAFETY: by the caller, it points to the parameter's bytes, which do not change; and to a map, if these are not zero.
-        unsafe { if (*head).0[0] == 0 { None } else { Some(P::enter(head, (), name)) } }
-    }
-
-    #[cfg(not(target_arch = "nvptx64"))]
-    type Host<'h, D: Device + 'h> = Option<P::Host<'h, D>>;
-    #[cfg(not(target_arch = "nvptx64"))]
-    fn bind<'h, D: Device + 'h>(device: &D, host: Self::Host<'h, D>, name: &'static str) -> Self::In<'h> {
-        host.map(|host| P::bind(device, host, name))
-    }
-    #[cfg(not(target_arch = "nvptx64"))]
-    fn values(bound: Self::In<'_>, into: &mut Params) {
-        match bound {
-            Some(map) => {
-                P::values(map, into);
-                let starts_with_zeros = into.last().is_some_and(|map| map.bytes().starts_with(&[0; 8]));
-                assert!(!starts_with_zeros, "a tensor map starts with the tensor's address");
-            }
-            None => into.push(ParamValue::new([0u64; 16])),
-        }
-    }
+    TensorMap false;
+    TensorMapMut true;
 }

@@ -1,7 +1,7 @@
 //! Where a tensor lies in a buffer.
 
-use super::{TensorAccess, TensorEncoding, TensorMapError};
 use crate::Element;
+use crate::isa::{TensorAccess, TensorEncoding, TensorMapError};
 use std::vec;
 use std::vec::Vec;
 

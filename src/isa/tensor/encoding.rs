@@ -78,7 +78,7 @@ impl TensorEncoding {
     }
 
     /// Whether the hardware can be told so, whatever the address.
-    pub(super) fn check(&self) -> Result<(), TensorMapError> {
+    pub(crate) fn check(&self) -> Result<(), TensorMapError> {
         for dimension in 0..self.rank {
             let (size, bytes) = (self.sizes[dimension], self.strides[dimension]);
             let step = self.steps[dimension];
@@ -135,7 +135,7 @@ impl TensorEncoding {
     }
 
     /// Elements from the tensor's first to its last.
-    pub(super) fn span(&self) -> u128 {
+    pub(crate) fn span(&self) -> u128 {
         let last = |dimension| u128::from(self.sizes[dimension] - 1) * u128::from(self.strides[dimension]);
         (0..self.rank).map(last).sum::<u128>() / self.element_bytes as u128 + 1
     }
