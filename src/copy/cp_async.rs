@@ -2,7 +2,7 @@
 
 use crate::lane::Sealed;
 use crate::lane::Site;
-use crate::machine::check;
+use crate::machine::{self, check, opaque};
 use crate::memory::{Coordinate, Order, SharedTile, Swizzle, Window, check_known};
 use crate::target::{AtLeast, BuildTarget, BuiltFor, Supports};
 use crate::{Element, Global, Lane, LaneCapture, Threads, Warp};
@@ -64,42 +64,31 @@ pub struct CpAsync<const BYTES: usize, Target = BuildTarget>(PhantomData<Target>
 pub trait CpAsyncForm: Sealed {
     /// The instruction, as in PTX.
     const PTX: &'static str;
-    /// The same with its size.
-    #[doc(hidden)]
-    const SIZED: &'static str;
 
     /// # Safety
     /// As the form's functions in `raw`.
-    #[cfg(target_arch = "nvptx64")]
     #[doc(hidden)]
-    unsafe fn issue(to: u32, from: *const u8, some: Option<u32>);
+    unsafe fn issue(site: Site, to: u32, from: *const u8, some: Option<u32>);
 }
 
 macro_rules! forms {
-    ($($bytes:literal $copy:ident $copy_some:ident $ptx:literal;)*) => {$(
+    ($($bytes:literal $copy:ident $ptx:literal;)*) => {$(
         impl<Target> Sealed for CpAsync<$bytes, Target> {}
         impl<Target> CpAsyncForm for CpAsync<$bytes, Target> {
             const PTX: &'static str = $ptx;
-            const SIZED: &'static str = concat!($ptx, " ", $bytes);
 
-            #[cfg(target_arch = "nvptx64")]
             #[inline(always)]
-            unsafe fn issue(to: u32, from: *const u8, some: Option<u32>) {
+            unsafe fn issue(site: Site, to: u32, from: *const u8, some: Option<u32>) {
                 // SAFETY: the caller's.
-                unsafe {
-                    match some {
-                        None => crate::raw::$copy(to, from),
-                        Some(some) => crate::raw::$copy_some(to, from, some),
-                    }
-                }
+                unsafe { machine::$copy(site, to, from, some) }
             }
         }
     )*};
 }
 forms! {
-    4 cp_async_ca_shared_global_4 cp_async_ca_shared_global_4_src "cp.async.ca.shared.global";
-    8 cp_async_ca_shared_global_8 cp_async_ca_shared_global_8_src "cp.async.ca.shared.global";
-    16 cp_async_cg_shared_global_16 cp_async_cg_shared_global_16_src "cp.async.cg.shared.global";
+    4 copy_4 "cp.async.ca.shared.global";
+    8 copy_8 "cp.async.ca.shared.global";
+    16 copy_16 "cp.async.cg.shared.global";
 }
 
 /// The window of one copy: `BYTES` along the contiguous side of a tile.
@@ -195,21 +184,12 @@ where
         let address = from.alignment() + index * size_of::<T>();
         check!(address.is_multiple_of(BYTES), site, CopyMisaligned { name: from.name(), index, bytes: BYTES });
         let to = tile.address() + SharedTile::<T, ROWS, COLS, S, O>::offset(row, col);
-        #[cfg(target_arch = "nvptx64")]
+        from.note_read(site, index, count);
         // SAFETY: both sides are in bounds and aligned; that nobody touches the destination meanwhile concerns values, not
         // memory safety, and is the simulator's to check.
         unsafe {
             let some = (count < whole).then_some((count * size_of::<T>()) as u32);
-            Self::issue(to, source, some);
-        }
-        #[cfg(not(target_arch = "nvptx64"))]
-        {
-            let mut bytes = [0; BYTES];
-            let some = count * size_of::<T>();
-            // SAFETY: `count` elements of the slice, which nobody writes, from `index` on.
-            bytes[..some].copy_from_slice(unsafe { core::slice::from_raw_parts(source, some) });
-            from.note_read(site, index, count);
-            crate::engine::start_copy(site, Self::SIZED, to, &bytes, some);
+            Self::issue(site, to, source, some);
         }
     }
 
@@ -221,10 +201,7 @@ where
         Target: Supports<AtLeast<80>>,
     {
         let _ = warp;
-        #[cfg(target_arch = "nvptx64")]
-        crate::raw::cp_async_commit_group();
-        #[cfg(not(target_arch = "nvptx64"))]
-        crate::engine::commit_copies(Site::here());
+        machine::commit_copies(Site::here());
     }
 
     /// Waits until at most the `N` newest groups of each lane are in flight.
@@ -235,10 +212,7 @@ where
         Target: Supports<AtLeast<80>>,
     {
         let _ = warp;
-        #[cfg(target_arch = "nvptx64")]
-        crate::raw::cp_async_wait_group::<N>();
-        #[cfg(not(target_arch = "nvptx64"))]
-        crate::engine::wait_for_copies(Site::here(), N as usize);
+        machine::wait_for_copies::<N>(Site::here());
     }
 }
 
@@ -297,7 +271,7 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order> Sha
         let count = threads.count();
         let per_line = if O::ROW_MAJOR { COLS } else { ROWS } / Self::PER_CHUNK;
         threads.each_thread(|_, rank| {
-            for chunk in (crate::machine::opaque(rank)..ROWS * COLS / Self::PER_CHUNK).step_by(count) {
+            for chunk in (opaque(rank)..ROWS * COLS / Self::PER_CHUNK).step_by(count) {
                 let (line, along) = (chunk / per_line, chunk % per_line * Self::PER_CHUNK);
                 let (row, col) = if O::ROW_MAJOR { (line, along) } else { (along, line) };
                 visit(row, col);

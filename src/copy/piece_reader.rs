@@ -1,9 +1,9 @@
 //! Tiles that lie one behind the other in a matrix whose lines start anywhere, brought to shared memory piece by piece.
 
 use super::tile_reader::{Along, ReadTile, Source};
+use crate::element::Moved;
 use crate::lane::Site;
-use crate::machine::check;
-use crate::machine::fixed;
+use crate::machine::{self, check, fixed};
 use crate::memory::Order;
 use crate::target::{AtLeast, BuiltFor};
 use crate::{Element, GlobalMatrix, LaneCapture, PerLane, Threads};
@@ -11,75 +11,49 @@ use bytemuck::Pod;
 use core::marker::PhantomData;
 
 /// What a [`PieceReader`] moves at a time: as many bytes as `u8`, `u16`, `u32`, `u64` or `u128` has.
-pub trait Piece: crate::lane::Sealed + Pod + LaneCapture {
+pub trait Piece: crate::lane::Sealed + Moved + LaneCapture {
     /// The piece of these bits.
     #[doc(hidden)]
     fn from_bits(bits: u128) -> Self;
-
-    /// # Safety
-    /// `address` is that of so many bytes in shared memory, and a multiple of that.
-    #[doc(hidden)]
-    #[cfg(target_arch = "nvptx64")]
-    unsafe fn store_shared(self, address: u32);
 }
 
 /// A piece that `cp.async` moves: `u32` and `u64`.
 pub trait AsyncPiece: Piece {
     /// # Safety
-    /// As `raw`'s function of this size.
+    /// As `machine`'s function of this size.
     #[doc(hidden)]
-    #[cfg(target_arch = "nvptx64")]
-    unsafe fn start_copy(to: u32, from: *const u8, some: u32);
-    /// The instruction, with its size.
-    #[doc(hidden)]
-    const PTX: &'static str;
+    unsafe fn start_copy(site: Site, to: u32, from: *const u8, some: u32);
 }
 
 // The others are elements too.
 impl crate::lane::Sealed for u128 {}
 
 macro_rules! pieces {
-    ($($piece:ident $store:ident $convert:expr;)*) => {$(
+    ($($piece:ident)*) => {$(
         impl Piece for $piece {
             #[inline(always)]
             fn from_bits(bits: u128) -> Self {
                 bits as $piece
             }
-
-            #[cfg(target_arch = "nvptx64")]
-            #[inline(always)]
-            unsafe fn store_shared(self, address: u32) {
-                // SAFETY: the caller's.
-                unsafe { crate::raw::$store(address, $convert(self)) }
-            }
         }
     )*};
 }
-pieces! {
-    u8 st_shared_u8 u16::from;
-    u16 st_shared_b16 core::convert::identity;
-    u32 st_shared_b32 core::convert::identity;
-    u64 st_shared_b64 core::convert::identity;
-    u128 st_shared_v4_b32 bytemuck::must_cast;
-}
+pieces!(u8 u16 u32 u64 u128);
 
 macro_rules! async_pieces {
-    ($($piece:ident $copy:ident $ptx:literal;)*) => {$(
+    ($($piece:ident $copy:ident;)*) => {$(
         impl AsyncPiece for $piece {
-            const PTX: &'static str = $ptx;
-
-            #[cfg(target_arch = "nvptx64")]
             #[inline(always)]
-            unsafe fn start_copy(to: u32, from: *const u8, some: u32) {
+            unsafe fn start_copy(site: Site, to: u32, from: *const u8, some: u32) {
                 // SAFETY: the caller's.
-                unsafe { crate::raw::$copy(to, from, some) }
+                unsafe { machine::$copy(site, to, from, Some(some)) }
             }
         }
     )*};
 }
 async_pieces! {
-    u32 cp_async_ca_shared_global_4_src "cp.async.ca.shared.global 4";
-    u64 cp_async_ca_shared_global_8_src "cp.async.ca.shared.global 8";
+    u32 copy_4;
+    u64 copy_8;
 }
 
 /// Reads tiles of a matrix in global memory, one behind the other, into shared tiles of type `Tile`, in pieces as large as the
@@ -293,14 +267,8 @@ impl<'k, Tile: ReadTile, P: Piece, const COPIES: usize, O: Order> PieceReader<'k
                 let copy = part * each + index;
                 if index < each && copy < COPIES {
                     let to = tile.start() + offset::<Tile, O>(Self::place(count, rank, copy));
-                    #[cfg(target_arch = "nvptx64")]
                     // SAFETY: a piece of the tile.
-                    unsafe {
-                        let _ = site;
-                        piece.store_shared(to);
-                    }
-                    #[cfg(not(target_arch = "nvptx64"))]
-                    crate::engine::store_shared(site, to, bytemuck::bytes_of(&piece));
+                    unsafe { piece.store_shared(site, to) };
                 }
             }
         });
@@ -326,19 +294,9 @@ impl<Tile: ReadTile, P: AsyncPiece, const COPIES: usize, O: Order> PieceReader<'
                 // Of nothing, the start of the matrix.
                 let from = if some == 0 { matrix.elements().start() } else { start.element(distance) };
                 let bytes = some * size_of::<Tile::Element>();
-                #[cfg(target_arch = "nvptx64")]
+                matrix.elements().raw().note_read_at(site, from, some);
                 // SAFETY: a piece of the tile, and elements of the matrix; aligned, as checked when the reader was made.
-                unsafe {
-                    let _ = site;
-                    P::start_copy(to, from.cast(), bytes as u32);
-                }
-                #[cfg(not(target_arch = "nvptx64"))]
-                {
-                    let mut piece = P::zeroed();
-                    // SAFETY: as many elements of the matrix.
-                    unsafe { read(from, some, site, matrix, &mut bytemuck::bytes_of_mut(&mut piece)[..bytes]) };
-                    crate::engine::start_copy(site, P::PTX, to, bytemuck::bytes_of(&piece), bytes);
-                }
+                unsafe { P::start_copy(site, to, from.cast(), bytes as u32) };
             },
         );
     }
@@ -369,37 +327,6 @@ unsafe fn load<V: Pod, T: Element, O: Order>(
     site: Site,
     matrix: GlobalMatrix<T, O>,
 ) -> V {
-    #[cfg(target_arch = "nvptx64")]
-    // SAFETY: the caller's; nobody writes them.
-    return unsafe {
-        let _ = (count, site, matrix);
-        from.cast::<V>().read()
-    };
-    #[cfg(not(target_arch = "nvptx64"))]
-    {
-        let mut value = V::zeroed();
-        // SAFETY: the caller's.
-        unsafe { read(from, count, site, matrix, bytemuck::bytes_of_mut(&mut value)) };
-        crate::engine::note_access(site);
-        crate::engine::note_element(site, crate::engine::Traffic::GlobalRead, from.addr(), size_of::<V>());
-        value
-    }
-}
-
-/// Reads `count` elements of a matrix as bytes.
-///
-/// # Safety
-/// They are elements of the matrix.
-#[cfg(not(target_arch = "nvptx64"))]
-unsafe fn read<T: Element, O: Order>(
-    from: *const T,
-    count: usize,
-    site: Site,
-    matrix: GlobalMatrix<T, O>,
-    into: &mut [u8],
-) {
-    let first = matrix.elements().start().addr();
-    matrix.elements().note_read(site, from.addr().wrapping_sub(first) / size_of::<T>(), count);
     // SAFETY: the caller's.
-    into.copy_from_slice(unsafe { core::slice::from_raw_parts(from.cast(), into.len()) });
+    unsafe { matrix.elements().raw().load_piece(from, count, site) }
 }

@@ -2,7 +2,7 @@
 
 use crate::lane::Site;
 use crate::lane::array;
-use crate::machine::check;
+use crate::machine::{self, check};
 use crate::memory::{Order, SharedTile, Swizzle};
 use crate::target::{AtLeast, BuiltFor};
 use crate::{Element, GlobalMatrix, Lane, LaneCapture, PerLane, Threads};
@@ -170,38 +170,13 @@ impl<T> Source<T> {
     /// it along in two registers, and what it grows by in another two.
     #[inline(always)]
     fn further(self, count: u32, pitch: u32) -> Self {
-        #[cfg(target_arch = "nvptx64")]
-        return {
-            let address: u64;
-            // SAFETY: it computes a number; a line has less than 2^32 bytes, as checked when the reader was made.
-            unsafe {
-                core::arch::asm!("mad.wide.u32 {address}, {count}, {bytes}, {start};", address = lateout(reg64) address,
-                    count = in(reg32) count, bytes = in(reg32) pitch * size_of::<T>() as u32, start = in(reg64) self.0,
-                    options(nomem, nostack));
-            }
-            Source(core::ptr::with_exposed_provenance(address as usize))
-        };
-        #[cfg(not(target_arch = "nvptx64"))]
-        Source(self.0.wrapping_add(count as usize * pitch as usize))
+        Source(machine::further(self.0, count, pitch))
     }
 
     /// The address of an element further on.
     #[inline(always)]
     pub(crate) fn element(self, index: u32) -> *const T {
-        #[cfg(target_arch = "nvptx64")]
-        return {
-            let address: u64;
-            // The compiler would rather have every thread's 64-bit distances ready in registers than widen the 32-bit ones here.
-            // SAFETY: it computes a number.
-            unsafe {
-                core::arch::asm!("mad.wide.u32 {address}, {index}, {size}, {start};", address = lateout(reg64) address,
-                    index = in(reg32) index, size = const size_of::<T>(), start = in(reg64) self.0,
-                    options(nomem, nostack));
-            }
-            core::ptr::with_exposed_provenance(address as usize)
-        };
-        #[cfg(not(target_arch = "nvptx64"))]
-        self.0.wrapping_add(index as usize)
+        machine::element(self.0, index)
     }
 }
 

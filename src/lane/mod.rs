@@ -1,12 +1,22 @@
 //! What differs by lane: [`PerLane`], and the [`Lane`] that a lane closure is given.
 
-mod array;
+#[cfg(target_arch = "nvptx64")]
+mod device;
 mod grid;
+#[cfg(not(target_arch = "nvptx64"))]
+mod host;
 mod sealed;
 mod site;
 
-pub(crate) use array::{array, mapped};
+#[cfg(target_arch = "nvptx64")]
+use device::{Line, Number, Stored, caller};
+#[cfg(target_arch = "nvptx64")]
+pub(crate) use device::{array, mapped};
 pub use grid::Grid;
+#[cfg(not(target_arch = "nvptx64"))]
+use host::{Line, Number, Stored, caller};
+#[cfg(not(target_arch = "nvptx64"))]
+pub(crate) use host::{array, mapped};
 pub use sealed::Sealed;
 pub use site::Site;
 
@@ -61,8 +71,8 @@ impl<T: ?Sized> !LaneCapture for *mut T {}
 /// assert_eq!(d[7], 49);
 /// ```
 #[derive(Clone, Copy)]
-#[cfg_attr(target_arch = "nvptx64", repr(transparent))]
-pub struct PerLane<T>(#[cfg(target_arch = "nvptx64")] T, #[cfg(not(target_arch = "nvptx64"))] [T; LANES]);
+#[repr(transparent)]
+pub struct PerLane<T>(Stored<T>);
 
 impl<T> PerLane<T> {
     /// The same value in every lane.
@@ -71,81 +81,7 @@ impl<T> PerLane<T> {
     where
         T: Copy,
     {
-        #[cfg(target_arch = "nvptx64")]
-        return PerLane(value);
-        #[cfg(not(target_arch = "nvptx64"))]
-        return PerLane([value; LANES]);
-    }
-
-    /// A function, the same in every lane, of each lane's value.
-    #[inline(always)]
-    pub(crate) fn map<U>(self, value: impl Fn(T) -> U) -> PerLane<U>
-    where
-        T: Copy,
-    {
-        #[cfg(target_arch = "nvptx64")]
-        return PerLane(value(self.0));
-        #[cfg(not(target_arch = "nvptx64"))]
-        return PerLane(crate::lane::mapped(self.0, value));
-    }
-
-    /// A function, the same in every lane, of each lane's values.
-    #[inline(always)]
-    pub(crate) fn zip<U, R>(self, other: PerLane<U>, value: impl Fn(T, U) -> R) -> PerLane<R>
-    where
-        T: Copy,
-        U: Copy,
-    {
-        #[cfg(target_arch = "nvptx64")]
-        return PerLane(value(self.0, other.0));
-        #[cfg(not(target_arch = "nvptx64"))]
-        return PerLane(core::array::from_fn(|lane| value(self.0[lane], other.0[lane])));
-    }
-
-    #[inline(always)]
-    pub(crate) fn lane_ref(&self, lane: Lane<'_>) -> &T {
-        #[cfg(target_arch = "nvptx64")]
-        return {
-            let _ = lane;
-            &self.0
-        };
-        #[cfg(not(target_arch = "nvptx64"))]
-        return &self.0[lane.id()];
-    }
-}
-
-/// The executing lane's own value: what an instruction's operand is made of.
-#[cfg(target_arch = "nvptx64")]
-impl<T> PerLane<T> {
-    #[inline(always)]
-    pub(crate) fn from_own(value: T) -> Self {
-        PerLane(value)
-    }
-
-    #[inline(always)]
-    pub(crate) fn own(self) -> T {
-        self.0
-    }
-
-    #[inline(always)]
-    pub(crate) fn own_mut(&mut self) -> &mut T {
-        &mut self.0
-    }
-}
-
-/// All lanes' values, in order: what the simulator computes with.
-#[cfg(not(target_arch = "nvptx64"))]
-impl<T> PerLane<T> {
-    pub(crate) fn from_array(values: [T; LANES]) -> Self {
-        PerLane(values)
-    }
-
-    pub(crate) fn array(&self) -> &[T; LANES] {
-        &self.0
-    }
-
-    pub(crate) fn array_mut(&mut self) -> &mut [T; LANES] {
-        &mut self.0
+        Self::splat_stored(value)
     }
 }
 
@@ -155,31 +91,16 @@ unsafe impl<T: bytemuck::Zeroable> bytemuck::Zeroable for PerLane<T> {}
 /// One lane of a warp, inside a lane closure.
 #[derive(Clone, Copy)]
 pub struct Lane<'w> {
-    #[cfg(not(target_arch = "nvptx64"))]
-    id: usize,
+    #[allow(dead_code, reason = "the hardware knows it")]
+    number: Number,
     _closure: PhantomData<&'w ()>,
 }
 
 impl Lane<'_> {
-    #[cfg(target_arch = "nvptx64")]
-    #[inline(always)]
-    pub(crate) fn current() -> Self {
-        Lane { _closure: PhantomData }
-    }
-
-    #[cfg(not(target_arch = "nvptx64"))]
-    pub(crate) fn simulated(id: usize) -> Self {
-        Lane { id, _closure: PhantomData }
-    }
-
     /// The lane's number in its warp, `0..32`.
     #[inline(always)]
     pub fn id(self) -> usize {
-        #[cfg(target_arch = "nvptx64")]
-        // SAFETY: reading a special register; a lane, so this is a lane closure.
-        return unsafe { core::arch::nvptx::_thread_idx_x() as u32 } as usize % LANES;
-        #[cfg(not(target_arch = "nvptx64"))]
-        return self.id;
+        self.number()
     }
 
     /// This lane's value.

@@ -1,12 +1,12 @@
 //! The source line that an operation was asked for at, for the simulator's reports.
 
-use crate::lane::LaneCapture;
+use super::{LaneCapture, Line, caller};
 
 /// A line of the kernel's source. On the device it is nothing.
 #[derive(Clone, Copy)]
 pub struct Site {
-    #[cfg(not(target_arch = "nvptx64"))]
-    pub(crate) location: &'static core::panic::Location<'static>,
+    #[allow(dead_code, reason = "reports are the simulator's")]
+    pub(crate) location: Line,
 }
 
 impl Site {
@@ -14,10 +14,7 @@ impl Site {
     #[inline(always)]
     #[track_caller]
     pub(crate) fn here() -> Self {
-        Site {
-            #[cfg(not(target_arch = "nvptx64"))]
-            location: core::panic::Location::caller(),
-        }
+        Site { location: caller() }
     }
 }
 

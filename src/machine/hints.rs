@@ -22,18 +22,22 @@ pub(crate) fn opaque(number: usize) -> usize {
 ///
 /// # Safety
 /// All lanes of the warp are there, converged, with the same number.
-#[cfg(target_arch = "nvptx64")]
 #[inline(always)]
 pub(crate) unsafe fn uniform(number: u32) -> u32 {
-    let same;
-    // SAFETY: the caller's.
-    unsafe {
-        core::arch::asm!(
-            "shfl.sync.idx.b32 {same}, {number}, 0, 31, 0xffffffff;",
-            same = lateout(reg32) same, number = in(reg32) number, options(nomem, nostack)
-        );
-    }
-    same
+    #[cfg(target_arch = "nvptx64")]
+    return {
+        let same;
+        // SAFETY: the caller's.
+        unsafe {
+            core::arch::asm!(
+                "shfl.sync.idx.b32 {same}, {number}, 0, 31, 0xffffffff;",
+                same = lateout(reg32) same, number = in(reg32) number, options(nomem, nostack)
+            );
+        }
+        same
+    };
+    #[cfg(not(target_arch = "nvptx64"))]
+    number
 }
 
 /// Whether it is so in all lanes of the warp (`vote.sync.all`, PTX ISA 9.7.13.9): the assembler, which of an answer of memory's does not know

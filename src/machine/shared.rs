@@ -58,6 +58,26 @@ moved! {
     [u32; 4] as [u32; 4], v4_b32;
 }
 
+impl Moved for u128 {
+    #[inline(always)]
+    unsafe fn load_shared(site: Site, address: u32) -> u128 {
+        // SAFETY: the caller's.
+        bytemuck::must_cast(unsafe { <[u32; 4]>::load_shared(site, address) })
+    }
+
+    #[inline(always)]
+    unsafe fn store_shared(self, site: Site, address: u32) {
+        // SAFETY: the caller's.
+        unsafe { bytemuck::must_cast::<u128, [u32; 4]>(self).store_shared(site, address) }
+    }
+
+    #[inline(always)]
+    unsafe fn load_cluster(site: Site, address: u32) -> u128 {
+        // SAFETY: the caller's.
+        bytemuck::must_cast(unsafe { <[u32; 4]>::load_cluster(site, address) })
+    }
+}
+
 macro_rules! sent {
     ($($value:ty as $moved:ty, $named:ident;)*) => {$(
         impl Sent for $value {

@@ -201,16 +201,8 @@ impl<T: Element, O: Order> GlobalMatrixMut<'_, T, O> {
     #[inline(always)]
     pub(crate) unsafe fn store_piece<P: Pod>(self, row: usize, col: usize, piece: P, site: Site) {
         let first = self.extent.index(row, col);
-        #[cfg(target_arch = "nvptx64")]
         // SAFETY: in bounds and aligned, by the caller.
-        unsafe {
-            let _ = site;
-            self.elements.as_ptr().add(first).cast::<P>().write(piece);
-        }
-        #[cfg(not(target_arch = "nvptx64"))]
-        for (further, value) in bytemuck::cast_slice::<P, T>(&[piece]).iter().enumerate() {
-            self.elements.set_at(first + further, *value, site);
-        }
+        unsafe { self.elements.raw().store_piece(first, piece, site) }
     }
 
     /// As [`set`](Self::set), for a line of the kernel further out.

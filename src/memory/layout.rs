@@ -2,6 +2,7 @@
 
 use super::{Order, SharedTile, Swizzle};
 use crate::Element;
+use crate::machine::{SharedField, SharedName, name_fields};
 
 /// A kernel's shared memory, or a part of it: a [`SharedTile`], an array or tuple of parts, or a struct of
 /// parts with `#[derive(SharedLayout)]`.
@@ -44,9 +45,8 @@ pub unsafe trait SharedLayout: Sized {
     unsafe fn at(address: u32) -> Self;
 
     /// Names the byte so many bytes behind the start of such a part, for the simulator's reports.
-    #[cfg(not(target_arch = "nvptx64"))]
     #[doc(hidden)]
-    fn name_byte(offset: usize, name: &mut crate::engine::SharedName) {
+    fn name_byte(offset: usize, name: &mut SharedName) {
         name.byte(offset);
     }
 }
@@ -70,8 +70,7 @@ unsafe impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Ord
         unsafe { SharedTile::from_address(address) }
     }
 
-    #[cfg(not(target_arch = "nvptx64"))]
-    fn name_byte(offset: usize, name: &mut crate::engine::SharedName) {
+    fn name_byte(offset: usize, name: &mut SharedName) {
         let mut elements = (0..ROWS).flat_map(|row| (0..COLS).map(move |col| (row, col)));
         let holds = |&(row, col): &(usize, usize)| {
             let start = Self::offset(row, col) as usize;
@@ -95,8 +94,7 @@ unsafe impl<P: SharedLayout, const N: usize> SharedLayout for [P; N] {
         core::array::from_fn(|i| unsafe { P::at(address + (i * align_up(P::BYTES, P::ALIGN)) as u32) })
     }
 
-    #[cfg(not(target_arch = "nvptx64"))]
-    fn name_byte(offset: usize, name: &mut crate::engine::SharedName) {
+    fn name_byte(offset: usize, name: &mut SharedName) {
         let stride = align_up(P::BYTES, P::ALIGN);
         name.part(offset / stride);
         P::name_byte(offset % stride, name);
@@ -145,10 +143,8 @@ macro_rules! tuples {
                 }
             }
 
-            #[cfg(not(target_arch = "nvptx64"))]
-            fn name_byte(offset: usize, name: &mut crate::engine::SharedName) {
-                use crate::engine::SharedField;
-                crate::engine::name_fields(offset, name, &[SharedField::of::<$first>(), $(SharedField::of::<$rest>()),*]);
+            fn name_byte(offset: usize, name: &mut SharedName) {
+                name_fields(offset, name, &[SharedField::of::<$first>(), $(SharedField::of::<$rest>()),*]);
             }
         }
     )*};
@@ -163,8 +159,7 @@ tuples! {
     A B C D E F;
 }
 
-#[cfg(not(target_arch = "nvptx64"))]
-impl crate::engine::SharedField {
+impl SharedField {
     /// A field of this type, which has no name but its index.
     pub fn of<P: SharedLayout>() -> Self {
         Self::new(P::BYTES, P::ALIGN, P::name_byte)

@@ -51,8 +51,7 @@ unsafe impl<P: SharedLayout, const N: usize> SharedLayout for SharedRing<P, N> {
         SharedRing { address, _parts: PhantomData }
     }
 
-    #[cfg(not(target_arch = "nvptx64"))]
-    fn name_byte(offset: usize, name: &mut crate::engine::SharedName) {
+    fn name_byte(offset: usize, name: &mut crate::machine::SharedName) {
         <[P; N]>::name_byte(offset, name);
     }
 }

@@ -3,6 +3,7 @@
 use crate::Arrangement::{self, ColumnsOfBytes, RowsOfBytes};
 use crate::Packed::{Bytes, Fours, Sixes};
 use crate::lane::Site;
+use crate::machine::matrix;
 use crate::mma::{B4x16P64, B6x16P32, B8, B16, Count, CountRegisters, NoTrans, Trans, Transposition, X1, X2, X4};
 use crate::target::{ArchSpecific, AtLeast, BuildTarget, Supports};
 use crate::{PerLane, RowAddr, Warp};
@@ -44,8 +45,7 @@ pub trait LdMatrixForms: CountRegisters {
 
     /// # Safety
     /// As the form's function in `raw`.
-    #[cfg(target_arch = "nvptx64")]
-    unsafe fn issue(transposed: bool, address: u32) -> Self::Registers;
+    unsafe fn issue(site: Site, transposed: bool, rows: PerLane<RowAddr>) -> PerLane<Self::Registers>;
 }
 
 macro_rules! forms {
@@ -53,12 +53,11 @@ macro_rules! forms {
         impl LdMatrixForms for $count {
             const PTX: [&'static str; 2] = [$plain_ptx, $trans_ptx];
 
-            #[cfg(target_arch = "nvptx64")]
             #[inline(always)]
-            unsafe fn issue(transposed: bool, address: u32) -> [u32; $matrices] {
+            unsafe fn issue(site: Site, transposed: bool, rows: PerLane<RowAddr>) -> PerLane<[u32; $matrices]> {
                 // SAFETY: the caller's.
                 unsafe {
-                    if transposed { crate::raw::$trans(address) } else { crate::raw::$plain(address) }
+                    if transposed { matrix::$trans(site, rows) } else { matrix::$plain(site, rows) }
                 }
             }
         }
@@ -94,14 +93,8 @@ impl<N: Count, Tr: Transposition, Target> LdMatrix<N, Tr, B16, Target> {
 
     #[inline(always)]
     pub(crate) fn load_at(_: Warp<'_>, rows: PerLane<RowAddr>, site: Site) -> PerLane<N::Registers> {
-        #[cfg(target_arch = "nvptx64")]
-        return {
-            let _ = site;
-            // SAFETY: warp scope is converged; a row is 16 aligned bytes of shared memory.
-            PerLane::from_own(unsafe { <N as LdMatrixForms>::issue(Tr::TRANSPOSED, rows.own().address()) })
-        };
-        #[cfg(not(target_arch = "nvptx64"))]
-        return crate::engine::load_matrices(site, Self::PTX, &rows, Tr::ARRANGEMENT);
+        // SAFETY: warp scope is converged; a row is 16 aligned bytes of shared memory.
+        unsafe { <N as LdMatrixForms>::issue(site, Tr::TRANSPOSED, rows) }
     }
 }
 
@@ -153,8 +146,7 @@ pub trait LdMatrixBytes: crate::lane::Sealed {
     /// # Safety
     /// As the form's function in `raw`.
     #[doc(hidden)]
-    #[cfg(target_arch = "nvptx64")]
-    unsafe fn issue(address: u32) -> Self::Registers;
+    unsafe fn issue(site: Site, rows: PerLane<RowAddr>) -> PerLane<Self::Registers>;
 }
 
 macro_rules! byte_forms {
@@ -171,11 +163,10 @@ macro_rules! byte_forms {
             const PTX: &'static str = $ptx;
             const ARRANGEMENT: Arrangement = $($arrangement)+;
 
-            #[cfg(target_arch = "nvptx64")]
             #[inline(always)]
-            unsafe fn issue(address: u32) -> Self::Registers {
+            unsafe fn issue(site: Site, rows: PerLane<RowAddr>) -> PerLane<Self::Registers> {
                 // SAFETY: the caller's.
-                unsafe { crate::raw::$raw(address) }
+                unsafe { matrix::$raw(site, rows) }
             }
         }
     };
@@ -196,11 +187,8 @@ macro_rules! byte_loads {
             where
                 Target: Supports<ArchSpecific<100>>,
             {
-                #[cfg(target_arch = "nvptx64")]
                 // SAFETY: warp scope is converged; a row is 16 aligned bytes of shared memory.
-                return PerLane::from_own(unsafe { Self::issue(rows.own().address()) });
-                #[cfg(not(target_arch = "nvptx64"))]
-                return crate::engine::load_matrices(Site::here(), Self::PTX, &rows, Self::ARRANGEMENT);
+                unsafe { Self::issue(Site::here(), rows) }
             }
         }
     )*};

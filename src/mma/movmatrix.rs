@@ -1,5 +1,7 @@
 //! `movmatrix`: a matrix transposed within the registers of a warp (PTX ISA 9.7.14.5.17).
 
+use crate::lane::Site;
+use crate::machine;
 use crate::mma::{B16, Trans};
 use crate::target::{AtLeast, BuildTarget, Supports};
 use crate::{PerLane, Warp};
@@ -36,13 +38,7 @@ impl<Target> MovMatrix<Trans, B16, Target> {
     where
         Target: Supports<AtLeast<75>>,
     {
-        #[cfg(target_arch = "nvptx64")]
         // SAFETY: warp scope is converged.
-        return PerLane::from_own(unsafe { crate::raw::movmatrix_sync_aligned_m8n8_trans_b16(matrix.own()) });
-        #[cfg(not(target_arch = "nvptx64"))]
-        return {
-            crate::engine::note_collective(crate::lane::Site::here(), Self::PTX);
-            crate::engine::transpose_matrix(&matrix)
-        };
+        unsafe { machine::matrix::movmatrix_sync_aligned_m8n8_trans_b16(Site::here(), matrix) }
     }
 }

@@ -1,6 +1,7 @@
 //! `stmatrix`: matrices from registers to shared memory (PTX ISA 9.7.14.5.16).
 
 use crate::lane::Site;
+use crate::machine::matrix;
 use crate::mma::{B8, B16, Count, CountRegisters, Trans, Transposition, X1, X2, X4};
 use crate::target::{ArchSpecific, AtLeast, BuildTarget, Supports};
 use crate::{PerLane, RowAddr, Warp};
@@ -41,8 +42,7 @@ pub trait StMatrixForms: CountRegisters {
 
     /// # Safety
     /// As the form's function in `raw`.
-    #[cfg(target_arch = "nvptx64")]
-    unsafe fn issue(transposed: bool, address: u32, registers: Self::Registers);
+    unsafe fn issue(site: Site, transposed: bool, rows: PerLane<RowAddr>, registers: PerLane<Self::Registers>);
 }
 
 macro_rules! forms {
@@ -50,12 +50,20 @@ macro_rules! forms {
         impl StMatrixForms for $count {
             const PTX: [&'static str; 2] = [$plain_ptx, $trans_ptx];
 
-            #[cfg(target_arch = "nvptx64")]
             #[inline(always)]
-            unsafe fn issue(transposed: bool, address: u32, registers: [u32; $matrices]) {
+            unsafe fn issue(
+                site: Site,
+                transposed: bool,
+                rows: PerLane<RowAddr>,
+                registers: PerLane<[u32; $matrices]>,
+            ) {
                 // SAFETY: the caller's.
                 unsafe {
-                    if transposed { crate::raw::$trans(address, registers) } else { crate::raw::$plain(address, registers) }
+                    if transposed {
+                        matrix::$trans(site, rows, registers);
+                    } else {
+                        matrix::$plain(site, rows, registers);
+                    }
                 }
             }
         }
@@ -91,14 +99,8 @@ impl<N: Count, Tr: Transposition, Target> StMatrix<N, Tr, B16, Target> {
 
     #[inline(always)]
     pub(crate) fn store_at(_: Warp<'_>, rows: PerLane<RowAddr>, registers: PerLane<N::Registers>, site: Site) {
-        #[cfg(target_arch = "nvptx64")]
         // SAFETY: warp scope is converged; a row is 16 aligned bytes of shared memory.
-        unsafe {
-            let _ = site;
-            <N as StMatrixForms>::issue(Tr::TRANSPOSED, rows.own().address(), registers.own());
-        }
-        #[cfg(not(target_arch = "nvptx64"))]
-        crate::engine::store_matrices(site, Self::PTX, &rows, &registers, Tr::ARRANGEMENT);
+        unsafe { <N as StMatrixForms>::issue(site, Tr::TRANSPOSED, rows, registers) }
     }
 }
 
@@ -140,8 +142,7 @@ pub trait StMatrixBytes: crate::lane::Sealed {
     /// # Safety
     /// As the form's function in `raw`.
     #[doc(hidden)]
-    #[cfg(target_arch = "nvptx64")]
-    unsafe fn issue(address: u32, registers: Self::Registers);
+    unsafe fn issue(site: Site, rows: PerLane<RowAddr>, registers: PerLane<Self::Registers>);
 }
 
 macro_rules! byte_forms {
@@ -157,11 +158,10 @@ macro_rules! byte_forms {
             type Registers = [u32; [$(stringify!($r)),+].len()];
             const PTX: &'static str = $ptx;
 
-            #[cfg(target_arch = "nvptx64")]
             #[inline(always)]
-            unsafe fn issue(address: u32, registers: Self::Registers) {
+            unsafe fn issue(site: Site, rows: PerLane<RowAddr>, registers: PerLane<Self::Registers>) {
                 // SAFETY: the caller's.
-                unsafe { crate::raw::$raw(address, registers) }
+                unsafe { matrix::$raw(site, rows, registers) }
             }
         }
     };
@@ -180,15 +180,7 @@ where
     where
         Target: Supports<ArchSpecific<100>>,
     {
-        #[cfg(target_arch = "nvptx64")]
         // SAFETY: warp scope is converged; a row is 16 aligned bytes of shared memory.
-        unsafe {
-            Self::issue(rows.own().address(), registers.own());
-        }
-        #[cfg(not(target_arch = "nvptx64"))]
-        {
-            let arrangement = crate::Arrangement::StoredColumnsOfBytes;
-            crate::engine::store_matrices(Site::here(), Self::PTX, &rows, &registers, arrangement);
-        }
+        unsafe { Self::issue(Site::here(), rows, registers) }
     }
 }

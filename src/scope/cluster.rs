@@ -1,11 +1,8 @@
 //! The scope of several blocks that run at the same time, and reach each other's shared memory (PTX ISA 2.2.3).
 
 use super::{Blocks, Peer, Peers};
-#[cfg(not(target_arch = "nvptx64"))]
-use crate::engine::cluster as sim;
 use crate::lane::Grid;
 use crate::lane::Sealed;
-#[cfg(not(target_arch = "nvptx64"))]
 use crate::lane::Site;
 use crate::lane::{Lane, LaneCapture, PerLane};
 use crate::raw;
@@ -37,7 +34,6 @@ impl<'k, const N: usize> ClusterBlock<'k, N> {
     ///
     /// # Safety
     /// As [`Block::enter`]; and the kernel is launched in clusters of `N`.
-    #[cfg(target_arch = "nvptx64")]
     #[inline(always)]
     #[doc(hidden)]
     pub unsafe fn enter(threads: usize) -> Self
@@ -55,13 +51,12 @@ impl<'k, const N: usize> ClusterBlock<'k, N> {
     ///
     /// # Panics
     /// The launch's clusters have another number of blocks.
-    #[cfg(not(target_arch = "nvptx64"))]
     #[doc(hidden)]
     #[track_caller]
     pub fn simulated(block: &Block<'k>) -> Self {
-        let blocks = block.simulated.blocks_of_cluster();
+        let blocks = block.at.blocks_of_cluster();
         assert!(N == blocks, "a block of a cluster of {blocks} is taken for one of a cluster of {N}");
-        ClusterBlock { block: Block::simulated(block.simulated) }
+        ClusterBlock { block: Block { at: block.at } }
     }
 
     /// The cluster that the block is of.
@@ -220,13 +215,8 @@ impl<'b, const N: usize> Cluster<'b, N> {
     #[inline(always)]
     #[track_caller]
     pub fn arrive(self) -> ClusterArrival<'b, N> {
-        #[cfg(target_arch = "nvptx64")]
         // SAFETY: cluster scope is not under lane-dependent control flow; before it arrives again, the warp waits.
-        unsafe {
-            raw::barrier_cluster_arrive_release_aligned();
-        }
-        #[cfg(not(target_arch = "nvptx64"))]
-        sim::arrive(Site::here(), "barrier.cluster.arrive.release.aligned", false);
+        unsafe { self.block.at.arrive_at_cluster(Site::here()) };
         ClusterArrival { _cluster: PhantomData }
     }
 
@@ -235,13 +225,8 @@ impl<'b, const N: usize> Cluster<'b, N> {
     #[inline(always)]
     #[track_caller]
     pub fn arrive_relaxed(self) -> ClusterArrival<'b, N> {
-        #[cfg(target_arch = "nvptx64")]
         // SAFETY: as above.
-        unsafe {
-            raw::barrier_cluster_arrive_relaxed_aligned();
-        }
-        #[cfg(not(target_arch = "nvptx64"))]
-        sim::arrive(Site::here(), "barrier.cluster.arrive.relaxed.aligned", true);
+        unsafe { self.block.at.arrive_at_cluster_relaxed(Site::here()) };
         ClusterArrival { _cluster: PhantomData }
     }
 
@@ -250,13 +235,8 @@ impl<'b, const N: usize> Cluster<'b, N> {
     #[track_caller]
     pub fn wait(self, arrival: ClusterArrival<'b, N>) {
         let _ = arrival;
-        #[cfg(target_arch = "nvptx64")]
         // SAFETY: cluster scope is not under lane-dependent control flow; the warp has arrived.
-        unsafe {
-            raw::barrier_cluster_wait_acquire_aligned();
-        }
-        #[cfg(not(target_arch = "nvptx64"))]
-        sim::wait(self.block.simulated, Site::here(), "barrier.cluster.wait.acquire.aligned");
+        unsafe { self.block.at.wait_for_cluster(Site::here()) }
     }
 
     /// The executing block.

@@ -12,22 +12,16 @@ pub use warp_group::WarpGroup;
 
 use crate::lane::Grid;
 use crate::lane::Sealed;
-use crate::lane::{LANES, Lane, LaneCapture, PerLane};
+use crate::lane::{LANES, Lane, LaneCapture, PerLane, Site};
+use crate::machine::{BlockRef, fixed, uniform};
 use crate::target::{AtLeast, BuiltFor};
-#[cfg(not(target_arch = "nvptx64"))]
-use crate::{engine as sim, lane::Site};
-use core::marker::PhantomData;
 
 /// Block scope: code that all warps of a block run. What it computes from the block's index and the kernel's
 /// arguments is the same in all of them; [`warp`](Block::warp) leads to what differs by warp.
 ///
 /// A kernel is given it as its first parameter; there is no other way to get one.
 pub struct Block<'k> {
-    #[cfg(target_arch = "nvptx64")]
-    threads: usize,
-    #[cfg(not(target_arch = "nvptx64"))]
-    pub(crate) simulated: sim::WarpOfBlock<'k>,
-    _kernel: PhantomData<&'k ()>,
+    pub(crate) at: BlockRef<'k>,
 }
 
 impl !LaneCapture for Block<'_> {}
@@ -49,45 +43,34 @@ impl<'k> Block<'k> {
     /// # Safety
     /// The kernel was launched with blocks of `threads` threads in one dimension, a multiple of 32, and all
     /// threads of the block call this.
-    #[cfg(target_arch = "nvptx64")]
     #[inline(always)]
     #[doc(hidden)]
     pub unsafe fn enter(threads: usize) -> Self {
-        // SAFETY: the caller's; nothing but the bound depends on the number. LLVM learns the bounds of the warp's index from it.
-        unsafe { core::hint::assert_unchecked((crate::raw::index::thread() as usize) < threads) };
-        Block { threads, _kernel: PhantomData }
+        // SAFETY: the caller's.
+        Block { at: unsafe { BlockRef::enter(threads) } }
     }
 
     #[cfg(not(target_arch = "nvptx64"))]
-    pub(crate) fn simulated(simulated: sim::WarpOfBlock<'k>) -> Self {
-        Block { simulated, _kernel: PhantomData }
+    pub(crate) fn simulated(simulated: crate::engine::WarpOfBlock<'k>) -> Self {
+        Block { at: BlockRef::simulated(simulated) }
     }
 
     /// This block's index in the grid (`%ctaid`).
     #[inline(always)]
     pub fn index(&self) -> Grid {
-        #[cfg(target_arch = "nvptx64")]
-        return crate::raw::index::block().into();
-        #[cfg(not(target_arch = "nvptx64"))]
-        return self.simulated.block_index();
+        self.at.index()
     }
 
     /// The grid: how many blocks there are (`%nctaid`).
     #[inline(always)]
     pub fn grid(&self) -> Grid {
-        #[cfg(target_arch = "nvptx64")]
-        return crate::raw::index::grid().into();
-        #[cfg(not(target_arch = "nvptx64"))]
-        return self.simulated.grid();
+        self.at.grid()
     }
 
     /// Threads in the block, as `#[kernel(threads = ..)]` says.
     #[inline(always)]
     pub fn threads(&self) -> usize {
-        #[cfg(target_arch = "nvptx64")]
-        return self.threads;
-        #[cfg(not(target_arch = "nvptx64"))]
-        return self.simulated.threads();
+        self.at.threads()
     }
 
     /// Warps in the block.
@@ -106,7 +89,7 @@ impl<'k> Block<'k> {
     /// spare. It is no instruction.
     #[inline(always)]
     pub fn late(&self, number: u32) -> u32 {
-        crate::machine::fixed(number)
+        fixed(number)
     }
 
     /// All warps wait for each other; what each wrote to memory before, all see after (`bar.sync 0`, PTX ISA
@@ -117,13 +100,8 @@ impl<'k> Block<'k> {
     #[inline(always)]
     #[track_caller]
     pub fn sync(&self) {
-        #[cfg(target_arch = "nvptx64")]
         // SAFETY: block scope is not under lane-dependent control flow, so each warp is converged.
-        unsafe {
-            crate::raw::bar_sync();
-        }
-        #[cfg(not(target_arch = "nvptx64"))]
-        self.simulated.sync(Site::here());
+        unsafe { self.at.sync(Site::here()) }
     }
 }
 
@@ -131,11 +109,7 @@ impl<'b> Warp<'b> {
     /// The warp's index in its block.
     #[inline(always)]
     pub fn index(self) -> usize {
-        #[cfg(target_arch = "nvptx64")]
-        // SAFETY: the quotient is the same in all lanes of a warp.
-        return unsafe { crate::raw::index::thread() } as usize / LANES;
-        #[cfg(not(target_arch = "nvptx64"))]
-        return self.block.simulated.warp();
+        self.block.at.warp()
     }
 
     /// The block that the warp is of.
@@ -150,13 +124,7 @@ impl<'b> Warp<'b> {
     #[inline(always)]
     #[track_caller]
     pub fn each<T>(self, value: impl Fn(Lane<'_>) -> T + LaneCapture) -> PerLane<T> {
-        #[cfg(target_arch = "nvptx64")]
-        return {
-            let _ = self;
-            PerLane::from_own(value(Lane::current()))
-        };
-        #[cfg(not(target_arch = "nvptx64"))]
-        return sim::each_lane(self.block.simulated, &value);
+        self.block.at.each(value)
     }
 
     /// Runs the lane closure in each lane, with that lane's value to change. (The closure is handed the value as if it had
@@ -164,15 +132,7 @@ impl<'b> Warp<'b> {
     #[inline(always)]
     #[track_caller]
     pub fn update<T: LaneCapture>(self, values: &mut PerLane<T>, change: impl Fn(Lane<'_>, &mut T) + LaneCapture) {
-        #[cfg(target_arch = "nvptx64")]
-        change(Lane::current(), values.own_mut());
-        #[cfg(not(target_arch = "nvptx64"))]
-        {
-            let values = sim::taken_in_turn(values);
-            sim::each_lane(self.block.simulated, &|lane: Lane<'_>| {
-                change(lane, values[lane.id()].take().expect("each lane runs once"));
-            });
-        }
+        self.block.at.update(values, change);
     }
 
     /// Runs the lane closure in one lane, which the hardware elects, the same each time (`elect.sync`, PTX ISA 9.7.14.14): what one
@@ -186,32 +146,16 @@ impl<'b> Warp<'b> {
     where
         Self: BuiltFor<AtLeast<90>>,
     {
-        #[cfg(target_arch = "nvptx64")]
         // SAFETY: warp scope is not under lane-dependent control flow.
-        if unsafe { crate::raw::elect_sync() } {
-            work(Lane::current());
-        }
-        #[cfg(not(target_arch = "nvptx64"))]
-        {
-            sim::note_collective(Site::here(), "elect.sync");
-            let elected = self.block.simulated.elected();
-            self.each(|lane| {
-                if lane.id() == elected {
-                    work(lane);
-                }
-            });
-        }
+        unsafe { self.block.at.elect(work) }
     }
 
     /// The same number, of which the assembler learns that all lanes have it (`shfl.sync`, PTX ISA 9.7.9.6): of one that was read from
     /// memory it does not know. What follows from it is kept in uniform registers, and branched on whole: as `wgmma`'s operands need it.
     #[inline(always)]
     pub fn uniform(self, number: u32) -> u32 {
-        #[cfg(target_arch = "nvptx64")]
         // SAFETY: warp scope is not under lane-dependent control flow, and what is no `PerLane` is the same in all lanes.
-        return unsafe { crate::machine::uniform(number) };
-        #[cfg(not(target_arch = "nvptx64"))]
-        number
+        unsafe { uniform(number) }
     }
 
     /// The lanes wait for each other; what each wrote to memory before, all see after (`bar.warp.sync`, PTX ISA
@@ -219,16 +163,8 @@ impl<'b> Warp<'b> {
     #[inline(always)]
     #[track_caller]
     pub fn sync(self) {
-        #[cfg(target_arch = "nvptx64")]
         // SAFETY: warp scope is not under lane-dependent control flow.
-        unsafe {
-            crate::raw::bar_warp_sync();
-        }
-        #[cfg(not(target_arch = "nvptx64"))]
-        {
-            self.block.simulated.sync_warp();
-            sim::note_collective(Site::here(), "bar.warp.sync");
-        }
+        unsafe { self.block.at.sync_warp(Site::here()) }
     }
 }
 

@@ -1,11 +1,8 @@
 //! `shfl.sync`: a value goes from lane to lane (PTX ISA 9.7.9.6).
 
+use crate::lane::Site;
+use crate::machine;
 use crate::{PerLane, Warp};
-#[cfg(not(target_arch = "nvptx64"))]
-use crate::{
-    engine::Mode,
-    lane::{LANES, Site},
-};
 use bytemuck::Pod;
 
 /// A value goes from lane to lane, through no memory: 32 bits by one `shfl.sync` (PTX ISA 9.7.9.6), so that `T` is of whole registers: of a
@@ -40,11 +37,8 @@ impl Warp<'_> {
     pub fn shuffle_xor<T: Pod>(self, values: &PerLane<T>, mask: u32) -> PerLane<T> {
         const { assert_registers::<T>() }
         assert!(mask < 32, "a warp has 32 lanes");
-        #[cfg(target_arch = "nvptx64")]
         // SAFETY: warp scope is converged.
-        return passed(values, |value| unsafe { crate::raw::shfl_sync_bfly_b32(value, mask, 31) });
-        #[cfg(not(target_arch = "nvptx64"))]
-        return passed(values, "shfl.sync.bfly.b32", |lane| Mode::Butterfly.source(lane, mask, 31).0);
+        unsafe { machine::shuffle_xor(Site::here(), values, mask) }
     }
 
     /// In each lane, the value of the lane `by` before it; in the first `by`, up to 31, their own: `shfl.sync.up.b32`.
@@ -80,11 +74,8 @@ impl Warp<'_> {
     pub fn shuffle_up<T: Pod>(self, values: &PerLane<T>, by: u32) -> PerLane<T> {
         const { assert_registers::<T>() }
         assert!(by < 32, "a warp has 32 lanes");
-        #[cfg(target_arch = "nvptx64")]
         // SAFETY: warp scope is converged.
-        return passed(values, |value| unsafe { crate::raw::shfl_sync_up_b32(value, by, 0) });
-        #[cfg(not(target_arch = "nvptx64"))]
-        return passed(values, "shfl.sync.up.b32", |lane| Mode::Up.source(lane, by, 0).0);
+        unsafe { machine::shuffle_up(Site::here(), values, by) }
     }
 
     /// In each lane, the value of the lane `by` behind it; in the last `by`, up to 31, their own: `shfl.sync.down.b32`.
@@ -96,11 +87,8 @@ impl Warp<'_> {
     pub fn shuffle_down<T: Pod>(self, values: &PerLane<T>, by: u32) -> PerLane<T> {
         const { assert_registers::<T>() }
         assert!(by < 32, "a warp has 32 lanes");
-        #[cfg(target_arch = "nvptx64")]
         // SAFETY: warp scope is converged.
-        return passed(values, |value| unsafe { crate::raw::shfl_sync_down_b32(value, by, 31) });
-        #[cfg(not(target_arch = "nvptx64"))]
-        return passed(values, "shfl.sync.down.b32", |lane| Mode::Down.source(lane, by, 31).0);
+        unsafe { machine::shuffle_down(Site::here(), values, by) }
     }
 
     /// In each lane, the value of the lane that it names, by a number of which the last five bits count: `shfl.sync.idx.b32`.
@@ -125,14 +113,8 @@ impl Warp<'_> {
     #[track_caller]
     pub fn shuffle<T: Pod>(self, values: &PerLane<T>, from: &PerLane<u32>) -> PerLane<T> {
         const { assert_registers::<T>() }
-        #[cfg(target_arch = "nvptx64")]
-        return {
-            let from = from.own();
-            // SAFETY: warp scope is converged.
-            passed(values, |value| unsafe { crate::raw::shfl_sync_idx_b32(value, from, 31) })
-        };
-        #[cfg(not(target_arch = "nvptx64"))]
-        return passed(values, "shfl.sync.idx.b32", |lane| Mode::Index.source(lane, from.array()[lane], 31).0);
+        // SAFETY: warp scope is converged.
+        unsafe { machine::shuffle(Site::here(), values, from) }
     }
 }
 
@@ -142,26 +124,4 @@ const fn assert_registers<T>() {
         size_of::<T>().is_multiple_of(4) && align_of::<T>().is_multiple_of(4),
         "lanes pass on whole registers of 32 bits"
     );
-}
-
-/// What each lane gets, register by register.
-#[cfg(target_arch = "nvptx64")]
-#[inline(always)]
-fn passed<T: Pod>(values: &PerLane<T>, of_register: impl Fn(u32) -> u32) -> PerLane<T> {
-    let mut value = values.own();
-    for register in bytemuck::must_cast_slice_mut::<T, u32>(core::slice::from_mut(&mut value)) {
-        *register = of_register(*register);
-    }
-    PerLane::from_own(value)
-}
-
-/// What each lane gets, of the lane that is said.
-#[cfg(not(target_arch = "nvptx64"))]
-#[track_caller]
-fn passed<T: Pod>(values: &PerLane<T>, form: &'static str, source: impl Fn(usize) -> usize) -> PerLane<T> {
-    let site = Site::here();
-    for _ in 0..size_of::<T>() / 4 {
-        crate::engine::note_collective(site, form);
-    }
-    PerLane::from_array(core::array::from_fn::<_, LANES, _>(|lane| values.array()[source(lane)]))
 }

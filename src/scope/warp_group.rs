@@ -1,7 +1,6 @@
 //! The scope of four warps: what executes `wgmma`.
 
 use crate::lane::Sealed;
-#[cfg(not(target_arch = "nvptx64"))]
 use crate::lane::Site;
 use crate::lane::{LANES, Lane, LaneCapture, PerLane};
 use crate::machine::fixed;
@@ -76,15 +75,8 @@ impl Block<'_> {
     #[track_caller]
     pub fn warp_group(&self) -> WarpGroup<'_> {
         let warp = self.warp();
-        #[cfg(target_arch = "nvptx64")]
         // SAFETY: block scope is not under lane-dependent control flow; a warp has one index, of its block's.
-        let warp_index = unsafe {
-            let warp_index = crate::machine::uniform(warp.index() as u32);
-            core::hint::assert_unchecked((warp_index as usize) < self.warps());
-            warp_index
-        };
-        #[cfg(not(target_arch = "nvptx64"))]
-        let warp_index = warp.index() as u32;
+        let warp_index = unsafe { self.at.uniform_warp(self.warps()) };
         // Where all are whole, nothing is asked.
         assert!(
             self.threads().is_multiple_of(THREADS) || (warp_index as usize / 4 + 1) * THREADS <= self.threads(),
@@ -149,16 +141,8 @@ impl<'b> WarpGroup<'b> {
     where
         Self: BuiltFor<ArchSpecific<90>>,
     {
-        #[cfg(target_arch = "nvptx64")]
         // SAFETY: warpgroup scope is converged. How many registers there are concerns the assembler, which knows and refuses, or ignores it.
-        unsafe {
-            crate::raw::setmaxnreg_dec_sync_aligned_u32::<COUNT>();
-        }
-        #[cfg(not(target_arch = "nvptx64"))]
-        {
-            let form = "setmaxnreg.dec.sync.aligned.u32";
-            crate::engine::registers::set(self.block().simulated, Site::here(), form, COUNT);
-        }
+        unsafe { self.block().at.give_registers::<COUNT>(Site::here()) }
     }
 
     /// Waits until the block has as many registers free, then each thread has `COUNT` (`setmaxnreg.inc`): as
@@ -169,16 +153,8 @@ impl<'b> WarpGroup<'b> {
     where
         Self: BuiltFor<ArchSpecific<90>>,
     {
-        #[cfg(target_arch = "nvptx64")]
         // SAFETY: as above.
-        unsafe {
-            crate::raw::setmaxnreg_inc_sync_aligned_u32::<COUNT>();
-        }
-        #[cfg(not(target_arch = "nvptx64"))]
-        {
-            let form = "setmaxnreg.inc.sync.aligned.u32";
-            crate::engine::registers::set(self.block().simulated, Site::here(), form, COUNT);
-        }
+        unsafe { self.block().at.take_registers::<COUNT>(Site::here()) }
     }
 
     /// The four warps wait for each other; what each wrote to memory before, all see after (`bar.sync` of 128 threads, PTX ISA
@@ -188,13 +164,8 @@ impl<'b> WarpGroup<'b> {
     pub fn sync(self) {
         // Barrier 0 is the block's.
         let barrier = 1 + self.index() as u32;
-        #[cfg(target_arch = "nvptx64")]
         // SAFETY: warpgroup scope is not under lane-dependent control flow, and no others come to this barrier.
-        unsafe {
-            crate::raw::bar_sync_threads(barrier, THREADS as u32);
-        }
-        #[cfg(not(target_arch = "nvptx64"))]
-        self.block().simulated.sync_named(Site::here(), barrier, THREADS as u32);
+        unsafe { self.block().at.sync_named(Site::here(), barrier, THREADS as u32) }
     }
 }
 

@@ -1,12 +1,12 @@
 //! Barriers in shared memory that some threads arrive at and others wait for (`mbarrier`, PTX ISA 9.7.13.15).
 
 use super::BarrierRing;
+use crate::lane::Site;
+use crate::machine::{SharedName, mbarrier};
 use crate::memory::{SharedLayout, SharedRing};
 use crate::raw;
 use crate::target::{AtLeast, BuiltFor};
 use crate::{Block, Lane, PerLane, Warp};
-#[cfg(not(target_arch = "nvptx64"))]
-use crate::{engine::mbarrier as sim, lane::Site};
 
 /// Shared memory for a [`Barrier`]: eight bytes, a part of a kernel's `#[shared]` memory.
 ///
@@ -25,8 +25,7 @@ unsafe impl SharedLayout for BarrierMemory {
         BarrierMemory { address }
     }
 
-    #[cfg(not(target_arch = "nvptx64"))]
-    fn name_byte(_: usize, _: &mut crate::engine::SharedName) {}
+    fn name_byte(_: usize, _: &mut SharedName) {}
 }
 
 impl BarrierMemory {
@@ -64,18 +63,12 @@ impl<const N: usize> SharedRing<BarrierMemory, N> {
 fn init(block: &Block<'_>, address: impl Fn(usize) -> u32 + crate::LaneCapture, barriers: usize, count: u32) {
     let warp = block.warp();
     if warp.index() == 0 {
-        #[cfg(not(target_arch = "nvptx64"))]
         let site = Site::here();
         warp.each(|lane| {
             if lane.id() == 0 {
                 for index in 0..barriers {
-                    #[cfg(target_arch = "nvptx64")]
                     // SAFETY: memory of the kernel's, for a barrier.
-                    unsafe {
-                        raw::mbarrier_init_shared_cta_b64(address(index), count);
-                    }
-                    #[cfg(not(target_arch = "nvptx64"))]
-                    sim::init(site, "mbarrier.init.shared::cta.b64", address(index), count);
+                    unsafe { mbarrier::init(site, address(index), count) };
                 }
                 raw::fence_mbarrier_init_release_cluster();
                 raw::fence_proxy_async_shared_cta();
@@ -198,9 +191,9 @@ macro_rules! arrivals {
     )*};
 }
 
-/// One look at a phase: its function, its operands, the raw one, PTX, whose writes are seen then.
+/// One look at a phase: its function, and its operand.
 macro_rules! looks {
-    ($($(#[$doc:meta])* $name:ident($($operand:ident)?) $raw:ident $ptx:literal $scope:ident;)*) => {$(
+    ($($(#[$doc:meta])* $name:ident($($operand:ident)?);)*) => {$(
         $(#[$doc])*
         #[inline(always)]
         #[track_caller]
@@ -209,15 +202,8 @@ macro_rules! looks {
             Self: BuiltFor<AtLeast<90>>,
         {
             let _ = lane;
-            #[cfg(target_arch = "nvptx64")]
             // SAFETY: a barrier, which `init` has made.
-            return unsafe { raw::$raw(self.address, phase.parity(), $($operand)?) };
-            // Not as the raw function, which waits until the phase is over, and knows of it no more than that it is odd.
-            #[cfg(not(target_arch = "nvptx64"))]
-            return {
-                $(let _ = $operand;)?
-                sim::test_in_lane(Site::here(), $ptx, self.address, sim::Phase::Number(phase.0), sim::Scope::$scope)
-            };
+            unsafe { mbarrier::$name(Site::here(), self.address, phase.0, $($operand)?) }
         }
     )*};
 }
@@ -350,23 +336,8 @@ impl Barrier {
     where
         Self: BuiltFor<AtLeast<90>>,
     {
-        #[cfg(target_arch = "nvptx64")]
-        {
-            // SAFETY: a barrier, which `init` has made.
-            until(warp, || unsafe { raw::mbarrier_try_wait_parity_shared_cta_b64(self.address, phase.parity()) });
-        }
-        #[cfg(not(target_arch = "nvptx64"))]
-        {
-            let form = "mbarrier.try_wait.parity.shared::cta.b64";
-            sim::wait(
-                warp.block().simulated,
-                Site::here(),
-                form,
-                self.address,
-                sim::Phase::Number(phase.0),
-                sim::Scope::Block,
-            );
-        }
+        // SAFETY: a barrier, which `init` has made; warp scope is converged.
+        unsafe { mbarrier::wait(warp.block().at, Site::here(), self.address, phase.0) };
         phase.next()
     }
 
@@ -378,20 +349,8 @@ impl Barrier {
     where
         Self: BuiltFor<AtLeast<90>>,
     {
-        #[cfg(target_arch = "nvptx64")]
-        {
-            let parity = phase.parity();
-            // SAFETY: a barrier, which `init` has made.
-            until(warp, || unsafe {
-                raw::mbarrier_try_wait_parity_acquire_cluster_shared_cta_b64(self.address, parity)
-            });
-        }
-        #[cfg(not(target_arch = "nvptx64"))]
-        {
-            let form = "mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64";
-            let (warp, phase) = (warp.block().simulated, sim::Phase::Number(phase.0));
-            sim::wait(warp, Site::here(), form, self.address, phase, sim::Scope::Cluster);
-        }
+        // SAFETY: a barrier, which `init` has made; warp scope is converged.
+        unsafe { mbarrier::wait_for_cluster(warp.block().at, Site::here(), self.address, phase.0) };
         phase.next()
     }
 
@@ -433,20 +392,9 @@ impl Barrier {
     where
         Self: BuiltFor<AtLeast<90>>,
     {
-        #[cfg(target_arch = "nvptx64")]
-        {
-            let parity = phase.parity();
-            // SAFETY: a barrier, which `init` has made.
-            until(warp, || unsafe {
-                raw::mbarrier_try_wait_parity_shared_cta_b64_hint(self.address, parity, nanoseconds)
-            });
-            phase.next()
-        }
-        #[cfg(not(target_arch = "nvptx64"))]
-        {
-            let _ = nanoseconds;
-            self.wait(warp, phase)
-        }
+        // SAFETY: a barrier, which `init` has made; warp scope is converged.
+        unsafe { mbarrier::wait_with_hint(warp.block().at, Site::here(), self.address, phase.0, nanoseconds) };
+        phase.next()
     }
 
     /// The same for the cluster: as [`wait_for_cluster`](Self::wait_for_cluster), with the hint of
@@ -457,20 +405,11 @@ impl Barrier {
     where
         Self: BuiltFor<AtLeast<90>>,
     {
-        #[cfg(target_arch = "nvptx64")]
-        {
-            let parity = phase.parity();
-            // SAFETY: a barrier, which `init` has made.
-            until(warp, || unsafe {
-                raw::mbarrier_try_wait_parity_acquire_cluster_shared_cta_b64_hint(self.address, parity, nanoseconds)
-            });
-            phase.next()
-        }
-        #[cfg(not(target_arch = "nvptx64"))]
-        {
-            let _ = nanoseconds;
-            self.wait_for_cluster(warp, phase)
-        }
+        // SAFETY: a barrier, which `init` has made; warp scope is converged.
+        unsafe {
+            mbarrier::wait_for_cluster_with_hint(warp.block().at, Site::here(), self.address, phase.0, nanoseconds)
+        };
+        phase.next()
     }
 
     /// Each lane waits until the phase is over that it arrived in (`mbarrier.try_wait`, until it is).
@@ -480,18 +419,11 @@ impl Barrier {
     where
         Self: BuiltFor<AtLeast<90>>,
     {
-        #[cfg(not(target_arch = "nvptx64"))]
         let site = Site::here();
         warp.each(|lane| {
             let state = lane.get(arrivals).state;
-            #[cfg(target_arch = "nvptx64")]
             // SAFETY: a barrier, which `init` has made.
-            while !unsafe { raw::mbarrier_try_wait_shared_cta_b64(self.address, state) } {}
-            #[cfg(not(target_arch = "nvptx64"))]
-            {
-                let (form, phase) = ("mbarrier.try_wait.shared::cta.b64", sim::Phase::Of(state));
-                while !sim::wait_in_lane(site, form, self.address, phase, sim::Scope::Block) {}
-            }
+            unsafe { mbarrier::wait_behind(site, self.address, state) };
         });
     }
 
@@ -503,28 +435,20 @@ impl Barrier {
     where
         Self: BuiltFor<AtLeast<90>>,
     {
-        #[cfg(not(target_arch = "nvptx64"))]
         let site = Site::here();
         warp.each(|lane| {
             let state = lane.get(arrivals).state;
-            #[cfg(target_arch = "nvptx64")]
             // SAFETY: a barrier, which `init` has made.
-            while !unsafe { raw::mbarrier_try_wait_acquire_cluster_shared_cta_b64(self.address, state) } {}
-            #[cfg(not(target_arch = "nvptx64"))]
-            {
-                let (form, phase) = ("mbarrier.try_wait.acquire.cluster.shared::cta.b64", sim::Phase::Of(state));
-                while !sim::wait_in_lane(site, form, self.address, phase, sim::Scope::Cluster) {}
-            }
+            unsafe { mbarrier::wait_behind_for_cluster(site, self.address, state) };
         });
     }
 
     looks! {
         /// Whether a phase is over (`mbarrier.test_wait.parity`). If it is, the lane sees what those did who arrived in it.
-        is_over() mbarrier_test_wait_parity_shared_cta_b64 "mbarrier.test_wait.parity.shared::cta.b64" Block;
+        is_over();
         /// The same, and what other blocks of the cluster wrote before they arrived, the lane sees too
         /// (`mbarrier.test_wait.parity.acquire.cluster`). Needs sm_90.
-        is_over_for_cluster() mbarrier_test_wait_parity_acquire_cluster_shared_cta_b64
-            "mbarrier.test_wait.parity.acquire.cluster.shared::cta.b64" Cluster;
+        is_over_for_cluster();
         /// Whether a phase is over, for which the lane waits up to about so many nanoseconds (`mbarrier.try_wait.parity` with
         /// `suspendTimeHint`, PTX ISA 9.7.13.15.16): for lanes that have something else to do if it takes longer. If it is, the lane
         /// sees what those did who arrived in it.
@@ -561,11 +485,10 @@ impl Barrier {
         /// look::simulate(1, &mut d).check();
         /// assert_eq!(d[0], 42);
         /// ```
-        try_wait(nanoseconds) mbarrier_try_wait_parity_shared_cta_b64_hint "mbarrier.try_wait.parity.shared::cta.b64" Block;
+        try_wait(nanoseconds);
         /// The same, and what other blocks of the cluster wrote before they arrived, the lane sees too
         /// (`mbarrier.try_wait.parity.acquire.cluster`). Needs sm_90.
-        try_wait_for_cluster(nanoseconds) mbarrier_try_wait_parity_acquire_cluster_shared_cta_b64_hint
-            "mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64" Cluster;
+        try_wait_for_cluster(nanoseconds);
     }
 
     /// The memory, for another barrier, once all warps of the block have come here and need this one no more (`bar.sync`,
@@ -587,36 +510,18 @@ impl Barrier {
     }
 }
 
-/// The warp asks until all lanes know that it is so.
-///
-/// Which they learn together: else ptxas takes it that one may ask again while others have gone on, and has the warp yield wherever the loop
-/// around begins anew, which takes some 60 cycles.
-#[cfg(target_arch = "nvptx64")]
-#[inline(always)]
-fn until(warp: Warp<'_>, is_so: impl Fn() -> bool) {
-    let _ = warp;
-    // SAFETY: warp scope is not under lane-dependent control flow.
-    while !unsafe { crate::machine::all(is_so()) } {}
-}
-
 #[inline(always)]
 #[track_caller]
 pub(super) fn invalidate(block: &Block<'_>, address: impl Fn(usize) -> u32 + crate::LaneCapture, barriers: usize) {
     block.sync();
     let warp = block.warp();
     if warp.index() == 0 {
-        #[cfg(not(target_arch = "nvptx64"))]
         let site = Site::here();
         warp.each(|lane| {
             if lane.id() == 0 {
                 for index in 0..barriers {
-                    #[cfg(target_arch = "nvptx64")]
                     // SAFETY: a barrier, which `init` has made, and which nobody needs any more.
-                    unsafe {
-                        raw::mbarrier_inval_shared_cta_b64(address(index));
-                    }
-                    #[cfg(not(target_arch = "nvptx64"))]
-                    sim::invalidate(site, "mbarrier.inval.shared::cta.b64", address(index));
+                    unsafe { mbarrier::invalidate(site, address(index)) };
                 }
             }
         });

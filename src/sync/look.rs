@@ -1,12 +1,10 @@
 //! Asking whether a phase is over, and waiting for it later.
 
 use super::{Barrier, Phase};
-#[cfg(target_arch = "nvptx64")]
-use crate::PerLane;
 use crate::Warp;
+use crate::lane::Site;
+use crate::machine::mbarrier::LookAhead;
 use crate::target::{AtLeast, BuiltFor};
-#[cfg(not(target_arch = "nvptx64"))]
-use crate::{engine::mbarrier as sim, lane::Site};
 use core::fmt;
 
 /// What a warp has asked of a barrier ([`Barrier::look`]).
@@ -18,8 +16,7 @@ use core::fmt;
 pub struct Look {
     barrier: Barrier,
     phase: Phase,
-    #[cfg(target_arch = "nvptx64")]
-    is_over: PerLane<bool>,
+    answer: LookAhead,
 }
 
 /// The question, without the answer.
@@ -79,23 +76,9 @@ impl Barrier {
         Self: BuiltFor<AtLeast<90>>,
     {
         let _ = warp;
-        #[cfg(not(target_arch = "nvptx64"))]
-        sim::look_ahead(
-            Site::here(),
-            "mbarrier.test_wait.parity.shared::cta.b64",
-            self.address,
-            sim::Phase::Number(phase.0),
-        );
-        Look {
-            barrier: self,
-            phase,
-            // Not `try_wait`, which of a phase that takes longer answers late, and whoever has asked ends no sooner.
-            #[cfg(target_arch = "nvptx64")]
-            // SAFETY: a barrier, which `init` has made.
-            is_over: PerLane::from_own(unsafe {
-                crate::raw::mbarrier_test_wait_parity_shared_cta_b64(self.address, phase.parity())
-            }),
-        }
+        // SAFETY: a barrier, which `init` has made.
+        let answer = unsafe { LookAhead::at(Site::here(), self.address, phase.0) };
+        Look { barrier: self, phase, answer }
     }
 }
 
@@ -107,9 +90,8 @@ impl Look {
     where
         Barrier: BuiltFor<AtLeast<90>>,
     {
-        #[cfg(target_arch = "nvptx64")]
         // SAFETY: warp scope is not under lane-dependent control flow.
-        if unsafe { crate::machine::all(self.is_over.own()) } {
+        if unsafe { self.answer.is_over() } {
             return self.phase.next();
         }
         self.barrier.wait(warp, self.phase)

@@ -92,7 +92,7 @@ const OF_A_LANE: [&str; 24] = [
 
 /// Fields that only the device has, and that are no `PerLane`: all lanes of a warp have the same in them.
 const SAME_IN_THE_WARP: [(&str, &str); 2] =
-    [("scope/mod.rs", "threads: usize"), ("machine/map_ref.rs", "words: *const TensorMapWords")];
+    [("machine/scope.rs", "threads: usize"), ("machine/map_ref.rs", "words: *const TensorMapWords")];
 
 /// Traits that a type with a `PerLane` may have: none of them returns, prints or compares what is in it.
 const ALLOWED: [&str; 4] = ["Clone", "Copy", "Zeroable", "LaneCapture"];
@@ -250,7 +250,10 @@ fn a_field_that_only_the_device_has_is_a_per_lane() {
         }
     }
     // It sees those that there are.
-    assert!(found.contains("scope/mod.rs: threads: usize") && found.contains("sync/look.rs: is_over: PerLane<bool>"));
+    assert!(
+        found.contains("machine/scope.rs: threads: usize")
+            && found.contains("machine/mbarrier.rs: is_over: PerLane<bool>")
+    );
 }
 
 #[test]

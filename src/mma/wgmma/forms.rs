@@ -1,24 +1,15 @@
 //! The forms of `wgmma.mma_async` with a dense A, as the table has them.
 
 use super::{Subtracts, Wgmma, WgmmaForm};
-#[cfg(target_arch = "nvptx64")]
 use crate::PerLane;
-#[cfg(not(target_arch = "nvptx64"))]
-use crate::engine::wgmma::Form;
 use crate::isa::ptx;
-
-/// By what the simulator computes a form.
-#[cfg(not(target_arch = "nvptx64"))]
-macro_rules! how {
-    (0 $n:literal $d:ident $a:ident $b:ident $k:literal $option:ident $behind:ident) => {
-const SIMULATED: Form = Form::of(crate::wgmma_ptx!(0 "N" $d $a $b $k $option), Self::PTX, $n);
-    };
-}
+use crate::lane::Site;
+use crate::machine::wgmma::{Form, multiply_registers, multiply_shared};
 
 /// The instructions of a form.
-#[cfg(target_arch = "nvptx64")]
 macro_rules! how {
     (0 $n:literal $d:ident $a:ident $b:ident $k:literal $option:ident $behind:ident) => {
+        const SIMULATED: Form = Form::of(crate::wgmma_ptx!(0 "N" $d $a $b $k $option), Self::PTX, $n);
         crate::wgmma_named! { 0 $n $d $a $b $k $option => how ($behind) }
     };
     (@named $name:ident (nothing)) => { how! { @one ${concat($name, _ss)} ${concat($name, _rs)} [] [] } };
@@ -32,24 +23,24 @@ macro_rules! how {
     (@one $ss:ident $rs:ident [$($shared:tt)*] [$($registers:tt)*]) => {
         #[inline(always)]
         unsafe fn shared<const NEGATE: bool, const TRANS_A: bool, const TRANS_B: bool>(
+            site: Site,
             d: PerLane<Self::Registers>,
             a: u64,
             b: u64,
             adds: bool,
         ) -> PerLane<Self::Registers> {
-            // SAFETY: the caller's.
-            PerLane::from_own(unsafe { crate::raw::$ss $($shared)* (d.own(), a, b, adds) })
+            multiply_shared! { [$ss $($shared)*] Self::SIMULATED, site, d, (a, TRANS_A), (b, TRANS_B), [] 0, adds, NEGATE }
         }
 
         #[inline(always)]
         unsafe fn registers<const NEGATE: bool, const TRANS_B: bool>(
+            site: Site,
             d: PerLane<Self::Registers>,
             a: PerLane<[u32; 4]>,
             b: u64,
             adds: bool,
         ) -> PerLane<Self::Registers> {
-            // SAFETY: the caller's.
-            PerLane::from_own(unsafe { crate::raw::$rs $($registers)* (d.own(), a.own(), b, adds) })
+            multiply_registers! { [$rs $($registers)*] Self::SIMULATED, site, d, a, (b, TRANS_B), [] 0, adds, NEGATE }
         }
     };
 }

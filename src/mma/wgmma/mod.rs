@@ -10,11 +10,10 @@ mod sparse;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
 mod sparse_forms;
 
-#[cfg(not(target_arch = "nvptx64"))]
-use crate::engine::wgmma as sim;
 use crate::fragment::{FragmentA, FragmentShape, Registers, RoleA, Shape};
 use crate::lane::Sealed;
 use crate::lane::Site;
+use crate::machine::wgmma::{Form, check_finished, commit, fence, settled, wait_for};
 use crate::target::{BuildTarget, BuiltFor, OnlyArch, Supports};
 use crate::{Element, PerLane, Plain, Transposition, WarpGroup};
 use accumulator::RegistersOf;
@@ -98,15 +97,14 @@ pub trait WgmmaForm: Sealed {
     const PTX: &'static str;
 
     /// By what the simulator computes it.
-    #[cfg(not(target_arch = "nvptx64"))]
     #[doc(hidden)]
-    const SIMULATED: crate::engine::wgmma::Form;
+    const SIMULATED: Form;
 
     /// # Safety
     /// As the raw functions.
-    #[cfg(target_arch = "nvptx64")]
     #[doc(hidden)]
     unsafe fn shared<const NEGATE: bool, const TRANS_A: bool, const TRANS_B: bool>(
+        site: Site,
         d: PerLane<Self::Registers>,
         a: u64,
         b: u64,
@@ -115,9 +113,9 @@ pub trait WgmmaForm: Sealed {
 
     /// # Safety
     /// As the raw functions.
-    #[cfg(target_arch = "nvptx64")]
     #[doc(hidden)]
     unsafe fn registers<const NEGATE: bool, const TRANS_B: bool>(
+        site: Site,
         d: PerLane<Self::Registers>,
         a: PerLane<[u32; 4]>,
         b: u64,
@@ -182,7 +180,7 @@ where
         Self: BuiltFor<OnlyArch<90>>,
     {
         // SAFETY: warpgroup scope is converged.
-        unsafe { wait_for::<NEWEST>(Site::here(), group) };
+        unsafe { wait_for::<NEWEST>(Site::here(), group.block().at) };
     }
 
     /// Waits for all groups (`wgmma.wait_group 0`), and returns the sums.
@@ -194,7 +192,7 @@ where
     {
         let site = Site::here();
         // SAFETY: warpgroup scope is converged.
-        unsafe { wait_for::<0>(site, group) };
+        unsafe { wait_for::<0>(site, group.block().at) };
         GroupAccumulator { registers: settled(site, self.registers) }
     }
 
@@ -247,46 +245,10 @@ where
     {
         let site = Site::here();
         // SAFETY: warpgroup scope is converged.
-        unsafe { wait_for::<NEWEST>(site, group) };
-        #[cfg(not(target_arch = "nvptx64"))]
-        crate::engine::wgmma::check_finished(site, &self.registers);
+        unsafe { wait_for::<NEWEST>(site, group.block().at) };
+        check_finished(site, &self.registers);
         GroupAccumulator { registers: settled(site, self.registers) }
     }
-}
-
-/// # Safety
-/// The warp is converged.
-#[inline(always)]
-unsafe fn wait_for<const NEWEST: u32>(site: Site, group: WarpGroup<'_>) {
-    #[cfg(all(target_arch = "nvptx64", target_feature = "sm_90a"))]
-    // SAFETY: the caller's.
-    unsafe {
-        crate::raw::wgmma_wait_group_sync_aligned::<NEWEST>();
-    }
-    #[cfg(not(target_arch = "nvptx64"))]
-    crate::engine::wgmma::wait(group.block().simulated, site, NEWEST as usize);
-    #[cfg(target_arch = "nvptx64")]
-    let _ = (site, group);
-}
-
-/// The registers as they are here: see `raw::wgmma_registers`.
-#[inline(always)]
-fn settled<R: Registers<Register = u32>>(site: Site, registers: PerLane<R>) -> PerLane<R> {
-    #[cfg(all(target_arch = "nvptx64", target_feature = "sm_90a"))]
-    let registers = {
-        let mut registers = registers;
-        registers
-            .own_mut()
-            .as_mut()
-            .iter_mut()
-            .for_each(|register| [*register] = crate::raw::wgmma_registers([*register]));
-        registers
-    };
-    #[cfg(not(target_arch = "nvptx64"))]
-    let registers = crate::engine::wgmma::settle(site, registers);
-    #[cfg(target_arch = "nvptx64")]
-    let _ = site;
-    registers
 }
 
 impl<const N: usize, A, B, D, O, Target> Wgmma<N, A, B, D, O, Target>
@@ -312,41 +274,14 @@ where
     }
 }
 
-/// What starts a multiplication in the simulator: A, B and whether it is transposed, the metadata of a sparse A with its selector, and
-/// whether products are added to D, and subtracted.
-#[cfg(not(target_arch = "nvptx64"))]
-fn simulated<R: Registers<Register = u32>>(
-    site: Site,
-    d: PerLane<R>,
-    (form, a): (sim::Form, sim::A<PerLane<[u32; 4]>>),
-    (b, transposes_b): (u64, bool),
-    (metadata, selector): (PerLane<u32>, u32),
-    (accumulates, negates): (bool, bool),
-) -> PerLane<R> {
-    let operation = sim::Operation { form, b, transposes_b, accumulates, negates: (negates, false), selector };
-    sim::multiply(site, sim::Operands { operation, a, metadata }, d)
-}
-
 /// What `work` starts becomes a group.
 #[inline(always)]
 fn in_group(site: Site, _: WarpGroup<'_>, work: impl FnOnce()) {
-    #[cfg(all(target_arch = "nvptx64", target_feature = "sm_90a"))]
     // SAFETY: warpgroup scope is converged.
-    unsafe {
-        crate::raw::wgmma_fence_sync_aligned();
-    }
-    #[cfg(not(target_arch = "nvptx64"))]
-    crate::engine::wgmma::fence(site);
+    unsafe { fence(site) };
     work();
-    #[cfg(all(target_arch = "nvptx64", target_feature = "sm_90a"))]
     // SAFETY: as above.
-    unsafe {
-        crate::raw::wgmma_commit_group_sync_aligned();
-    }
-    #[cfg(not(target_arch = "nvptx64"))]
-    crate::engine::wgmma::commit(site);
-    #[cfg(target_arch = "nvptx64")]
-    let _ = site;
+    unsafe { commit(site) };
 }
 
 /// A group of multiplications that is being made, by [`Wgmma::issue`].
@@ -398,26 +333,15 @@ where
         adds: bool,
     ) {
         let (d, a, b) = (self.sums.registers, a.descriptor(), b.descriptor());
-        #[cfg(target_arch = "nvptx64")]
         // SAFETY: `issue` has a warpgroup; the descriptors are tiles'; nothing but `finish` leads to the registers.
         let d = unsafe {
             match (X::TRANSPOSED, Y::TRANSPOSED) {
-                (false, false) => Wgmma::<N, A, B, D, O, Target>::shared::<NEGATE, false, false>(d, a, b, adds),
-                (false, true) => Wgmma::<N, A, B, D, O, Target>::shared::<NEGATE, false, true>(d, a, b, adds),
-                (true, false) => Wgmma::<N, A, B, D, O, Target>::shared::<NEGATE, true, false>(d, a, b, adds),
-                (true, true) => Wgmma::<N, A, B, D, O, Target>::shared::<NEGATE, true, true>(d, a, b, adds),
+                (false, false) => Wgmma::<N, A, B, D, O, Target>::shared::<NEGATE, false, false>(site, d, a, b, adds),
+                (false, true) => Wgmma::<N, A, B, D, O, Target>::shared::<NEGATE, false, true>(site, d, a, b, adds),
+                (true, false) => Wgmma::<N, A, B, D, O, Target>::shared::<NEGATE, true, false>(site, d, a, b, adds),
+                (true, true) => Wgmma::<N, A, B, D, O, Target>::shared::<NEGATE, true, true>(site, d, a, b, adds),
             }
         };
-        #[cfg(not(target_arch = "nvptx64"))]
-        let d = {
-            let (form, a) = (
-                Wgmma::<N, A, B, D, O, Target>::SIMULATED,
-                sim::A::Shared { descriptor: a, transposed: X::TRANSPOSED },
-            );
-            simulated(site, d, (form, a), (b, Y::TRANSPOSED), (PerLane::splat(0), 0), (adds, NEGATE))
-        };
-        #[cfg(target_arch = "nvptx64")]
-        let _ = site;
         self.sums.registers = d;
     }
 }
@@ -471,22 +395,14 @@ where
         adds: bool,
     ) {
         let (d, a, b) = (self.sums.registers, a.registers(), b.descriptor());
-        #[cfg(target_arch = "nvptx64")]
         // SAFETY: as above; A's registers are the compiler's to keep.
         let d = unsafe {
             if Y::TRANSPOSED {
-                Wgmma::<N, A, B, D, O, Target>::registers::<NEGATE, true>(d, a, b, adds)
+                Wgmma::<N, A, B, D, O, Target>::registers::<NEGATE, true>(site, d, a, b, adds)
             } else {
-                Wgmma::<N, A, B, D, O, Target>::registers::<NEGATE, false>(d, a, b, adds)
+                Wgmma::<N, A, B, D, O, Target>::registers::<NEGATE, false>(site, d, a, b, adds)
             }
         };
-        #[cfg(not(target_arch = "nvptx64"))]
-        let d = {
-            let (form, a) = (Wgmma::<N, A, B, D, O, Target>::SIMULATED, sim::A::Registers(a));
-            simulated(site, d, (form, a), (b, Y::TRANSPOSED), (PerLane::splat(0), 0), (adds, NEGATE))
-        };
-        #[cfg(target_arch = "nvptx64")]
-        let _ = site;
         self.sums.registers = d;
     }
 }

@@ -1,16 +1,12 @@
 //! `wgmma` with a sparse A (PTX ISA 9.7.15.6).
 
 use super::accumulator::RegistersOf;
-#[cfg(not(target_arch = "nvptx64"))]
-use super::simulated;
 use super::{InFlight, M64, MatrixA, MatrixB, SparseA, Subtracts, WgmmaColumns, in_group};
-#[cfg(target_arch = "nvptx64")]
 use crate::PerLane;
-#[cfg(not(target_arch = "nvptx64"))]
-use crate::engine::wgmma as sim;
 use crate::fragment::{FragmentShape, Registers, RoleSparseA, Shape, SparseWidth};
 use crate::lane::Sealed;
 use crate::lane::Site;
+use crate::machine::wgmma::Form;
 use crate::target::{BuildTarget, OnlyArch, Supports};
 use crate::{Among, Element, FragmentSparseA, Metadata, Plain, Selector, Transposition, WarpGroup};
 use core::marker::PhantomData;
@@ -94,15 +90,14 @@ pub trait WgmmaSparseForm: Sealed {
     const PTX: &'static str;
 
     /// By what the simulator computes it.
-    #[cfg(not(target_arch = "nvptx64"))]
     #[doc(hidden)]
-    const SIMULATED: crate::engine::wgmma::Form;
+    const SIMULATED: Form;
 
     /// # Safety
     /// As the raw functions.
-    #[cfg(target_arch = "nvptx64")]
     #[doc(hidden)]
     unsafe fn shared<const SELECTOR: u32, const NEGATE: bool, const TRANS_A: bool, const TRANS_B: bool>(
+        site: Site,
         d: PerLane<Self::Registers>,
         a: u64,
         b: u64,
@@ -112,9 +107,9 @@ pub trait WgmmaSparseForm: Sealed {
 
     /// # Safety
     /// As the raw functions.
-    #[cfg(target_arch = "nvptx64")]
     #[doc(hidden)]
     unsafe fn registers<const SELECTOR: u32, const NEGATE: bool, const TRANS_B: bool>(
+        site: Site,
         d: PerLane<Self::Registers>,
         a: PerLane<[u32; 4]>,
         b: u64,
@@ -219,34 +214,23 @@ where
         adds: bool,
     ) {
         let (d, a, b, kept) = (self.sums.registers, a.descriptor(), b.descriptor(), metadata.words());
-        #[cfg(target_arch = "nvptx64")]
         // SAFETY: `issue` has a warpgroup; the descriptors are tiles'; nothing but `finish` leads to the registers.
         let d = unsafe {
             match (X::TRANSPOSED, Y::TRANSPOSED) {
-                (false, false) => {
-                    WgmmaSparse::<N, A, B, D, O, Target>::shared::<SELECTOR, NEGATE, false, false>(d, a, b, kept, adds)
-                }
-                (false, true) => {
-                    WgmmaSparse::<N, A, B, D, O, Target>::shared::<SELECTOR, NEGATE, false, true>(d, a, b, kept, adds)
-                }
-                (true, false) => {
-                    WgmmaSparse::<N, A, B, D, O, Target>::shared::<SELECTOR, NEGATE, true, false>(d, a, b, kept, adds)
-                }
-                (true, true) => {
-                    WgmmaSparse::<N, A, B, D, O, Target>::shared::<SELECTOR, NEGATE, true, true>(d, a, b, kept, adds)
-                }
+                (false, false) => WgmmaSparse::<N, A, B, D, O, Target>::shared::<SELECTOR, NEGATE, false, false>(
+                    site, d, a, b, kept, adds,
+                ),
+                (false, true) => WgmmaSparse::<N, A, B, D, O, Target>::shared::<SELECTOR, NEGATE, false, true>(
+                    site, d, a, b, kept, adds,
+                ),
+                (true, false) => WgmmaSparse::<N, A, B, D, O, Target>::shared::<SELECTOR, NEGATE, true, false>(
+                    site, d, a, b, kept, adds,
+                ),
+                (true, true) => WgmmaSparse::<N, A, B, D, O, Target>::shared::<SELECTOR, NEGATE, true, true>(
+                    site, d, a, b, kept, adds,
+                ),
             }
         };
-        #[cfg(not(target_arch = "nvptx64"))]
-        let d = {
-            let (form, a) = (
-                WgmmaSparse::<N, A, B, D, O, Target>::SIMULATED,
-                sim::A::Shared { descriptor: a, transposed: X::TRANSPOSED },
-            );
-            simulated(site, d, (form, a), (b, Y::TRANSPOSED), (kept, SELECTOR), (adds, NEGATE))
-        };
-        #[cfg(target_arch = "nvptx64")]
-        let _ = site;
         self.sums.registers = d;
     }
 }
@@ -319,22 +303,14 @@ where
         adds: bool,
     ) {
         let (d, a, b, kept) = (self.sums.registers, a.registers(), b.descriptor(), metadata.words());
-        #[cfg(target_arch = "nvptx64")]
         // SAFETY: as above; A's registers, and the metadata's, are the compiler's to keep.
         let d = unsafe {
             if Y::TRANSPOSED {
-                WgmmaSparse::<N, A, B, D, O, Target>::registers::<SELECTOR, NEGATE, true>(d, a, b, kept, adds)
+                WgmmaSparse::<N, A, B, D, O, Target>::registers::<SELECTOR, NEGATE, true>(site, d, a, b, kept, adds)
             } else {
-                WgmmaSparse::<N, A, B, D, O, Target>::registers::<SELECTOR, NEGATE, false>(d, a, b, kept, adds)
+                WgmmaSparse::<N, A, B, D, O, Target>::registers::<SELECTOR, NEGATE, false>(site, d, a, b, kept, adds)
             }
         };
-        #[cfg(not(target_arch = "nvptx64"))]
-        let d = {
-            let (form, a) = (WgmmaSparse::<N, A, B, D, O, Target>::SIMULATED, sim::A::Registers(a));
-            simulated(site, d, (form, a), (b, Y::TRANSPOSED), (kept, SELECTOR), (adds, NEGATE))
-        };
-        #[cfg(target_arch = "nvptx64")]
-        let _ = site;
         self.sums.registers = d;
     }
 }

@@ -1,23 +1,13 @@
 //! The forms of `wgmma.mma_async.sp`, as the table has them.
 
 use super::{Subtracts, WgmmaSparse, WgmmaSparseForm};
-#[cfg(target_arch = "nvptx64")]
 use crate::PerLane;
 use crate::SelectorsBelow;
-#[cfg(not(target_arch = "nvptx64"))]
-use crate::engine::wgmma::Form;
 use crate::isa::ptx;
-
-/// By what the simulator computes a form.
-#[cfg(not(target_arch = "nvptx64"))]
-macro_rules! how {
-    ($selectors:tt $n:literal $d:ident $a:ident $b:ident $k:literal $option:ident $behind:ident) => {
-const SIMULATED: Form = Form::of(crate::wgmma_ptx!($selectors "N" $d $a $b $k $option), Self::PTX, $n);
-    };
-}
+use crate::lane::Site;
+use crate::machine::wgmma::{Form, multiply_registers, multiply_shared};
 
 /// The instructions of a form.
-#[cfg(target_arch = "nvptx64")]
 macro_rules! how {
     (@named $name:ident (nothing)) => { how! { @one ${concat($name, _ss)} ${concat($name, _rs)} [] [] } };
     (@named $name:ident (negate)) => {
@@ -29,31 +19,30 @@ macro_rules! how {
     (@one $ss:ident $rs:ident [$($shared:tt)*] [$($registers:tt)*]) => {
         #[inline(always)]
         unsafe fn shared<const SELECTOR: u32, const NEGATE: bool, const TRANS_A: bool, const TRANS_B: bool>(
+            site: Site,
             d: PerLane<Self::Registers>,
             a: u64,
             b: u64,
             metadata: PerLane<u32>,
             adds: bool,
         ) -> PerLane<Self::Registers> {
-            let (d, metadata) = (d.own(), metadata.own());
-            // SAFETY: the caller's.
-            PerLane::from_own(unsafe { crate::raw::$ss::<SELECTOR, $($shared)*>(d, a, b, metadata, adds) })
+            multiply_shared! { [$ss::<SELECTOR, $($shared)*>] Self::SIMULATED, site, d, (a, TRANS_A), (b, TRANS_B), [metadata] SELECTOR, adds, NEGATE }
         }
 
         #[inline(always)]
         unsafe fn registers<const SELECTOR: u32, const NEGATE: bool, const TRANS_B: bool>(
+            site: Site,
             d: PerLane<Self::Registers>,
             a: PerLane<[u32; 4]>,
             b: u64,
             metadata: PerLane<u32>,
             adds: bool,
         ) -> PerLane<Self::Registers> {
-            let (d, a, metadata) = (d.own(), a.own(), metadata.own());
-            // SAFETY: the caller's.
-            PerLane::from_own(unsafe { crate::raw::$rs::<SELECTOR, $($registers)*>(d, a, b, metadata, adds) })
+            multiply_registers! { [$rs::<SELECTOR, $($registers)*>] Self::SIMULATED, site, d, a, (b, TRANS_B), [metadata] SELECTOR, adds, NEGATE }
         }
     };
     ($selectors:tt $n:literal $d:ident $a:ident $b:ident $k:literal $option:ident $behind:ident) => {
+        const SIMULATED: Form = Form::of(crate::wgmma_ptx!($selectors "N" $d $a $b $k $option), Self::PTX, $n);
         crate::wgmma_named! { $selectors $n $d $a $b $k $option => how ($behind) }
     };
 }
