@@ -51,11 +51,7 @@ pub use fragment::{
 };
 pub use half::{bf16, f16};
 pub use isa::{AndPopc, AnyOrder, F8F6F4, Ordered, Plain, Rm, Rn, Rp, Rz, SatFinite, TensorMapWords, Widen, XorPopc};
-#[cfg(not(target_arch = "nvptx64"))]
-pub use isa::{TensorAccess, TensorEncoding, TensorMapError};
 pub use lane::{Grid, LANES, Lane, LaneCapture, PerLane};
-#[cfg(not(target_arch = "nvptx64"))]
-pub use launch::{EncodedMap, EncodedMapMut, Im2colTensor, Tensor};
 pub use memory::{
     At, Coordinate, Global, GlobalMatrix, GlobalMatrixMut, GlobalMut, OfPeer, PeerRing, PeerTile, RingIndex,
     SharedLayout, SharedRing, SharedTile, Swizzle, Swizzle32, Swizzle64, Swizzle128, SwizzleWords, TensorSwizzle,
@@ -69,14 +65,18 @@ pub use mma::{
     SelectorsBelow, Selects, SharedAccumulator, SparseA, StMatrix, StMatrixBytes, Subtracts, Trans, Transposition,
     Wgmma, WgmmaColumns, WgmmaForm, WgmmaSparse, WgmmaSparseForm, X1, X2, X4,
 };
-#[cfg(not(target_arch = "nvptx64"))]
-pub use mma::{CompressError, Compressed};
 pub use ptx_matrix_macros::{SharedLayout, kernel};
 pub use scope::{Block, Blocks, Cluster, ClusterArrival, ClusterBlock, Peer, Peers, Threads, Warp, WarpGroup};
-#[cfg(not(target_arch = "nvptx64"))]
-pub use sim::CheckedRun;
 pub use sync::{Arrival, Barrier, BarrierMemory, BarrierRing, Look, PeerBarrier, PeerBarrierRing, Phase, Turn};
 pub use target::{MAX_SHARED_BYTES, MAX_STATIC_BYTES};
+
+#[cfg(not(target_arch = "nvptx64"))]
+pub use {
+    isa::{TensorAccess, TensorEncoding, TensorMapError},
+    launch::{EncodedMap, EncodedMapMut, Im2colTensor, Tensor},
+    mma::{CompressError, Compressed},
+    sim::CheckedRun,
+};
 
 /// The forms of the instructions, as values.
 pub mod forms {

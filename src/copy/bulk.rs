@@ -189,7 +189,6 @@ pub(crate) fn check_slice<T: Element>(
     index: usize,
     count: usize,
 ) {
-    #[cfg(target_arch = "nvptx64")]
     let _ = name;
     check!(
         count <= len && index <= len - count,

@@ -99,16 +99,6 @@ impl fmt::Debug for Kept {
     }
 }
 
-/// What a chunk of so many columns may have.
-#[cfg(not(target_arch = "nvptx64"))]
-pub(crate) fn allowed(chunk: usize) -> &'static str {
-    match chunk {
-        2 => "of these 2 elements at most 1 may be other than zero",
-        4 => "of these 4 elements at most 2 may be other than zero",
-        _ => "of these 4 pairs of elements at most 2 may be other than zero",
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

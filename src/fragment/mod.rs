@@ -12,8 +12,6 @@ mod sparse;
 
 pub use arrangement::{Arrangement, Packed};
 pub use kept::Kept;
-#[cfg(not(target_arch = "nvptx64"))]
-pub(crate) use kept::allowed;
 pub use layout::{Bit, Layout};
 pub use order::{ColMajor, Order, RowMajor};
 pub use row::RowAddr;
@@ -134,32 +132,6 @@ impl<R: Role, S: FragmentShape<R, T::Width>, T: Element> Fragment<R, S, T> {
     #[inline(always)]
     pub const fn from_registers(registers: PerLane<S::Registers>) -> Self {
         Fragment { registers, _element: PhantomData }
-    }
-}
-
-/// The whole matrix, row by row: what the simulator computes with.
-#[cfg(not(target_arch = "nvptx64"))]
-impl<R: Role, S: FragmentShape<R, T::Width>, T: Element> Fragment<R, S, T> {
-    pub(crate) fn matrix(&self) -> std::vec::Vec<T> {
-        let mut matrix = std::vec![T::zeroed(); Self::ROWS * Self::COLS];
-        let (of_lanes, of_elements) = S::LAYOUT.places();
-        for (registers, first) in self.registers.array().iter().zip(of_lanes) {
-            for (index, further) in of_elements.iter().enumerate() {
-                matrix[first + further] = take::<T>(registers.as_ref(), index);
-            }
-        }
-        matrix
-    }
-
-    pub(crate) fn from_matrix(matrix: &[T]) -> Self {
-        let mut of_lanes: [S::Registers; crate::lane::LANES] = bytemuck::Zeroable::zeroed();
-        let (places, of_elements) = S::LAYOUT.places();
-        for (registers, first) in of_lanes.iter_mut().zip(places) {
-            for (index, further) in of_elements.iter().enumerate() {
-                put::<T>(registers.as_mut(), index, matrix[first + further]);
-            }
-        }
-        Self::from_registers(PerLane::from_array(of_lanes))
     }
 }
 

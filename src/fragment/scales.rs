@@ -55,7 +55,7 @@ pub struct Selected {
 
 /// Scales of role `R` of a kind: one register in each lane.
 pub struct Scales<R, K> {
-    register: PerLane<u32>,
+    pub(crate) register: PerLane<u32>,
     _kind: PhantomData<fn() -> (R, K)>,
 }
 
@@ -92,21 +92,5 @@ impl<R: Role, K: ScaledKind> Scales<R, K> {
     #[inline(always)]
     pub const fn from_registers(register: PerLane<u32>) -> Self {
         Scales { register, _kind: PhantomData }
-    }
-
-    /// One set of scales, line by line.
-    #[cfg(not(target_arch = "nvptx64"))]
-    pub(crate) fn matrix(&self, selected: Selected) -> std::vec::Vec<K::Scale> {
-        let lines = if R::RUNS_DOWN { 16 } else { 8 };
-        let mut scales = std::vec![bytemuck::Zeroable::zeroed(); lines * K::SCALES];
-        for (lane, &register) in self.register.array().iter().enumerate() {
-            for byte in 0..4 {
-                let (of, line, block) = Self::position(lane, byte);
-                if of == selected {
-                    scales[line * K::SCALES + block] = K::Scale::unpack(register, byte);
-                }
-            }
-        }
-        scales
     }
 }

@@ -10,31 +10,12 @@ mod matrices;
 mod operation;
 mod options;
 mod scaled;
-#[cfg(not(target_arch = "nvptx64"))]
-mod selectors;
 mod sparse;
 mod sparse_scaled;
 mod tensor;
 #[cfg(not(target_arch = "nvptx64"))]
-mod text;
+mod values;
 mod wgmma;
-#[cfg(not(target_arch = "nvptx64"))]
-mod wgmma_form;
-#[cfg(not(target_arch = "nvptx64"))]
-mod wgmma_options;
-#[cfg(not(target_arch = "nvptx64"))]
-mod wgmma_text;
-
-#[cfg(not(target_arch = "nvptx64"))]
-pub use selectors::Selectors;
-#[cfg(not(target_arch = "nvptx64"))]
-pub use text::{IMAGE_BYTES, Operand};
-#[cfg(not(target_arch = "nvptx64"))]
-pub(crate) use wgmma_form::FILLED;
-#[cfg(not(target_arch = "nvptx64"))]
-pub use wgmma_form::{WgmmaForm, all as all_wgmma};
-#[cfg(not(target_arch = "nvptx64"))]
-pub use wgmma_options::WgmmaOptions;
 
 pub use crate::target::Needs;
 #[doc(hidden)]
@@ -44,7 +25,7 @@ pub use options::{AndPopc, AnyOrder, F8F6F4, Ordered, Plain, Rm, Rn, Rp, Rz, Sat
 pub use options::{Quad, WarpGroupFp8};
 pub use tensor::TensorMapWords;
 #[cfg(not(target_arch = "nvptx64"))]
-pub use tensor::{TensorAccess, TensorEncoding, TensorMapError};
+pub use values::*;
 
 use crate::fragment::Arrangement;
 
@@ -126,7 +107,7 @@ macro_rules! mma_element {
 }
 
 /// By what the simulator knows the arithmetic of a form: its option, but for `m8n8k4` with f16.
-#[cfg(not(target_arch = "nvptx64"))]
+#[allow(unused_macros, reason = "the simulator's")]
 macro_rules! mma_arithmetic {
     (m8n8k4 f16 plain) => {
         crate::isa::Quad
@@ -135,7 +116,7 @@ macro_rules! mma_arithmetic {
         crate::isa::ptx::$q
     };
 }
-#[cfg(not(target_arch = "nvptx64"))]
+#[allow(unused_imports, reason = "the simulator's")]
 pub(crate) use mma_arithmetic;
 
 /// The type of a kind of scaled blocks.

@@ -116,7 +116,6 @@ macro_rules! wgmma_ptx {
 }
 
 /// By what the simulator knows the arithmetic of a form: its option, but for fp8.
-#[cfg(not(target_arch = "nvptx64"))]
 #[doc(hidden)]
 #[macro_export]
 macro_rules! wgmma_arithmetic {

@@ -1,22 +1,15 @@
 //! What differs by lane: [`PerLane`], and the [`Lane`] that a lane closure is given.
 
-#[cfg(target_arch = "nvptx64")]
-mod device;
 mod grid;
-#[cfg(not(target_arch = "nvptx64"))]
-mod host;
+#[cfg_attr(target_arch = "nvptx64", path = "device.rs")]
+#[cfg_attr(not(target_arch = "nvptx64"), path = "host.rs")]
+mod here;
 mod sealed;
 mod site;
 
-#[cfg(target_arch = "nvptx64")]
-use device::{Line, Number, Stored, caller};
-#[cfg(target_arch = "nvptx64")]
-pub(crate) use device::{array, mapped};
 pub use grid::Grid;
-#[cfg(not(target_arch = "nvptx64"))]
-use host::{Line, Number, Stored, caller};
-#[cfg(not(target_arch = "nvptx64"))]
-pub(crate) use host::{array, mapped};
+use here::{Line, Number, Stored, caller};
+pub(crate) use here::{array, mapped};
 pub use sealed::Sealed;
 pub use site::Site;
 

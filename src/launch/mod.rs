@@ -11,16 +11,16 @@ mod device;
 
 pub use crate::element::TypeName;
 pub use crate::lane::Grid;
-#[cfg(not(target_arch = "nvptx64"))]
-pub use device::{Device, KernelBody, Launch};
 pub use early::{AheadEnded, Early, asks, begin_early, end_early};
 #[doc(hidden)]
 pub use fingerprint::{Text, fingerprint, type_name};
 pub use param::KernelParam;
 #[cfg(not(target_arch = "nvptx64"))]
-pub use param::{ParamValue, Params};
-#[cfg(not(target_arch = "nvptx64"))]
-pub use tensor::{EncodedMap, EncodedMapMut, Im2colTensor, Tensor};
+pub use {
+    device::{Device, KernelBody, Launch},
+    param::{ParamValue, Params},
+    tensor::{EncodedMap, EncodedMapMut, Im2colTensor, Tensor},
+};
 
 use crate::memory::{MAX_SHARED_BYTES, MAX_STATIC_BYTES, SharedLayout};
 

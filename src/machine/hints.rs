@@ -75,3 +75,15 @@ pub(crate) fn fixed(number: u32) -> u32 {
     #[cfg(not(target_arch = "nvptx64"))]
     number
 }
+
+/// On the CPU, the number or the most that it may be: on the GPU what is larger is found beyond a slice as well.
+#[inline(always)]
+pub(crate) fn clamped(number: usize, most: usize) -> usize {
+    #[cfg(target_arch = "nvptx64")]
+    return {
+        let _ = most;
+        number
+    };
+    #[cfg(not(target_arch = "nvptx64"))]
+    number.min(most)
+}

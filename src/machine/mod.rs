@@ -6,12 +6,15 @@
 mod cast;
 mod check;
 mod copy;
+pub(crate) mod dependent;
 mod global;
 mod hints;
 mod map_ref;
 pub(crate) mod matrix;
 pub(crate) mod mbarrier;
+pub(crate) mod mma;
 mod names;
+mod round;
 mod scope;
 mod shared;
 mod shuffle;
@@ -23,10 +26,11 @@ pub(crate) use copy::{commit_copies, copy_4, copy_8, copy_16, element, further, 
 pub(crate) use global::RawSlice;
 #[cfg(target_arch = "nvptx64")]
 pub(crate) use hints::all;
-pub(crate) use hints::{fixed, opaque, uniform};
+pub(crate) use hints::{clamped, fixed, opaque, uniform};
 pub(crate) use map_ref::MapRef;
 pub use names::SharedName;
 pub(crate) use names::{SharedField, name_fields};
+pub(crate) use round::f16_pair;
 pub(crate) use scope::BlockRef;
 pub(crate) use shared::load_shared_pair;
 pub(crate) use shuffle::{shuffle, shuffle_down, shuffle_up, shuffle_xor};

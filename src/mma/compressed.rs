@@ -2,8 +2,8 @@
 
 use super::compress::parts_with;
 use super::{Kept, Metadata};
+use crate::engine::findings::allowed;
 use crate::fragment::SparseWidth;
-use crate::fragment::allowed;
 use crate::{Element, LANES};
 use std::fmt;
 use std::string::ToString;

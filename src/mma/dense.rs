@@ -4,6 +4,7 @@ use crate::fragment::{FragmentShape, M16N8K8, M16N8K8Pairs, RoleA, RoleB, RoleC,
 use crate::isa::{Plain, ptx};
 use crate::lane::Sealed;
 use crate::lane::Site;
+use crate::machine::mma::multiply;
 use crate::target::{BuildTarget, Requirement, Supports};
 use crate::{Accumulator, Element, FragmentA, FragmentB, Warp};
 use core::marker::PhantomData;
@@ -111,27 +112,8 @@ macro_rules! implementations {
 
             #[inline(always)]
             unsafe fn issue(site: Site, a: &Self::A, b: &Self::B, c: &Self::C) -> Self::D {
-                #[cfg(target_arch = "nvptx64")]
-                // SAFETY: the caller's.
-                return unsafe {
-                    let _ = site;
-                    let d = crate::raw::$name(a.registers().own(), b.registers().own(), c.registers().own());
-                    Accumulator::from_registers(crate::PerLane::from_own(d))
-                };
-                #[cfg(not(target_arch = "nvptx64"))]
-                return simulated(site, Self::PTX, a, b, c);
-
-                // Of no parameters: it is compiled here, and not by each crate that has kernels.
-                #[cfg(not(target_arch = "nvptx64"))]
-                fn simulated(
-                    site: Site,
-                    form: &'static str,
-                    a: &FragmentA<$s, $of_a>,
-                    b: &FragmentB<$s, $of_b>,
-                    c: &Accumulator<$s, ptx::$c>,
-                ) -> Accumulator<$s, ptx::$d> {
-                    crate::engine::multiply::<_, _, _, _, _, crate::isa::mma_arithmetic!($shape $a $q)>(site, form, a, b, c)
-                }
+                multiply! { $name Self::PTX, [$shape $a $q], site,
+                    (a: FragmentA<$s, $of_a>, b: FragmentB<$s, $of_b>, c: Accumulator<$s, ptx::$c>) -> Accumulator<$s, ptx::$d> }
             }
         }
     };

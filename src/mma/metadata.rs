@@ -2,6 +2,7 @@
 
 use crate::fragment::{Kept, SparseWidth};
 use crate::lane::Site;
+use crate::machine;
 use crate::{Global, LaneCapture, PerLane, Warp};
 use core::marker::PhantomData;
 
@@ -73,8 +74,7 @@ impl<W: SparseWidth> Metadata<W> {
     pub fn load(warp: Warp<'_>, words: Global<u32>, index: usize) -> Self {
         let site = Site::here();
         // What has no number is beyond the slice too.
-        #[cfg(not(target_arch = "nvptx64"))]
-        let index = index.min(usize::MAX / crate::LANES - 1);
+        let index = machine::clamped(index, usize::MAX / crate::LANES - 1);
         Self::from_words(warp.each(|lane| words.get_at(index * crate::LANES + lane.id(), site)))
     }
 

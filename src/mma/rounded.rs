@@ -45,15 +45,5 @@ macro_rules! rounded {
 }
 rounded! {
     bf16 80 crate::raw::cvt_rn_bf16x2_f32, |bits| f32::from_bits(u32::from(bits) << 16);
-    f16 75 f16_pair, crate::raw::cvt_f32_f16;
-}
-
-/// By one instruction where the GPU has it.
-#[inline(always)]
-fn f16_pair(low: f32, high: f32) -> u32 {
-    if cfg!(any(not(target_arch = "nvptx64"), target_feature = "sm_80")) {
-        crate::raw::cvt_rn_f16x2_f32(low, high)
-    } else {
-        u32::from(crate::raw::cvt_rn_f16_f32(low)) | u32::from(crate::raw::cvt_rn_f16_f32(high)) << 16
-    }
+    f16 75 crate::machine::f16_pair, crate::raw::cvt_f32_f16;
 }

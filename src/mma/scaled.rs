@@ -6,6 +6,7 @@ use crate::isa::ptx;
 use crate::lane::Sealed;
 use crate::lane::Site;
 use crate::lane::mapped;
+use crate::machine::mma::multiply_scaled;
 use crate::target::{BuildTarget, Requirement, Supports};
 use crate::{Accumulator, Element, FragmentA, FragmentB, LaneCapture, Warp};
 use core::marker::PhantomData;
@@ -165,37 +166,8 @@ macro_rules! implementations {
                 b: &Self::B,
                 scales_b: &ScaleB<$kind>,
             ) {
-                #[cfg(target_arch = "nvptx64")]
-                // SAFETY: the caller's.
-                unsafe {
-                    let _ = site;
-                    let d = crate::raw::$name::<BYTE_A, THREAD_A, BYTE_B, THREAD_B>(
-                        a.registers().own(),
-                        b.registers().own(),
-                        acc.registers().own(),
-                        scales_a.registers().own(),
-                        scales_b.registers().own(),
-                    );
-                    *acc = Accumulator::from_registers(crate::PerLane::from_own(d));
-                }
-                #[cfg(not(target_arch = "nvptx64"))]
-                {
-                    let select_a = Selected { byte: BYTE_A.into(), thread: THREAD_A.into() };
-                    let select_b = Selected { byte: BYTE_B.into(), thread: THREAD_B.into() };
-                    let at = (site, <Self as MmaScaledForm>::PTX);
-                    simulated(at, acc, (a, scales_a, select_a), (b, scales_b, select_b));
-                }
-
-                // Of no parameters: it is compiled here, and not by each crate that has kernels.
-                #[cfg(not(target_arch = "nvptx64"))]
-                fn simulated(
-                    (site, form): (Site, &'static str),
-                    acc: &mut Accumulator<$s, f32>,
-                    a: (&FragmentA<$s, $a>, &ScaleA<$kind>, Selected),
-                    b: (&FragmentB<$s, $b>, &ScaleB<$kind>, Selected),
-                ) {
-                    *acc = crate::engine::multiply_scaled(site, form, a, b, acc);
-                }
+                multiply_scaled! { $name [BYTE_A THREAD_A BYTE_B THREAD_B] <Self as MmaScaledForm>::PTX, site, acc: Accumulator<$s, f32>,
+                    (a: FragmentA<$s, $a>, scales_a: ScaleA<$kind>), (b: FragmentB<$s, $b>, scales_b: ScaleB<$kind>) }
             }
         }
     };

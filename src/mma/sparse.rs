@@ -4,6 +4,7 @@ use crate::fragment::{FragmentShape, RoleB, RoleC, RoleSparseA, Shape, SparseWid
 use crate::isa::{Ordered, ptx};
 use crate::lane::Sealed;
 use crate::lane::Site;
+use crate::machine::mma::multiply_sparse;
 use crate::mma::Plain;
 use crate::target::{BuildTarget, Requirement, Supports};
 use crate::{Accumulator, Element, FragmentB, FragmentSparseA, Metadata, PerLane, Warp};
@@ -163,33 +164,8 @@ macro_rules! implementations {
                 b: &Self::B,
                 metadata: PerLane<u32>,
             ) {
-                #[cfg(target_arch = "nvptx64")]
-                // SAFETY: the caller's.
-                unsafe {
-                    let _ = site;
-                    let d = crate::raw::$name::<SELECTOR>(
-                        a.registers().own(),
-                        b.registers().own(),
-                        acc.registers().own(),
-                        metadata.own(),
-                    );
-                    *acc = Accumulator::from_registers(PerLane::from_own(d));
-                }
-                #[cfg(not(target_arch = "nvptx64"))]
-                simulated((site, Self::PTX), SELECTOR as usize, acc, a, b, &metadata);
-
-                // Of no parameters: it is compiled here, and not by each crate that has kernels.
-                #[cfg(not(target_arch = "nvptx64"))]
-                fn simulated(
-                    at: (Site, &'static str),
-                    selector: usize,
-                    acc: &mut Accumulator<ptx::$shape, ptx::$c>,
-                    a: &FragmentSparseA<ptx::$shape, $of_a>,
-                    b: &FragmentB<ptx::$shape, $of_b>,
-                    metadata: &PerLane<u32>,
-                ) {
-                    crate::engine::multiply_sparse::<_, _, _, _, ptx::$q, ptx::$order>(at, selector, acc, a, b, metadata);
-                }
+                multiply_sparse! { $name SELECTOR Self::PTX, [ptx::$q, ptx::$order], site, acc: Accumulator<ptx::$shape, ptx::$c>,
+                    a: FragmentSparseA<ptx::$shape, $of_a>, b: FragmentB<ptx::$shape, $of_b>, metadata }
             }
         }
     };

@@ -4,6 +4,7 @@ use crate::fragment::{FragmentShape, RoleA, RoleB, RoleC, RoleSparseA, Shape, Sp
 use crate::isa::ptx;
 use crate::lane::Sealed;
 use crate::lane::Site;
+use crate::machine::mma::multiply_scaled;
 use crate::mma::{ScaleA, ScaleB, ScaledKind, Select, Selects};
 use crate::target::{BuildTarget, Requirement, Supports};
 use crate::{Accumulator, Element, FragmentB, FragmentSparseA, Metadata, PerLane, Warp};
@@ -103,39 +104,9 @@ macro_rules! implementations {
                 (a, metadata, scales_a): (&Self::A, PerLane<u32>, &ScaleA<$kind>),
                 (b, scales_b): (&Self::B, &ScaleB<$kind>),
             ) {
-                #[cfg(target_arch = "nvptx64")]
-                // SAFETY: the caller's.
-                unsafe {
-                    let _ = site;
-                    let d = crate::raw::$name::<BYTE_A, THREAD_A, BYTE_B, THREAD_B>(
-                        a.registers().own(),
-                        b.registers().own(),
-                        acc.registers().own(),
-                        metadata.own(),
-                        scales_a.registers().own(),
-                        scales_b.registers().own(),
-                    );
-                    *acc = Accumulator::from_registers(PerLane::from_own(d));
-                }
-                #[cfg(not(target_arch = "nvptx64"))]
-                {
-                    use crate::mma::Selected;
-                    let select_a = Selected { byte: BYTE_A.into(), thread: THREAD_A.into() };
-                    let select_b = Selected { byte: BYTE_B.into(), thread: THREAD_B.into() };
-                    let at = (site, <Self as MmaSparseScaledForm>::PTX);
-                    simulated(at, acc, (a, &metadata, scales_a, select_a), (b, scales_b, select_b));
-                }
-
-                // Of no parameters: it is compiled here, and not by each crate that has kernels.
-                #[cfg(not(target_arch = "nvptx64"))]
-                fn simulated(
-                    at: (Site, &'static str),
-                    acc: &mut Accumulator<$s, f32>,
-                    a: (&FragmentSparseA<$s, $a>, &PerLane<u32>, &ScaleA<$kind>, crate::mma::Selected),
-                    b: (&FragmentB<$s, $b>, &ScaleB<$kind>, crate::mma::Selected),
-                ) {
-                    crate::engine::multiply_sparse_scaled(at, acc, a, b);
-                }
+                multiply_scaled! { $name [BYTE_A THREAD_A BYTE_B THREAD_B] <Self as MmaSparseScaledForm>::PTX, site,
+                    acc: Accumulator<$s, f32>, (a: FragmentSparseA<$s, $a>, metadata, scales_a: ScaleA<$kind>),
+                    (b: FragmentB<$s, $b>, scales_b: ScaleB<$kind>) }
             }
         }
     };

@@ -5,9 +5,13 @@
 //! instruction, on the host. Its methods ask for
 //! `Target: Supports<AtLeast<90>>` and the like, so an instruction that the GPU lacks does not compile.
 
+#[cfg_attr(target_arch = "nvptx64", path = "device.rs")]
+#[cfg_attr(not(target_arch = "nvptx64"), path = "host.rs")]
+mod here;
 mod limits;
 mod needs;
 
+pub use here::*;
 pub use limits::{MAX_SHARED_BYTES, MAX_STATIC_BYTES};
 pub use needs::Needs;
 
@@ -79,21 +83,6 @@ pub trait Target: Sealed + Copy + 'static {
     const NAME: &'static str;
 }
 
-/// The simulated GPU of the host: it has every instruction of every GPU.
-#[cfg(not(target_arch = "nvptx64"))]
-#[derive(Debug, Clone, Copy)]
-pub struct AnyGpu;
-
-#[cfg(not(target_arch = "nvptx64"))]
-impl Sealed for AnyGpu {}
-#[cfg(not(target_arch = "nvptx64"))]
-impl Target for AnyGpu {
-    const SM: u32 = u32::MAX;
-    const NAME: &'static str = "simulator";
-}
-#[cfg(not(target_arch = "nvptx64"))]
-impl<R> Supports<R> for AnyGpu {}
-
 /// One GPU target: its type, its name, its number, and the requirements that it fulfils: `AtLeast`, and `ArchSpecific`.
 macro_rules! targets {
     ($($(#[$doc:meta])* $target:ident $name:literal $sm:literal: $($least:literal)*, $($specific:literal)*;)*) => {$(
@@ -163,36 +152,6 @@ targets! {
     Sm121f "sm_121f" 121: 75 80 86 89 90 100 120, 90 100 120;
     /// Blackwell, DGX Spark, all of it.
     Sm121a "sm_121a" 121: 75 80 86 89 90 100 120, 90 100 120;
-}
-
-/// The GPU of this build.
-#[cfg(not(target_arch = "nvptx64"))]
-pub type BuildTarget = AnyGpu;
-
-/// The GPU of this build: `rustc` sets `target_feature` for the named target and all older ones.
-#[cfg(target_arch = "nvptx64")]
-pub type BuildTarget = device::BuildTarget;
-
-#[cfg(target_arch = "nvptx64")]
-mod device {
-    macro_rules! newest {
-        ($($feature:literal $target:ident, not $newer:tt;)*) => {$(
-            #[cfg(all(target_feature = $feature, not(any $newer)))]
-            pub type BuildTarget = super::$target;
-        )*};
-    }
-    newest! {
-        "sm_75" Sm75, not (target_feature = "sm_80");
-        "sm_80" Sm80, not (target_feature = "sm_86");
-        "sm_86" Sm86, not (target_feature = "sm_89");
-        "sm_89" Sm89, not (target_feature = "sm_90");
-        "sm_90" Sm90, not (target_feature = "sm_90a", target_feature = "sm_100");
-        "sm_90a" Sm90a, not (target_feature = "sm_100");
-        "sm_100a" Sm100a, not (target_feature = "sm_120");
-        "sm_120a" Sm120a, not ();
-    }
-    #[cfg(not(target_feature = "sm_75"))]
-    compile_error!("ptx-matrix needs -C target-cpu=sm_75 or newer; `cargo xtask build --arch` names the targets");
 }
 
 #[cfg(test)]

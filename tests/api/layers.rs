@@ -20,7 +20,7 @@ const EXCEPTIONS: [(&str, &str); 0] = [];
 const SEAM: [&str; 4] = ["machine", "raw", "engine", "sim"];
 
 /// Lines outside the seam that may name the device's target.
-const LIMIT: usize = 119;
+const LIMIT: usize = 60;
 
 /// Where a name at the crate's root comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -5,6 +5,7 @@ mod emulated;
 mod format;
 mod fused;
 mod integer;
+mod matrix;
 mod multiply;
 pub(crate) mod operands;
 mod scaled;

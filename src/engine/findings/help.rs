@@ -108,7 +108,7 @@ impl Misuse {
             }
             Misuse::SelectorsDiffer { .. } => "the selector is part of the instruction: give all lanes the same".into(),
             Misuse::NotSparse { cols: (first, last), .. } => {
-                format!("{}; `Compressed::of` compresses, and checks, on the host", crate::fragment::allowed(last - first + 1))
+                format!("{}; `Compressed::of` compresses, and checks, on the host", crate::engine::findings::allowed(last - first + 1))
             }
             Misuse::Endless { .. } => "if it does end, give the simulator more patience".into(),
             Misuse::Polling { .. } => "what another warp or lane writes is seen behind a `sync`: wait there".into(),

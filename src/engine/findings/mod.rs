@@ -10,6 +10,7 @@ mod misuse;
 mod names;
 mod notes;
 mod report;
+mod sparse;
 
 pub use cause::{Actor, Cause, Mistake};
 pub use error::{Finding, SimError};
@@ -21,6 +22,7 @@ pub use misuse::{
 pub use names::{NameByte, SharedField, SharedName, name_fields};
 pub(crate) use names::{Names, RANK_SHIFT};
 pub use report::Report;
+pub(crate) use sparse::allowed;
 
 use crate::Grid;
 use crate::engine::memory::order::{is_asynchronous, is_warp_group, rank_of_asynchronous};

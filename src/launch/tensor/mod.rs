@@ -2,16 +2,10 @@
 //! `cuTensorMapEncodeIm2col`).
 
 #[cfg(not(target_arch = "nvptx64"))]
-mod encode;
-#[cfg(not(target_arch = "nvptx64"))]
-mod im2col;
-#[cfg(not(target_arch = "nvptx64"))]
-mod place;
+mod host;
 
 #[cfg(not(target_arch = "nvptx64"))]
-pub use encode::{EncodedMap, EncodedMapMut, Tensor};
-#[cfg(not(target_arch = "nvptx64"))]
-pub use im2col::Im2colTensor;
+pub use host::{EncodedMap, EncodedMapMut, Im2colTensor, Tensor};
 
 #[cfg(not(target_arch = "nvptx64"))]
 use super::{Device, ParamValue, Params};

@@ -20,7 +20,7 @@ use accumulator::RegistersOf;
 pub use accumulator::{GroupAccumulator, M64, WgmmaColumns};
 use core::marker::PhantomData;
 pub use operand::{DenseA, FactorA, MatrixA, MatrixB, Multiplicand, PatternSwizzle, SparseA};
-#[cfg(not(target_arch = "nvptx64"))]
+#[allow(unused_imports, reason = "kernels by a form's name are the host's")]
 pub(crate) use operand::{descriptor, width};
 pub use shared::{PeerAccumulator, SharedAccumulator};
 pub use sparse::{IssueSparse, WgmmaSparse, WgmmaSparseForm};

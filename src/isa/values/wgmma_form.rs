@@ -1,6 +1,6 @@
 //! The forms of `wgmma.mma_async` and `wgmma.mma_async.sp` as values.
 
-use super::{Needs, ptx};
+use crate::isa::{Needs, ptx};
 use crate::target::Requirement;
 use std::string::String;
 use std::vec::Vec;

@@ -1,6 +1,7 @@
 //! What a tensor map says.
 
-use super::{TensorMapError, TensorMapWords};
+use super::TensorMapError;
+use crate::isa::TensorMapWords;
 
 /// A tensor map in words: what the driver's `cuTensorMapEncodeTiled` or `cuTensorMapEncodeIm2col` is told, without interleaving, and with zeros
 /// beyond the tensor. Of the arrays the first `rank` count.

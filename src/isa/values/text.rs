@@ -1,7 +1,8 @@
 //! A kernel for each form, as PTX text: one warp that executes it once.
 
-use super::{Form, Selectors};
+use super::Selectors;
 use crate::Selected;
+use crate::isa::Form;
 use std::format;
 use std::string::String;
 use std::vec::Vec;

@@ -1,7 +1,7 @@
 //! What is part of an instruction beside its name: constants that say which lanes and bytes hold metadata and scales.
 
-use super::Form;
 use crate::Selected;
+use crate::isa::Form;
 use std::format;
 use std::string::String;
 
