@@ -70,11 +70,11 @@ pub trait TensorMode: Sealed + Copy + 'static {
     const NAME: &'static str;
 }
 
-/// Boxes of a tensor (PTX ISA 5.5.3): what [`Tensor`] makes maps of.
+/// Boxes of a tensor (PTX ISA 5.5.3): what [`Tensor`](crate::Tensor) makes maps of.
 #[derive(Debug, Clone, Copy)]
 pub struct Tiled;
 
-/// The pixels of images that a convolution multiplies (PTX ISA 5.5.4): what [`Im2colTensor`] makes maps of.
+/// The pixels of images that a convolution multiplies (PTX ISA 5.5.4): what [`Im2colTensor`](crate::Im2colTensor) makes maps of.
 #[derive(Debug, Clone, Copy)]
 pub struct Im2col;
 
@@ -90,7 +90,7 @@ impl TensorMode for Im2col {
 /// A tensor of `RANK` dimensions, from 1 to 5, that no thread writes while the kernel runs, of which boxes are copied to tiles of the type `Tile`
 /// ([`SharedTile::load_box`]); or, in [`Im2col`] mode, pixels ([`SharedTile::load_im2col`]).
 ///
-/// The host makes it with [`Tensor::map`] or [`Im2colTensor::map`]; element, swizzle and size of a box are the tile's, so that they cannot differ. It is a kernel's
+/// The host makes it with [`Tensor::map`](crate::Tensor::map) or [`Im2colTensor::map`](crate::Im2colTensor::map); element, swizzle and size of a box are the tile's, so that they cannot differ. It is a kernel's
 /// parameter, 128 bytes by value, which stay where they are. Needs sm_90.
 ///
 /// ```
@@ -138,7 +138,7 @@ pub struct TensorMap<'k, Tile, const RANK: usize, Mode = Tiled> {
 }
 
 /// A tensor that tensor copies write: as [`TensorMap`], for [`SharedTile::store_box`] and [`SharedTile::reduce_box`], or [`SharedTile::store_im2col`]
-/// and [`SharedTile::reduce_im2col`]. The host makes it with [`Tensor::map_mut`] or [`Im2colTensor::map_mut`].
+/// and [`SharedTile::reduce_im2col`]. The host makes it with [`Tensor::map_mut`](crate::Tensor::map_mut) or [`Im2colTensor::map_mut`](crate::Im2colTensor::map_mut).
 pub struct TensorMapMut<'k, Tile, const RANK: usize, Mode = Tiled> {
     map: MapRef,
     _kernel: PhantomData<&'k mut [u8]>,

@@ -16,19 +16,19 @@ use core::marker::PhantomData;
 /// | [`M16N8K8`](crate::M16N8K8), [`M16N8K16`](crate::M16N8K16) | f16 | f32, f16 | | sm_75, sm_80 |
 /// | [`M16N8K8`](crate::M16N8K8), [`M16N8K16`](crate::M16N8K16) | bf16 | f32 | | sm_80 |
 /// | [`M16N8K4`](crate::M16N8K4), [`M16N8K8`](crate::M16N8K8) | [`tf32`](crate::tf32) | f32 | | sm_80 |
-/// | [`M8N8K4Quad`](crate::M8N8K4Quad) | f16 | f32, f16; C f16 and D f32 with [`Widen`] | | sm_75 |
+/// | [`M8N8K4Quad`](crate::M8N8K4Quad) | f16 | f32, f16; C f16 and D f32 with [`Widen`](crate::Widen) | | sm_75 |
 /// | [`M16N8K16`](crate::M16N8K16), [`M16N8K32`](crate::M16N8K32) | [`F8E4M3`](crate::F8E4M3), [`F8E5M2`](crate::F8E5M2) | f32, f16 | | sm_89 |
-/// | [`M16N8K32`](crate::M16N8K32) | `F8E4M3`, `F8E5M2` | f32, f16 | [`F8F6F4`] | sm_100a, 100f and the like |
-/// | [`M16N8K32`](crate::M16N8K32) | `F8E4M3`, `F8E5M2`, [`e3m2`](crate::e3m2), [`e2m3`](crate::e2m3), [`InByte`](crate::InByte)`<e2m1>` | f32, f16 | [`F8F6F4`] | sm_120a, 120f and the like |
-/// | [`M8N8K4`](crate::M8N8K4) | f64 | f64 | [`Rn`], [`Rz`], [`Rm`], [`Rp`] | sm_80 |
+/// | [`M16N8K32`](crate::M16N8K32) | `F8E4M3`, `F8E5M2` | f32, f16 | [`F8F6F4`](crate::F8F6F4) | sm_100a, 100f and the like |
+/// | [`M16N8K32`](crate::M16N8K32) | `F8E4M3`, `F8E5M2`, [`e3m2`](crate::e3m2), [`e2m3`](crate::e2m3), [`InByte`](crate::InByte)`<e2m1>` | f32, f16 | [`F8F6F4`](crate::F8F6F4) | sm_120a, 120f and the like |
+/// | [`M8N8K4`](crate::M8N8K4) | f64 | f64 | [`Rn`](crate::Rn), [`Rz`](crate::Rz), [`Rm`](crate::Rm), [`Rp`](crate::Rp) | sm_80 |
 /// | [`M16N8K4`](crate::M16N8K4), [`M16N8K8`](crate::M16N8K8), [`M16N8K16`](crate::M16N8K16) | f64 | f64 | the same | sm_90 |
 /// | [`M16N8K8Pairs`](crate::M16N8K8Pairs), which is `M16N8K8` in another order | f64 | f64 | the same | sm_90 |
-/// | [`M8N8K16`](crate::M8N8K16) | i8, u8 | i32 | [`SatFinite`] | sm_75 |
-/// | [`M16N8K16`](crate::M16N8K16), [`M16N8K32`](crate::M16N8K32) | i8, u8 | i32 | [`SatFinite`] | sm_80 |
-/// | [`M8N8K32`](crate::M8N8K32) | [`s4`](crate::s4), [`u4`](crate::u4) | i32 | [`SatFinite`] | sm_75 |
-/// | [`M16N8K32`](crate::M16N8K32), [`M16N8K64`](crate::M16N8K64) | `s4`, `u4` | i32 | [`SatFinite`] | sm_80 |
-/// | [`M8N8K128`](crate::M8N8K128) | [`b1`](crate::b1) | i32 | [`XorPopc`], or [`AndPopc`] | sm_75, sm_80 |
-/// | [`M16N8K128`](crate::M16N8K128), [`M16N8K256`](crate::M16N8K256) | `b1` | i32 | [`XorPopc`], or [`AndPopc`] | sm_80 |
+/// | [`M8N8K16`](crate::M8N8K16) | i8, u8 | i32 | [`SatFinite`](crate::SatFinite) | sm_75 |
+/// | [`M16N8K16`](crate::M16N8K16), [`M16N8K32`](crate::M16N8K32) | i8, u8 | i32 | [`SatFinite`](crate::SatFinite) | sm_80 |
+/// | [`M8N8K32`](crate::M8N8K32) | [`s4`](crate::s4), [`u4`](crate::u4) | i32 | [`SatFinite`](crate::SatFinite) | sm_75 |
+/// | [`M16N8K32`](crate::M16N8K32), [`M16N8K64`](crate::M16N8K64) | `s4`, `u4` | i32 | [`SatFinite`](crate::SatFinite) | sm_80 |
+/// | [`M8N8K128`](crate::M8N8K128) | [`b1`](crate::b1) | i32 | [`XorPopc`](crate::XorPopc), or [`AndPopc`](crate::AndPopc) | sm_75, sm_80 |
+/// | [`M16N8K128`](crate::M16N8K128), [`M16N8K256`](crate::M16N8K256) | `b1` | i32 | [`XorPopc`](crate::XorPopc), or [`AndPopc`](crate::AndPopc) | sm_80 |
 ///
 /// Where two elements are named, A may be of one and B of the other. The option is a type; it may be left out, except where the
 /// row says otherwise (`XorPopc` or `AndPopc`), and is then [`Plain`].

@@ -15,9 +15,9 @@ use core::marker::PhantomData;
 ///
 /// | shape | A, B | kind | scales of a row of A, a column of B | of |
 /// | --- | --- | --- | --- | --- |
-/// | [`M16N8K32`](crate::M16N8K32) | [`F8E4M3`](crate::F8E4M3), [`F8E5M2`](crate::F8E5M2), [`e3m2`](crate::e3m2), [`e2m3`](crate::e2m3), [`InByte`](crate::InByte)`<e2m1>`, in any mix | [`Mxf8f6f4`] | one | [`ue8m0`] |
-/// | [`M16N8K64`](crate::M16N8K64) | [`e2m1`](crate::e2m1) | [`Mxf4`] | two | [`ue8m0`] |
-/// | [`M16N8K64`](crate::M16N8K64) | [`e2m1`](crate::e2m1) | [`Mxf4Nvf4`] | two, or four | [`ue8m0`]; if four, also [`ue4m3`] |
+/// | [`M16N8K32`](crate::M16N8K32) | [`F8E4M3`](crate::F8E4M3), [`F8E5M2`](crate::F8E5M2), [`e3m2`](crate::e3m2), [`e2m3`](crate::e2m3), [`InByte`](crate::InByte)`<e2m1>`, in any mix | [`Mxf8f6f4`](crate::Mxf8f6f4) | one | [`ue8m0`](crate::ue8m0) |
+/// | [`M16N8K64`](crate::M16N8K64) | [`e2m1`](crate::e2m1) | [`Mxf4`](crate::Mxf4) | two | [`ue8m0`](crate::ue8m0) |
+/// | [`M16N8K64`](crate::M16N8K64) | [`e2m1`](crate::e2m1) | [`Mxf4Nvf4`](crate::Mxf4Nvf4) | two, or four | [`ue8m0`](crate::ue8m0); if four, also [`ue4m3`](crate::ue4m3) |
 ///
 /// C and D are f32. A register of scales holds several sets of them: [`Select`] says which one is meant.
 ///

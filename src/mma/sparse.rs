@@ -28,7 +28,7 @@ use core::marker::PhantomData;
 ///
 /// [`Metadata`] says which elements of A are kept. In a register is that of as many matrices as there are selectors. With
 /// [`Ordered`] (as if nothing is said) the parts of a chunk that are kept are named in ascending order, as [`Metadata`] and
-/// [`Compressed`](crate::Compressed) make them; [`AnyOrder`] takes them in any, and NVIDIA advises against it: it may be slow on GPUs
+/// [`Compressed`](crate::Compressed) make them; [`AnyOrder`](crate::AnyOrder) takes them in any, and NVIDIA advises against it: it may be slow on GPUs
 /// to come. On sm_90 both are the same instruction.
 ///
 /// An element of D is what [`Mma`](crate::Mma) makes of the elements of A that are kept, one behind the other, and the rows of B

@@ -18,7 +18,7 @@ pub(crate) use sparse::{check_codes, codes, product};
 
 use std::vec::Vec;
 
-/// Elements that are multiplied with those of `B` and added to those of `C`, with the option `O` of `mma` (or [`Quad`]).
+/// Elements that are multiplied with those of `B` and added to those of `C`, with the option `O` of `mma` (or [`Quad`](crate::sim::Quad)).
 pub trait Product<B, C, O>: Sized {
     /// An element of the result.
     type D;

@@ -720,7 +720,7 @@ pub enum Misuse {
         /// The panic's message.
         message: String,
     },
-    /// A warp accesses memory on and on, and comes to no `sync`: see [`Simulator::patience`](crate::engine::Simulator::patience).
+    /// A warp accesses memory on and on, and comes to no `sync`: see [`Simulator::patience`](crate::sim::Simulator::patience).
     Endless {
         /// Accesses of its lanes since its turn began.
         accesses: u64,

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::vec::Vec;
 
-/// What the warps of a launch executed, and what they moved: see [`Simulator::profiled`](crate::engine::Simulator::profiled).
+/// What the warps of a launch executed, and what they moved: see [`Simulator::profiled`](crate::sim::Simulator::profiled).
 ///
 /// Printed, it is a table. It does not depend on the seed unless the kernel's work does.
 ///

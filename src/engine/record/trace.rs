@@ -8,7 +8,7 @@ use std::string::{String, ToString};
 use std::vec::Vec;
 use std::{format, fs, io, vec};
 
-/// What each warp of a launch executed, and when: see [`Simulator::traced`](crate::engine::Simulator::traced).
+/// What each warp of a launch executed, and when: see [`Simulator::traced`](crate::sim::Simulator::traced).
 ///
 /// Time is counted in steps: a warp executes one instruction in each, all warps of a block side by side, and a `sync` takes
 /// until the last of them has come. That is an order, not a prediction of how long a GPU takes. It does not depend on the

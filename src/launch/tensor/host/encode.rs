@@ -131,7 +131,7 @@ impl<Tile: BoxTile, const RANK: usize> Tensor<Tile, RANK> {
     }
 }
 
-/// A tensor map of a buffer, for a kernel's [`TensorMap`](super::TensorMap): [`Tensor::map`] makes it, or, of im2col mode,
+/// A tensor map of a buffer, for a kernel's [`TensorMap`](crate::TensorMap): [`Tensor::map`] makes it, or, of im2col mode,
 /// [`Im2colTensor::map`](super::Im2colTensor::map). It serves any number of launches.
 pub struct EncodedMap<'b, D: Device + 'b, Tile: BoxTile, const RANK: usize, Mode = Tiled> {
     pub(crate) words: TensorMapWords,
@@ -139,7 +139,7 @@ pub struct EncodedMap<'b, D: Device + 'b, Tile: BoxTile, const RANK: usize, Mode
     _tile: PhantomData<fn() -> (Tile, Mode)>,
 }
 
-/// A tensor map of a buffer that kernels write, for a kernel's [`TensorMapMut`](super::TensorMapMut): [`Tensor::map_mut`] makes it, or, of im2col
+/// A tensor map of a buffer that kernels write, for a kernel's [`TensorMapMut`](crate::TensorMapMut): [`Tensor::map_mut`] makes it, or, of im2col
 /// mode, [`Im2colTensor::map_mut`](super::Im2colTensor::map_mut).
 pub struct EncodedMapMut<'b, D: Device + 'b, Tile: BoxTile, const RANK: usize, Mode = Tiled> {
     pub(crate) words: TensorMapWords,
