@@ -179,7 +179,7 @@ impl Simulator {
     }
 
     /// The simulator, to report each warp's instructions, for a trace viewer to show
-    /// ([`write_chrome`](Trace::write_chrome)).
+    /// ([`write_chrome`](crate::sim::Trace::write_chrome)).
     #[must_use]
     pub const fn traced(self) -> Self {
         Simulator { traced: true, ..self }
