@@ -14,112 +14,76 @@ extern crate std;
 // `#[kernel]` names this crate; so do the tests within it.
 extern crate self as ptx_matrix;
 
-mod arrangement;
-mod array;
-mod bulk;
-mod bulk_tensor;
-mod cache_policy;
-mod cluster;
-mod cp_async;
-mod element;
-mod fragment;
-mod global;
-mod global_matrix;
-mod im2col;
+pub mod copy;
+pub mod element;
+#[cfg(not(target_arch = "nvptx64"))]
+mod engine;
+pub mod fragment;
+pub mod isa;
 mod lane;
-mod ldmatrix;
-mod matrix;
-mod mbarrier;
-mod mma;
-mod mma_scaled;
-mod mma_sparse;
-mod mma_sparse_scaled;
-mod movmatrix;
-mod piece_reader;
-mod rows;
-mod scope;
-mod sealed;
-mod shared;
-mod shuffle;
-mod site;
-mod sparse;
-mod stmatrix;
-mod tensor_map;
-mod tile_reader;
-mod warp_group;
-mod wgmma;
-
-pub mod forms;
 pub mod launch;
+mod machine;
+pub mod memory;
+pub mod mma;
 pub mod raw;
-pub mod reduction;
+pub mod scope;
 #[cfg(not(target_arch = "nvptx64"))]
 pub mod sim;
+pub mod sync;
 pub mod target;
 
-pub use arrangement::{Arrangement, Packed};
-pub use bulk::BulkGroup;
-pub use bulk_tensor::BoxAt;
 pub use bytemuck::Zeroable;
-pub use cache_policy::{CachePolicy, Priority, RestPriority};
-pub use cluster::{
-    Blocks, Cluster, ClusterArrival, ClusterBlock, OfPeer, Peer, PeerBarrier, PeerBarrierRing, PeerRing, PeerTile,
-    Peers,
+pub use copy::reduction;
+pub use copy::{
+    Along, AsyncPiece, BoxAt, BoxTile, BulkGroup, CachePolicy, CpAsync, CpAsyncForm, Fetched, Im2col, Im2colAt, Piece,
+    PieceReader, Priority, ReadTile, RestPriority, TensorMap, TensorMapMut, TensorMode, TileReader, Tiled,
 };
-pub use cp_async::{CpAsync, CpAsyncForm};
 pub use element::{
-    Bits1, Bits4, Bits8, Bits16, Bits32, Bits64, Element, InByte, Rounded, Width, b1, e2m1, e2m3, e3m2, s4, tf32, u4,
-    ue4m3, ue8m0,
+    Bits1, Bits4, Bits8, Bits16, Bits32, Bits64, Element, InByte, Width, b1, e2m1, e2m3, e3m2, s4, tf32, u4, ue4m3,
+    ue8m0,
 };
 pub use float8::{F8E4M3, F8E5M2};
 pub use fragment::{
-    Accumulator, Bit, Fragment, FragmentA, FragmentB, FragmentRows, FragmentShape, FragmentSparseA, Layout, M8N8K4,
-    M8N8K4Quad, M8N8K16, M8N8K32, M8N8K128, M16N8K4, M16N8K8, M16N8K8Pairs, M16N8K16, M16N8K32, M16N8K64, M16N8K128,
-    M16N8K256, Registers, Role, RoleA, RoleB, RoleC, RoleSparseA, Shape, SparseWidth,
+    Accumulator, Arrangement, Bit, ColMajor, Fragment, FragmentA, FragmentB, FragmentShape, FragmentSparseA, Kept,
+    Layout, M8N8K4, M8N8K4Quad, M8N8K16, M8N8K32, M8N8K128, M16N8K4, M16N8K8, M16N8K8Pairs, M16N8K16, M16N8K32,
+    M16N8K64, M16N8K128, M16N8K256, Mxf4, Mxf4Nvf4, Mxf8f6f4, Order, Packed, Registers, Role, RoleA, RoleB, RoleC,
+    RoleSparseA, RowAddr, RowMajor, ScaleA, ScaleB, ScaledKind, Scales, Selected, Shape, SparseWidth,
 };
-pub use global::{Global, GlobalMut};
-pub use global_matrix::{GlobalMatrix, GlobalMatrixMut};
 pub use half::{bf16, f16};
-pub use im2col::Im2colAt;
-pub use lane::{LANES, Lane, LaneCapture, PerLane};
-pub use launch::Grid;
-pub use ldmatrix::{LdMatrix, LdMatrixBytes};
-pub use matrix::{
-    B4x16P64, B6x16P32, B8, B16, Count, CountOf, CountRegisters, NoTrans, Trans, Transposition, X1, X2, X4,
+pub use isa::{AndPopc, AnyOrder, F8F6F4, Ordered, Plain, Rm, Rn, Rp, Rz, SatFinite, TensorMapWords, Widen, XorPopc};
+pub use lane::{Grid, LANES, Lane, LaneCapture, PerLane};
+pub use memory::{
+    At, Coordinate, Global, GlobalMatrix, GlobalMatrixMut, GlobalMut, OfPeer, PeerRing, PeerTile, RingIndex,
+    SharedLayout, SharedRing, SharedTile, Swizzle, Swizzle32, Swizzle64, Swizzle128, SwizzleWords, TensorSwizzle,
+    Unswizzled, Unswizzled128, Window,
 };
-pub use mbarrier::{Arrival, Barrier, BarrierMemory, BarrierRing, Look, Phase, Turn};
-pub use mma::{AndPopc, F8F6F4, Mma, MmaForm, Plain, Rm, Rn, Rp, Rz, SatFinite, Widen, XorPopc};
-pub use mma_scaled::{
-    MmaScaled, MmaScaledForm, Mxf4, Mxf4Nvf4, Mxf8f6f4, ScaleA, ScaleB, ScaledKind, Scales, Select, Selected, Selects,
+pub use mma::{
+    Among, B4x16P64, B6x16P32, B8, B16, Count, CountOf, CountRegisters, DenseA, FactorA, FragmentRows,
+    GroupAccumulator, InFlight, Issue, IssueSparse, LdMatrix, LdMatrixBytes, M64, MatrixA, MatrixB, Metadata, Mma,
+    MmaForm, MmaScaled, MmaScaledForm, MmaSparse, MmaSparseForm, MmaSparseScaled, MmaSparseScaledForm, MovMatrix,
+    Multiplicand, NoTrans, PatternSwizzle, PeerAccumulator, Rounded, RowParts, RowValues, Select, Selector,
+    SelectorsBelow, Selects, SharedAccumulator, SparseA, StMatrix, StMatrixBytes, Subtracts, Trans, Transposition,
+    Wgmma, WgmmaColumns, WgmmaForm, WgmmaSparse, WgmmaSparseForm, X1, X2, X4,
 };
-pub use mma_sparse::{Among, AnyOrder, MmaSparse, MmaSparseForm, Ordered, Selector, SelectorsBelow};
-pub use mma_sparse_scaled::{MmaSparseScaled, MmaSparseScaledForm};
-pub use movmatrix::MovMatrix;
-pub use piece_reader::{AsyncPiece, Fetched, Piece, PieceReader};
 pub use ptx_matrix_macros::{SharedLayout, kernel};
-pub use rows::{RowParts, RowValues};
-pub use scope::{Block, Threads, Warp};
-pub use shared::{
-    At, ColMajor, Coordinate, MAX_SHARED_BYTES, MAX_STATIC_BYTES, Order, RingIndex, RowAddr, RowMajor, SharedLayout,
-    SharedRing, SharedTile, Swizzle, Swizzle32, Swizzle64, Swizzle128, SwizzleWords, TensorSwizzle, Unswizzled,
-    Unswizzled128, Window,
+pub use scope::{Block, Blocks, Cluster, ClusterArrival, ClusterBlock, Peer, Peers, Threads, Warp, WarpGroup};
+pub use sync::{Arrival, Barrier, BarrierMemory, BarrierRing, Look, PeerBarrier, PeerBarrierRing, Phase, Turn};
+pub use target::{MAX_SHARED_BYTES, MAX_STATIC_BYTES};
+
+#[cfg(not(target_arch = "nvptx64"))]
+pub use {
+    isa::{TensorAccess, TensorEncoding, TensorMapError},
+    launch::{EncodedMap, EncodedMapMut, Im2colTensor, Tensor},
+    mma::{CompressError, Compressed},
+    sim::CheckedRun,
 };
-#[cfg(not(target_arch = "nvptx64"))]
-pub use sim::CheckedRun;
-#[cfg(not(target_arch = "nvptx64"))]
-pub use sparse::{CompressError, Compressed};
-pub use sparse::{Kept, Metadata};
-pub use stmatrix::{StMatrix, StMatrixBytes};
-pub use tensor_map::{BoxTile, Im2col, TensorMap, TensorMapMut, TensorMapWords, TensorMode, Tiled};
-#[cfg(not(target_arch = "nvptx64"))]
-pub use tensor_map::{EncodedMap, EncodedMapMut, Im2colTensor, Tensor, TensorAccess, TensorEncoding, TensorMapError};
-pub use tile_reader::{Along, ReadTile, TileReader};
-pub use warp_group::WarpGroup;
-pub use wgmma::{
-    DenseA, FactorA, GroupAccumulator, InFlight, Issue, IssueSparse, M64, MatrixA, MatrixB, Multiplicand,
-    PatternSwizzle, PeerAccumulator, SharedAccumulator, SparseA, Subtracts, Wgmma, WgmmaColumns, WgmmaForm,
-    WgmmaSparse, WgmmaSparseForm,
-};
+
+/// The forms of the instructions, as values.
+pub mod forms {
+    pub use crate::isa::*;
+    #[cfg(not(target_arch = "nvptx64"))]
+    pub use crate::sim::by_name::{AnyForm, Held, HeldMatrix, UnknownForm, WgmmaMatrices, WgmmaMemory, find, find_any};
+}
 
 /// A kernel that panics stops with a trap; the launch reports it.
 #[cfg(target_arch = "nvptx64")]

@@ -1,18 +1,22 @@
 //! Element types, and how wide they are.
 
 mod integer;
+mod moved;
 mod small_float;
 mod tensor_float;
+mod type_name;
 mod width;
 
 pub use integer::{b1, s4, u4};
+#[doc(hidden)]
+pub use moved::{Moved, Sent};
 pub use small_float::{InByte, e2m1, e2m3, e3m2, ue4m3, ue8m0};
 pub use tensor_float::tf32;
+pub use type_name::TypeName;
 pub use width::{Bits1, Bits4, Bits8, Bits16, Bits32, Bits64, Width};
 
 use crate::lane::LaneCapture;
-use crate::sealed::Sealed;
-use crate::target::{AtLeast, BuiltFor};
+use crate::lane::Sealed;
 use bytemuck::Pod;
 use float8::{F8E4M3, F8E5M2};
 use half::{bf16, f16};
@@ -109,58 +113,4 @@ elements! {
     u32: Bits32 "u32" 2;
     i64: Bits64 "s64" 5;
     u64: Bits64 "u64" 4;
-}
-
-/// An element that `f32` sums are rounded to, to the nearest, ties to even; what is not a number becomes `0x7fff`.
-pub trait Rounded: Element<Width = Bits16> {
-    /// The GPUs that round to it.
-    type Needs;
-
-    /// Two of them in a register, the first in the lower half, as `cvt.rn.{f16x2,bf16x2}.f32` rounds them.
-    #[doc(hidden)]
-    fn round_pair(low: f32, high: f32) -> u32;
-
-    /// The nearest one.
-    #[inline(always)]
-    fn round(value: f32) -> Self
-    where
-        Self: BuiltFor<Self::Needs>,
-    {
-        Self::from_bits(Self::round_pair(value, 0.0) as u16)
-    }
-
-    /// The same number as `f32`, which has them all.
-    fn widen(self) -> f32;
-}
-
-macro_rules! rounded {
-    ($($element:ident $least:literal $pair:expr, $widen:expr;)*) => {$(
-        impl Rounded for $element {
-            type Needs = AtLeast<$least>;
-
-            #[inline(always)]
-            fn round_pair(low: f32, high: f32) -> u32 {
-                $pair(low, high)
-            }
-
-            #[inline(always)]
-            fn widen(self) -> f32 {
-                $widen(self.to_bits())
-            }
-        }
-    )*};
-}
-rounded! {
-    bf16 80 crate::raw::cvt_rn_bf16x2_f32, |bits| f32::from_bits(u32::from(bits) << 16);
-    f16 75 f16_pair, crate::raw::cvt_f32_f16;
-}
-
-/// By one instruction where the GPU has it.
-#[inline(always)]
-fn f16_pair(low: f32, high: f32) -> u32 {
-    if cfg!(any(not(target_arch = "nvptx64"), target_feature = "sm_80")) {
-        crate::raw::cvt_rn_f16x2_f32(low, high)
-    } else {
-        u32::from(crate::raw::cvt_rn_f16_f32(low)) | u32::from(crate::raw::cvt_rn_f16_f32(high)) << 16
-    }
 }

@@ -1,8 +1,5 @@
 //! Which lane holds which element of a matrix.
 
-#[cfg(not(target_arch = "nvptx64"))]
-use crate::lane::LANES;
-
 /// One bit of an element's coordinate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Bit {
@@ -153,17 +150,6 @@ impl Layout {
             bit += 1;
         }
         (lane, index)
-    }
-
-    /// Where each lane's first element stands in the matrix, row by row, and how far from it the others do: no bit of a place is both a
-    /// lane's and an element's.
-    #[cfg(not(target_arch = "nvptx64"))]
-    pub(super) fn places(self) -> ([usize; LANES], std::vec::Vec<usize>) {
-        let place = |lane: usize, index: usize| {
-            let (row, col) = self.position(lane, index);
-            row * self.cols() + col
-        };
-        (core::array::from_fn(|lane| place(lane, 0)), (0..self.elements()).map(|index| place(0, index)).collect())
     }
 }
 

@@ -3,8 +3,8 @@
 use super::layout::bits::*;
 use super::layout::{Layout, layouts};
 use super::shape::*;
+use super::{ColMajor, Order, RowMajor};
 use crate::element::{Bits1, Bits4, Bits8, Bits16, Bits32, Bits64, Width};
-use crate::{ColMajor, Order, RowMajor};
 
 layouts! {
     M8N8K4   RoleA Bits64 1 [C0 C1 R0 R1 R2] [];

@@ -1,24 +1,30 @@
 //! Fragments: the matrices of an `mma`, spread over the registers of a warp's lanes.
 
+mod arrangement;
+mod kept;
 mod layout;
 mod layouts;
-mod rows;
-mod run;
+mod order;
+mod row;
+mod scales;
 mod shape;
 mod sparse;
-mod tile;
 
+pub use arrangement::{Arrangement, Packed};
+pub use kept::Kept;
 pub use layout::{Bit, Layout};
+pub use order::{ColMajor, Order, RowMajor};
+pub use row::RowAddr;
+pub use scales::{Mxf4, Mxf4Nvf4, Mxf8f6f4, ScaleA, ScaleB, ScaledKind, Scales, Selected};
 pub use shape::{
     FragmentShape, M8N8K4, M8N8K4Quad, M8N8K16, M8N8K32, M8N8K128, M16N8K4, M16N8K8, M16N8K8Pairs, M16N8K16, M16N8K32,
     M16N8K64, M16N8K128, M16N8K256, Registers, Role, RoleA, RoleB, RoleC, Shape,
 };
 pub use sparse::{RoleSparseA, SparseWidth};
-pub use tile::FragmentRows;
 
-use crate::element::{Bits16, Bits32, Rounded, Width};
-use crate::target::BuiltFor;
-use crate::{Element, Lane, LaneCapture, PerLane, Warp};
+use crate::element::Element;
+use crate::element::Width;
+use crate::lane::{Lane, PerLane};
 use core::marker::PhantomData;
 
 /// A matrix of role `R` in a multiplication of shape `S`, with elements of type `T`, spread over a warp's lanes.
@@ -57,7 +63,7 @@ use core::marker::PhantomData;
 /// assert_eq!(d[77], bf16::from_f32(32.0));
 /// ```
 pub struct Fragment<R: Role, S: FragmentShape<R, T::Width>, T: Element> {
-    registers: PerLane<S::Registers>,
+    pub(crate) registers: PerLane<S::Registers>,
     _element: PhantomData<fn() -> T>,
 }
 
@@ -108,64 +114,6 @@ impl<R: Role, S: FragmentShape<R, T::Width>, T: Element> Fragment<R, S, T> {
         bytemuck::Zeroable::zeroed()
     }
 
-    /// The matrix of `value(row, col)`.
-    #[inline(always)]
-    #[track_caller]
-    pub fn from_fn(warp: Warp<'_>, value: impl Fn(usize, usize) -> T + LaneCapture) -> Self {
-        Self::from_registers(warp.each(|lane| {
-            let mut registers: S::Registers = bytemuck::Zeroable::zeroed();
-            for index in 0..S::LAYOUT.elements() {
-                let (row, col) = S::LAYOUT.position(lane.id(), index);
-                put::<T>(registers.as_mut(), index, value(row, col));
-            }
-            registers
-        }))
-    }
-
-    /// Calls `read(row, col, value)` for every element, in the lane that holds it.
-    #[inline(always)]
-    #[track_caller]
-    pub fn for_each(&self, warp: Warp<'_>, read: impl Fn(usize, usize, T) + LaneCapture) {
-        let registers = &self.registers;
-        warp.each(|lane| {
-            let registers = lane.get(registers);
-            for index in 0..S::LAYOUT.elements() {
-                let (row, col) = S::LAYOUT.position(lane.id(), index);
-                read(row, col, take::<T>(registers.as_ref(), index));
-            }
-        });
-    }
-
-    /// The matrix of `value(row, col, old)`, of the same shape and role; the element type may change
-    /// (`f32` accumulators to `bf16` before they are stored).
-    #[inline(always)]
-    #[track_caller]
-    pub fn map<U: Element>(
-        &self,
-        warp: Warp<'_>,
-        value: impl Fn(usize, usize, T) -> U + LaneCapture,
-    ) -> Fragment<R, S, U>
-    where
-        S: FragmentShape<R, U::Width>,
-    {
-        const {
-            assert!(
-                <S as FragmentShape<R, T::Width>>::LAYOUT.elements()
-                    == <S as FragmentShape<R, U::Width>>::LAYOUT.elements()
-            )
-        }
-        let registers = &self.registers;
-        Fragment::from_registers(warp.each(|lane| {
-            let old = lane.get(registers);
-            let mut new: <S as FragmentShape<R, U::Width>>::Registers = bytemuck::Zeroable::zeroed();
-            for index in 0..Self::LAYOUT.elements() {
-                let (row, col) = Self::LAYOUT.position(lane.id(), index);
-                put::<U>(new.as_mut(), index, value(row, col, take::<T>(old.as_ref(), index)));
-            }
-            new
-        }))
-    }
-
     /// Element `index` of the lane: that at [`position`](Self::position)`(lane.id(), index)`.
     #[inline(always)]
     #[track_caller]
@@ -184,52 +132,6 @@ impl<R: Role, S: FragmentShape<R, T::Width>, T: Element> Fragment<R, S, T> {
     #[inline(always)]
     pub const fn from_registers(registers: PerLane<S::Registers>) -> Self {
         Fragment { registers, _element: PhantomData }
-    }
-}
-
-impl<S> Accumulator<S, f32>
-where
-    S: FragmentShape<RoleC, Bits32> + FragmentShape<RoleC, Bits16>,
-{
-    /// The sums, rounded to 16 bits.
-    #[inline(always)]
-    pub fn round<U: Rounded>(&self, _: Warp<'_>) -> Accumulator<S, U>
-    where
-        Self: BuiltFor<U::Needs>,
-    {
-        Fragment::from_registers(self.registers.map(|sums| {
-            let mut rounded: <S as FragmentShape<RoleC, Bits16>>::Registers = bytemuck::Zeroable::zeroed();
-            for (pair, sums) in rounded.as_mut().iter_mut().zip(sums.as_ref().chunks_exact(2)) {
-                *pair = U::round_pair(f32::from_bits(sums[0]), f32::from_bits(sums[1]));
-            }
-            rounded
-        }))
-    }
-}
-
-/// The whole matrix, row by row: what the simulator computes with.
-#[cfg(not(target_arch = "nvptx64"))]
-impl<R: Role, S: FragmentShape<R, T::Width>, T: Element> Fragment<R, S, T> {
-    pub(crate) fn matrix(&self) -> std::vec::Vec<T> {
-        let mut matrix = std::vec![T::zeroed(); Self::ROWS * Self::COLS];
-        let (of_lanes, of_elements) = S::LAYOUT.places();
-        for (registers, first) in self.registers.array().iter().zip(of_lanes) {
-            for (index, further) in of_elements.iter().enumerate() {
-                matrix[first + further] = take::<T>(registers.as_ref(), index);
-            }
-        }
-        matrix
-    }
-
-    pub(crate) fn from_matrix(matrix: &[T]) -> Self {
-        let mut of_lanes: [S::Registers; crate::lane::LANES] = bytemuck::Zeroable::zeroed();
-        let (places, of_elements) = S::LAYOUT.places();
-        for (registers, first) in of_lanes.iter_mut().zip(places) {
-            for (index, further) in of_elements.iter().enumerate() {
-                put::<T>(registers.as_mut(), index, matrix[first + further]);
-            }
-        }
-        Self::from_registers(PerLane::from_array(of_lanes))
     }
 }
 

@@ -1,13 +1,8 @@
 //! The shapes of `mma`, and the roles of matrices in it.
 
 use super::layout::Layout;
-use crate::array::array;
 use crate::element::Width;
-use crate::ldmatrix::LdMatrix;
-use crate::matrix::{B16, Count, NoTrans, Trans, X1, X2, X4};
-use crate::sealed::Sealed;
-use crate::site::Site;
-use crate::{PerLane, RowAddr, Warp};
+use crate::lane::{LaneCapture, Sealed};
 use core::marker::PhantomData;
 
 /// The shape of a matrix multiplication: A is M x K, B is K x N, C and D are M x N.
@@ -164,21 +159,11 @@ pub trait FragmentShape<R: Role, W: Width>: Shape {
 }
 
 /// The registers of a fragment in one lane.
-pub trait Registers:
-    Sealed + bytemuck::Pod + crate::LaneCapture + AsRef<[Self::Register]> + AsMut<[Self::Register]>
-{
+pub trait Registers: Sealed + bytemuck::Pod + LaneCapture + AsRef<[Self::Register]> + AsMut<[Self::Register]> {
     /// One of them: `u32`, or `u64`.
-    type Register: bytemuck::Pod + crate::LaneCapture;
+    type Register: bytemuck::Pod + LaneCapture;
     /// How many.
     const COUNT: usize;
-
-    /// They, each an 8x8 matrix, by one `ldmatrix` from the rows that the lanes name.
-    #[doc(hidden)]
-    fn load_matrices(warp: Warp<'_>, rows: PerLane<RowAddr>, transposed: bool, site: Site) -> PerLane<Self>;
-
-    /// Those of two fragments, by one `ldmatrix`.
-    #[doc(hidden)]
-    fn load_pair(warp: Warp<'_>, rows: PerLane<RowAddr>, transposed: bool, site: Site) -> PerLane<[Self; 2]>;
 }
 
 impl<const N: usize> Sealed for [u32; N] {}
@@ -188,36 +173,6 @@ where
 {
     type Register = u32;
     const COUNT: usize = N;
-
-    #[inline(always)]
-    fn load_matrices(warp: Warp<'_>, rows: PerLane<RowAddr>, transposed: bool, site: Site) -> PerLane<Self> {
-        let all = |from: &[u32]| array(|i| from[i]);
-        match N {
-            1 => load::<X1>(warp, rows, transposed, site).map(|registers| all(&registers)),
-            2 => load::<X2>(warp, rows, transposed, site).map(|registers| all(&registers)),
-            4 => load::<X4>(warp, rows, transposed, site).map(|registers| all(&registers)),
-            _ => unreachable!("fragments that `ldmatrix` loads have 1, 2 or 4 registers"),
-        }
-    }
-
-    #[inline(always)]
-    fn load_pair(warp: Warp<'_>, rows: PerLane<RowAddr>, transposed: bool, site: Site) -> PerLane<[Self; 2]> {
-        let half = |from: &[u32], half: usize| array(|i| from[half * N + i]);
-        match N {
-            1 => load::<X2>(warp, rows, transposed, site).map(|pair| [half(&pair, 0), half(&pair, 1)]),
-            2 => load::<X4>(warp, rows, transposed, site).map(|pair| [half(&pair, 0), half(&pair, 1)]),
-            _ => unreachable!("fragments that `ldmatrix` loads as pairs have 1 or 2 registers"),
-        }
-    }
-}
-
-#[inline(always)]
-fn load<N: Count>(warp: Warp<'_>, rows: PerLane<RowAddr>, transposed: bool, site: Site) -> PerLane<N::Registers> {
-    if transposed {
-        LdMatrix::<N, Trans, B16>::load_at(warp, rows, site)
-    } else {
-        LdMatrix::<N, NoTrans, B16>::load_at(warp, rows, site)
-    }
 }
 
 impl<const N: usize> Sealed for [u64; N] {}
@@ -227,12 +182,4 @@ where
 {
     type Register = u64;
     const COUNT: usize = N;
-
-    fn load_matrices(_: Warp<'_>, _: PerLane<RowAddr>, _: bool, _: Site) -> PerLane<Self> {
-        unreachable!("`ldmatrix` makes no registers of 64 bits")
-    }
-
-    fn load_pair(_: Warp<'_>, _: PerLane<RowAddr>, _: bool, _: Site) -> PerLane<[Self; 2]> {
-        unreachable!("`ldmatrix` makes no registers of 64 bits")
-    }
 }

@@ -1,12 +1,11 @@
 //! The layouts of fragments with a sparse A, and of its metadata (PTX ISA 9.7.14.6.2).
 
+use super::Kept;
 use super::layout::bits::*;
 use super::layout::{Layout, layouts};
 use super::shape::*;
-#[cfg(not(target_arch = "nvptx64"))]
-use crate::Kept;
 use crate::element::{Bits4, Bits8, Bits16, Bits32, Width};
-use crate::sealed::Sealed;
+use crate::lane::Sealed;
 
 /// A sparse left factor: the M x K/2 elements that are kept.
 #[derive(Debug, Clone, Copy)]
@@ -33,7 +32,6 @@ pub trait SparseWidth: Width {
     const METADATA: Layout;
 
     /// What the kept element `index` of a chunk is multiplied with, of the rows of B that the chunk is multiplied with.
-    #[cfg(not(target_arch = "nvptx64"))]
     #[doc(hidden)]
     fn pick(rows: &[Self::Bits], kept: Kept, index: usize) -> Self::Bits {
         rows[kept.column::<Self>(index)]
@@ -74,7 +72,6 @@ macro_rules! widths {
 widths! {
     Bits32 2 [C2 C3 R0 R1 R2] [C0 C1 R3] {
         /// The two halves that the code names: of two elements, where it is no code of tf32.
-        #[cfg(not(target_arch = "nvptx64"))]
         fn pick(rows: &[u32], kept: Kept, _: usize) -> u32 {
             let half = |part: usize| rows[part / 2] >> (part % 2 * 16) & 0xffff;
             half(kept.first()) | half(kept.second()) << 16

@@ -16,7 +16,7 @@ pub struct Launch<'a> {
     pub body: &'a (dyn Fn(&Block<'_>) + Sync),
     /// Names a byte of the kernel's shared memory, for the simulator's reports.
     #[doc(hidden)]
-    pub name_byte: crate::sim::NameByte,
+    pub name_byte: crate::engine::NameByte,
 }
 
 /// A kernel's body with its arguments: what blocks run in parallel, although the arguments do not go to other threads otherwise.

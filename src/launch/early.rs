@@ -3,8 +3,9 @@
 #[cfg(not(target_arch = "nvptx64"))]
 use super::{Device, Params};
 use super::{KernelInfo, KernelParam, TypeName};
+use crate::copy::{BoxTile, TensorMode};
+use crate::machine::dependent;
 use crate::target::{AtLeast, BuiltFor};
-use crate::tensor_map::{BoxTile, TensorMode};
 use crate::{Block, Lane, TensorMap};
 use core::marker::PhantomData;
 
@@ -74,7 +75,7 @@ impl Block<'_> {
     /// touches memory; on a GPU older than sm_90, or a simulator, a kernel begins behind those ahead anyway.
     #[inline(always)]
     pub fn wait_for_kernels_ahead(&self) -> AheadEnded<'_> {
-        wait();
+        dependent::wait();
         AheadEnded { _block: PhantomData }
     }
 }
@@ -130,13 +131,11 @@ pub const fn asks(early: bool, parameters: &[(bool, bool)]) -> bool {
 #[doc(hidden)]
 #[inline(always)]
 pub fn begin_early(kernel: &KernelInfo, asks: bool) {
-    #[cfg(all(target_arch = "nvptx64", target_feature = "sm_90"))]
     if kernel.min_blocks == 1 {
-        crate::raw::griddepcontrol_launch_dependents();
+        dependent::launch();
     }
-    let _ = kernel;
     if !asks {
-        wait();
+        dependent::wait();
     }
 }
 
@@ -145,12 +144,6 @@ pub fn begin_early(kernel: &KernelInfo, asks: bool) {
 #[inline(always)]
 pub fn end_early(asks: bool) {
     if asks {
-        wait();
+        dependent::wait();
     }
-}
-
-#[inline(always)]
-fn wait() {
-    #[cfg(all(target_arch = "nvptx64", target_feature = "sm_90"))]
-    crate::raw::griddepcontrol_wait();
 }

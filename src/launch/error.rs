@@ -3,7 +3,7 @@
 use core::error::Error;
 use core::fmt;
 
-use crate::TensorMapError;
+use crate::isa::TensorMapError;
 
 /// Why a kernel that takes tensor maps was not launched, or failed.
 #[derive(Debug)]

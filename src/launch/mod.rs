@@ -3,28 +3,29 @@
 
 mod early;
 mod fingerprint;
-mod grid;
 mod param;
+mod tensor;
 
 #[cfg(not(target_arch = "nvptx64"))]
 mod device;
 #[cfg(not(target_arch = "nvptx64"))]
 mod error;
 
-#[cfg(not(target_arch = "nvptx64"))]
-pub use device::{Device, KernelBody, Launch};
+pub use crate::element::TypeName;
+pub use crate::lane::Grid;
 pub use early::{AheadEnded, Early, asks, begin_early, end_early};
-#[cfg(not(target_arch = "nvptx64"))]
-pub use error::LaunchError;
-pub use fingerprint::TypeName;
 #[doc(hidden)]
 pub use fingerprint::{Text, fingerprint, type_name};
-pub use grid::Grid;
 pub use param::KernelParam;
 #[cfg(not(target_arch = "nvptx64"))]
-pub use param::{ParamValue, Params};
+pub use {
+    device::{Device, KernelBody, Launch},
+    error::LaunchError,
+    param::{ParamValue, Params},
+    tensor::{EncodedMap, EncodedMapMut, Im2colTensor, Tensor},
+};
 
-use crate::shared::{MAX_SHARED_BYTES, MAX_STATIC_BYTES, SharedLayout};
+use crate::memory::{MAX_SHARED_BYTES, MAX_STATIC_BYTES, SharedLayout};
 
 /// What is known of a kernel before it runs.
 #[derive(Debug, Clone, Copy)]

@@ -2,9 +2,9 @@
 //! told of. sm_90, PTX 8.1.
 
 #[cfg(not(target_arch = "nvptx64"))]
-use crate::sim::bulk as sim;
+use crate::engine::bulk as sim;
 #[cfg(not(target_arch = "nvptx64"))]
-use crate::site::Site;
+use crate::lane::Site;
 #[cfg(target_arch = "nvptx64")]
 use core::arch::asm;
 

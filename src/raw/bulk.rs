@@ -2,9 +2,9 @@
 //! is no thread. sm_90, PTX 8.0.
 
 #[cfg(not(target_arch = "nvptx64"))]
-use crate::sim::bulk as sim;
+use crate::engine::bulk as sim;
 #[cfg(not(target_arch = "nvptx64"))]
-use crate::site::Site;
+use crate::lane::Site;
 #[cfg(target_arch = "nvptx64")]
 use core::arch::asm;
 

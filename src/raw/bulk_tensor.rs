@@ -2,9 +2,9 @@
 //! first. What of a box is beyond the tensor is zero in shared memory, and left alone in global memory. sm_90, PTX 8.0 (to `.shared::cta`, 8.6).
 
 #[cfg(not(target_arch = "nvptx64"))]
-use crate::sim::tensor as sim;
+use crate::engine::tensor as sim;
 #[cfg(not(target_arch = "nvptx64"))]
-use crate::site::Site;
+use crate::lane::Site;
 #[cfg(target_arch = "nvptx64")]
 use core::arch::asm;
 

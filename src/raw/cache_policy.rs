@@ -2,9 +2,9 @@
 //! copies with one (`.L2::cache_hint`, sm_90, PTX 8.0). A policy changes how fast memory is, and nothing else.
 
 #[cfg(not(target_arch = "nvptx64"))]
-use crate::sim::{bulk as sim, tensor};
+use crate::engine::{bulk as sim, tensor};
 #[cfg(not(target_arch = "nvptx64"))]
-use crate::site::Site;
+use crate::lane::Site;
 #[cfg(target_arch = "nvptx64")]
 use {super::bulk::whole, core::arch::asm};
 

@@ -5,9 +5,9 @@
 //! same place in another block of it.
 
 #[cfg(not(target_arch = "nvptx64"))]
-use crate::sim::{cluster as sim, peer};
+use crate::engine::{cluster as sim, peer};
 #[cfg(not(target_arch = "nvptx64"))]
-use crate::site::Site;
+use crate::lane::Site;
 #[cfg(target_arch = "nvptx64")]
 use core::arch::asm;
 
@@ -214,7 +214,7 @@ pub fn griddepcontrol_wait() {
         asm!("griddepcontrol.wait;", options(nostack));
     }
     #[cfg(not(target_arch = "nvptx64"))]
-    crate::sim::note_lane(Site::here(), "griddepcontrol.wait");
+    crate::engine::note_lane(Site::here(), "griddepcontrol.wait");
 }
 
 /// `griddepcontrol.launch_dependents;`: as far as this block is concerned, grids that depend on this one may begin.
@@ -227,5 +227,5 @@ pub fn griddepcontrol_launch_dependents() {
         asm!("griddepcontrol.launch_dependents;", options(nostack));
     }
     #[cfg(not(target_arch = "nvptx64"))]
-    crate::sim::note_lane(Site::here(), "griddepcontrol.launch_dependents");
+    crate::engine::note_lane(Site::here(), "griddepcontrol.launch_dependents");
 }

@@ -1,7 +1,7 @@
 //! `cp.async` (PTX ISA 9.7.9.25.3): copies from global to shared memory that go on by themselves. sm_80, PTX 7.0.
 
 #[cfg(not(target_arch = "nvptx64"))]
-use crate::sim::raw as sim;
+use crate::engine::raw as sim;
 #[cfg(target_arch = "nvptx64")]
 use core::arch::asm;
 

@@ -3,9 +3,9 @@
 //! W; along W and H; along W, H and D. sm_90, PTX 8.0 (to `.shared::cta`, 8.6).
 
 #[cfg(not(target_arch = "nvptx64"))]
-use crate::sim::tensor as sim;
+use crate::engine::tensor as sim;
 #[cfg(not(target_arch = "nvptx64"))]
-use crate::site::Site;
+use crate::lane::Site;
 #[cfg(target_arch = "nvptx64")]
 use core::arch::asm;
 

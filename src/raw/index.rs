@@ -3,7 +3,7 @@
 //! Functions of registers that are the same in all lanes of a warp are safe; the others are not.
 
 #[cfg(not(target_arch = "nvptx64"))]
-use crate::sim::raw as sim;
+use crate::engine::raw as sim;
 #[cfg(target_arch = "nvptx64")]
 use core::arch::nvptx;
 

@@ -1,7 +1,7 @@
 //! `ldmatrix` (PTX ISA 9.7.14.5.15): `.b16` sm_75, PTX 6.5; the others sm_100a, sm_100f and the like, PTX 8.6.
 
 #[cfg(not(target_arch = "nvptx64"))]
-use crate::arrangement::{Arrangement::*, Packed::*};
+use crate::fragment::{Arrangement::*, Packed::*};
 #[cfg(target_arch = "nvptx64")]
 use core::arch::asm;
 
@@ -32,7 +32,7 @@ macro_rules! functions {
                 [$($r),+]
             };
             #[cfg(not(target_arch = "nvptx64"))]
-            return crate::sim::raw::load_matrices($ptx, $($arrangement)+, address);
+            return crate::engine::raw::load_matrices($ptx, $($arrangement)+, address);
         }
     )*};
     (@count $($r:ident)+) => { 0 $(+ { stringify!($r); 1 })+ };

@@ -7,9 +7,9 @@
 //! does at once, as the seed has it, and else where nobody can go on.
 
 #[cfg(not(target_arch = "nvptx64"))]
-use crate::sim::mbarrier as sim;
+use crate::engine::mbarrier as sim;
 #[cfg(not(target_arch = "nvptx64"))]
-use crate::site::Site;
+use crate::lane::Site;
 #[cfg(target_arch = "nvptx64")]
 use core::arch::asm;
 
@@ -214,5 +214,5 @@ pub unsafe fn elect_sync() -> bool {
         elected != 0
     };
     #[cfg(not(target_arch = "nvptx64"))]
-    crate::sim::raw::elect()
+    crate::engine::raw::elect()
 }

@@ -5,9 +5,9 @@
 //! executing block, as PTX has it (`.release.cta`): that it has been read, what was read before it.
 
 #[cfg(not(target_arch = "nvptx64"))]
-use crate::sim::mbarrier as sim;
+use crate::engine::mbarrier as sim;
 #[cfg(not(target_arch = "nvptx64"))]
-use crate::site::Site;
+use crate::lane::Site;
 #[cfg(target_arch = "nvptx64")]
 use core::arch::asm;
 

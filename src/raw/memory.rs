@@ -24,7 +24,7 @@ macro_rules! forms {
                 value
             };
             #[cfg(not(target_arch = "nvptx64"))]
-            return crate::sim::raw::load_element::<$element>(address).into();
+            return crate::engine::raw::load_element::<$element>(address).into();
         }
 
         #[doc = concat!("`st.shared.", $ptx, " [address], value;`")]
@@ -41,7 +41,7 @@ macro_rules! forms {
                     address = in(reg32) address, value = in($class) value, options(nostack));
             }
             #[cfg(not(target_arch = "nvptx64"))]
-            crate::sim::raw::store_element(address, value as $element);
+            crate::engine::raw::store_element(address, value as $element);
         }
     )*};
 }
@@ -73,7 +73,7 @@ pub unsafe fn ld_shared_v4_b32(address: u32) -> [u32; 4] {
         [r0, r1, r2, r3]
     };
     #[cfg(not(target_arch = "nvptx64"))]
-    crate::sim::raw::load_element(address)
+    crate::engine::raw::load_element(address)
 }
 
 /// `ld.shared.v2.b64 {r0, r1}, [address];`
@@ -94,7 +94,7 @@ pub unsafe fn ld_shared_v2_b64(address: u32) -> [u64; 2] {
         [r0, r1]
     };
     #[cfg(not(target_arch = "nvptx64"))]
-    crate::sim::raw::load_element(address)
+    crate::engine::raw::load_element(address)
 }
 
 /// `st.shared.v4.b32 [address], {r0, r1, r2, r3};`
@@ -112,5 +112,5 @@ pub unsafe fn st_shared_v4_b32(address: u32, [r0, r1, r2, r3]: [u32; 4]) {
             options(nostack));
     }
     #[cfg(not(target_arch = "nvptx64"))]
-    crate::sim::raw::store_element(address, [r0, r1, r2, r3]);
+    crate::engine::raw::store_element(address, [r0, r1, r2, r3]);
 }

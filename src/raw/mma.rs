@@ -84,14 +84,14 @@ macro_rules! functions {
             };
             #[cfg(not(target_arch = "nvptx64"))]
             return {
-                use crate::forms::ptx;
-                crate::sim::raw::multiply_registers::<
+                use crate::isa::ptx;
+                crate::engine::raw::multiply_registers::<
                     crate::mma_shape!($shape $la $lb $of_a),
                     crate::mma_element!($q $of_a),
                     crate::mma_element!($q $of_b),
                     ptx::$of_c,
                     ptx::$of_d,
-                    crate::forms::mma_arithmetic!($shape $of_a $q),
+                    crate::isa::mma_arithmetic!($shape $of_a $q),
                 >(crate::mma_ptx!($q $shape $la $lb $of_d $of_a $of_b $of_c), [$($a),+], [$($b),+], [$($c),+])
             };
         }

@@ -67,9 +67,9 @@ macro_rules! functions {
             };
             #[cfg(not(target_arch = "nvptx64"))]
             return {
-                use crate::forms::ptx;
+                use crate::isa::ptx;
                 let form = crate::mma_sparse_ptx!($order $q $shape $of_d $of_a $of_b $of_c);
-                crate::sim::raw::multiply_sparse_registers::<
+                crate::engine::raw::multiply_sparse_registers::<
                     ptx::$shape, crate::mma_element!($q $of_a), crate::mma_element!($q $of_b), ptx::$of_c, ptx::$q, ptx::$order,
                 >(form, SELECTOR, [$($a),+], [$($b),+], [$($c),+], metadata)
             };

@@ -54,10 +54,10 @@ macro_rules! functions {
             };
             #[cfg(not(target_arch = "nvptx64"))]
             return {
-                let select_a = crate::mma_scaled::Selected { byte: BYTE_A.into(), thread: THREAD_A.into() };
-                let select_b = crate::mma_scaled::Selected { byte: BYTE_B.into(), thread: THREAD_B.into() };
-                crate::sim::raw::multiply_sparse_scaled_registers::<
-                    crate::forms::ptx::$shape,
+                let select_a = crate::fragment::Selected { byte: BYTE_A.into(), thread: THREAD_A.into() };
+                let select_b = crate::fragment::Selected { byte: BYTE_B.into(), thread: THREAD_B.into() };
+                crate::engine::raw::multiply_sparse_scaled_registers::<
+                    crate::isa::ptx::$shape,
                     crate::mma_element!($kind $a),
                     crate::mma_element!($kind $b),
                     crate::mma_kind!($kind $vec $scale),

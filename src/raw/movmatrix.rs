@@ -25,5 +25,5 @@ pub unsafe fn movmatrix_sync_aligned_m8n8_trans_b16(a: u32) -> u32 {
         d
     };
     #[cfg(not(target_arch = "nvptx64"))]
-    return crate::sim::raw::transpose_matrix("movmatrix.sync.aligned.m8n8.trans.b16", a);
+    return crate::engine::raw::transpose_matrix("movmatrix.sync.aligned.m8n8.trans.b16", a);
 }

@@ -5,9 +5,9 @@
 //! What goes to several blocks lies in each at the same place, and in each tells the barrier at the same place.
 
 #[cfg(not(target_arch = "nvptx64"))]
-use crate::sim::{bulk as sim, tensor};
+use crate::engine::{bulk as sim, tensor};
 #[cfg(not(target_arch = "nvptx64"))]
-use crate::site::Site;
+use crate::lane::Site;
 #[cfg(target_arch = "nvptx64")]
 use {super::bulk::whole, core::arch::asm};
 

@@ -24,7 +24,7 @@ pub unsafe fn setmaxnreg_dec_sync_aligned_u32<const COUNT: u32>() {
         asm!("setmaxnreg.dec.sync.aligned.u32 {count};", count = const COUNT, options(nostack));
     }
     #[cfg(not(target_arch = "nvptx64"))]
-    crate::sim::registers::set_in_lane("setmaxnreg.dec.sync.aligned.u32", COUNT);
+    crate::engine::registers::set_in_lane("setmaxnreg.dec.sync.aligned.u32", COUNT);
 }
 
 /// `setmaxnreg.inc.sync.aligned.u32 COUNT;`: waits until the block has as many free, then each thread has `COUNT` registers.
@@ -41,5 +41,5 @@ pub unsafe fn setmaxnreg_inc_sync_aligned_u32<const COUNT: u32>() {
         asm!("setmaxnreg.inc.sync.aligned.u32 {count};", count = const COUNT, options(nostack));
     }
     #[cfg(not(target_arch = "nvptx64"))]
-    crate::sim::registers::set_in_lane("setmaxnreg.inc.sync.aligned.u32", COUNT);
+    crate::engine::registers::set_in_lane("setmaxnreg.inc.sync.aligned.u32", COUNT);
 }

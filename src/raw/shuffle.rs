@@ -33,7 +33,7 @@ macro_rules! shuffles {
                 d
             };
             #[cfg(not(target_arch = "nvptx64"))]
-            return crate::sim::raw::shuffle(concat!("shfl.sync.", $ptx, ".b32"), crate::shuffle::Mode::$mode, (a, b, c)).0;
+            return crate::engine::raw::shuffle(concat!("shfl.sync.", $ptx, ".b32"), crate::engine::Mode::$mode, (a, b, c)).0;
         }
 
         #[doc = concat!("`shfl.sync.", $ptx, ".b32 d|p, a, b, c, 0xffffffff;`: likewise, and whether that lane is within the segment.")]
@@ -65,7 +65,7 @@ macro_rules! shuffles {
                 (d, p != 0)
             };
             #[cfg(not(target_arch = "nvptx64"))]
-            return crate::sim::raw::shuffle(concat!("shfl.sync.", $ptx, ".b32"), crate::shuffle::Mode::$mode, (a, b, c));
+            return crate::engine::raw::shuffle(concat!("shfl.sync.", $ptx, ".b32"), crate::engine::Mode::$mode, (a, b, c));
         }
     )*};
 }

@@ -1,7 +1,7 @@
 //! `stmatrix` (PTX ISA 9.7.14.5.16): `.b16` sm_90, PTX 7.8; `.b8` sm_100a, sm_100f and the like, PTX 8.6.
 
 #[cfg(not(target_arch = "nvptx64"))]
-use crate::arrangement::Arrangement::*;
+use crate::fragment::Arrangement::*;
 #[cfg(target_arch = "nvptx64")]
 use core::arch::asm;
 
@@ -28,7 +28,7 @@ macro_rules! functions {
                 );
             }
             #[cfg(not(target_arch = "nvptx64"))]
-            crate::sim::raw::store_matrices($ptx, $($arrangement)+, address, [$($r),+]);
+            crate::engine::raw::store_matrices($ptx, $($arrangement)+, address, [$($r),+]);
         }
     )*};
     (@count $($r:ident)+) => { 0 $(+ { stringify!($r); 1 })+ };

@@ -16,7 +16,7 @@ pub unsafe fn bar_sync() {
         asm!("bar.sync 0;", options(nostack));
     }
     #[cfg(not(target_arch = "nvptx64"))]
-    crate::sim::raw::sync_block();
+    crate::engine::raw::sync_block();
 }
 
 /// `bar.sync barrier, threads;`: the same for so many threads of the block, a multiple of 32, at the barrier of this number.
@@ -32,7 +32,7 @@ pub unsafe fn bar_sync_threads(barrier: u32, threads: u32) {
         asm!("bar.sync {barrier}, {threads};", barrier = in(reg32) barrier, threads = in(reg32) threads, options(nostack));
     }
     #[cfg(not(target_arch = "nvptx64"))]
-    crate::sim::raw::sync_named(barrier, threads);
+    crate::engine::raw::sync_named(barrier, threads);
 }
 
 /// `bar.warp.sync 0xffffffff;`: the same for the lanes of a warp.
@@ -48,7 +48,7 @@ pub unsafe fn bar_warp_sync() {
         asm!("bar.warp.sync 0xffffffff;", options(nostack));
     }
     #[cfg(not(target_arch = "nvptx64"))]
-    crate::sim::raw::sync_warp();
+    crate::engine::raw::sync_warp();
 }
 
 /// `trap;`: stops the whole grid; the launch reports it (PTX ISA 9.7.19).
@@ -61,5 +61,5 @@ pub fn trap() -> ! {
         core::arch::nvptx::trap()
     }
     #[cfg(not(target_arch = "nvptx64"))]
-    crate::sim::raw::trap()
+    crate::engine::raw::trap()
 }

@@ -1,7 +1,7 @@
 //! `wgmma` (PTX ISA 9.7.15): four warps multiply matrices, asynchronously. sm_90a; PTX 8.0, with a sparse A 8.2.
 
 #[cfg(not(target_arch = "nvptx64"))]
-use crate::{Wgmma, WgmmaForm, WgmmaSparse, WgmmaSparseForm, forms::ptx, sim::wgmma as sim, site::Site};
+use crate::{engine::wgmma as sim, lane::Site};
 #[cfg(target_arch = "nvptx64")]
 use core::arch::asm;
 
@@ -47,11 +47,14 @@ macro_rules! body {
         };
         sim::multiply_in_lane(Site::here(), operation, $d, $a, $metadata)
     }};
-    (@form 0 $n:literal $d:ident $a:ident $b:ident $k:literal $option:ident) => {
-        <Wgmma<$n, ptx::$a, ptx::$b, ptx::$d, ptx::$option> as WgmmaForm>::SIMULATED
-    };
-    (@form $selectors:literal $n:literal $d:ident $a:ident $b:ident $k:literal $option:ident) => {
-        <WgmmaSparse<$n, ptx::$a, ptx::$b, ptx::$d, ptx::$option> as WgmmaSparseForm>::SIMULATED
+    (@form $selectors:tt $n:tt $d:ident $a:ident $b:ident $k:tt $option:ident) => {
+        const {
+            sim::Form::of(
+                crate::wgmma_ptx!($selectors "N" $d $a $b $k $option),
+                crate::wgmma_ptx!($selectors $n $d $a $b $k $option),
+                $n,
+            )
+        }
     };
 }
 

@@ -1,17 +1,18 @@
+use crate::engine::Job;
+use crate::engine::findings::{Finding, Misuse, SimError};
+use crate::engine::findings::{Found, Report};
+use crate::engine::memory::boxes::{Boxes, Outside};
+use crate::engine::memory::global::LaunchAccesses;
+use crate::engine::memory::race::Access;
+use crate::engine::memory::unwritten;
+use crate::engine::record::{Recorded, Recorder};
+use crate::engine::warps::block;
+use crate::engine::warps::polling::PATIENCE;
+use crate::engine::warps::schedule::{self, Ran};
 use crate::lane::LANES;
+use crate::lane::Sealed;
 use crate::launch::{Device, KernelInfo, Launch};
-use crate::sealed::Sealed;
-use crate::sim::findings::Found;
-use crate::sim::findings::{Finding, Misuse, SimError};
-use crate::sim::memory::boxes::{Boxes, Outside};
-use crate::sim::memory::global::LaunchAccesses;
-use crate::sim::memory::race::Access;
-use crate::sim::memory::unwritten;
-use crate::sim::record::{Profile, Recorded, Recorder, Trace};
-use crate::sim::warps::block;
-use crate::sim::warps::polling::PATIENCE;
-use crate::sim::warps::schedule::{self, Ran};
-use crate::{Grid, MAX_SHARED_BYTES, TensorEncoding, TensorMapError, TensorMapWords};
+use crate::{Block, Grid, MAX_SHARED_BYTES, TensorEncoding, TensorMapError, TensorMapWords};
 use bytemuck::Pod;
 use rayon::prelude::*;
 use std::string::String;
@@ -50,34 +51,6 @@ pub struct Simulator {
     boxes_outside: bool,
     profiled: bool,
     traced: bool,
-}
-
-/// What a simulated run did.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Report {
-    /// Blocks that ran.
-    pub blocks: u64,
-    /// Warps that ran.
-    pub warps: u64,
-    /// Races within a warp: one lane reads what another writes, with no [`Warp::sync`](crate::Warp::sync) between.
-    /// On today's GPUs a warp mostly goes in step, but PTX does not promise it. Each pair of lines once.
-    ///
-    /// And boxes completely outside of their tensor, in a launch that does not copy all of that: see [`Misuse::BoxOutside`].
-    pub warnings: Vec<Finding>,
-    /// What they executed and moved, if the simulator was [asked](Simulator::profiled).
-    pub profile: Option<Profile>,
-    /// Each warp's instructions, if the simulator was [asked](Simulator::traced).
-    pub trace: Option<Trace>,
-}
-
-impl Report {
-    /// The report, if there is nothing to warn of.
-    ///
-    /// # Errors
-    /// The warnings.
-    pub fn check(mut self) -> Result<Self, SimError> {
-        SimError::of(std::mem::take(&mut self.warnings), self)
-    }
 }
 
 /// What a test asks of a run.
@@ -206,7 +179,7 @@ impl Simulator {
     }
 
     /// The simulator, to report each warp's instructions, for a trace viewer to show
-    /// ([`write_chrome`](Trace::write_chrome)).
+    /// ([`write_chrome`](crate::sim::Trace::write_chrome)).
     #[must_use]
     pub const fn traced(self) -> Self {
         Simulator { traced: true, ..self }
@@ -218,12 +191,12 @@ impl Simulator {
     }
 
     /// Runs the blocks of a cluster, mostly one, in each of the schedules. (With one warp, there is only one.)
-    fn run_cluster(&self, launch: &Launch<'_>, first: Grid) -> Ran {
-        let mut ran = schedule::run(launch, first, self.seed, self.patience, self.recorded());
-        let warps = u64::from(launch.kernel.threads) / LANES as u64 * launch.kernel.cluster.blocks();
+    fn run_cluster(&self, job: &Job<'_>, first: Grid) -> Ran {
+        let mut ran = schedule::run(job, first, self.seed, self.patience, self.recorded());
+        let warps = u64::from(job.threads) / LANES as u64 * job.cluster.blocks();
         let schedules = if warps > 1 { self.schedules } else { 1 };
         let others = (1..schedules).into_par_iter().map(|other| {
-            schedule::run(launch, first, self.seed.wrapping_add(other), self.patience, Recorded::default()).found
+            schedule::run(job, first, self.seed.wrapping_add(other), self.patience, Recorded::default()).found
         });
         others.collect::<Vec<Found>>().into_iter().for_each(|found| ran.found.append(found));
         ran
@@ -315,6 +288,17 @@ unsafe impl Device for Simulator {
             let misuse = Misuse::Launch { message };
             return SimError::of(vec![finding(misuse, None, None, None, None)], Report::default());
         }
+        let job = Job {
+            name: kernel.name,
+            threads: kernel.threads,
+            min_blocks: kernel.min_blocks,
+            max_registers: kernel.max_registers,
+            shared_bytes: kernel.shared_bytes,
+            cluster: kernel.cluster,
+            grid,
+            name_byte: launch.name_byte,
+            body: &|warp| (launch.body)(&Block::simulated(warp)),
+        };
         let mut record = self.recorded().recorder();
         let mut accesses = LaunchAccesses::default();
         let (mut found, mut boxes) = (Found::default(), Boxes::default());
@@ -325,7 +309,7 @@ unsafe impl Device for Simulator {
             if together.is_empty() {
                 break;
             }
-            let run = |&first: &Grid| self.run_cluster(&launch, first);
+            let run = |&first: &Grid| self.run_cluster(&job, first);
             // A single block stays on this thread, where a debugger looks for it.
             let ran: Vec<Ran> = match &*together {
                 [first] => vec![run(first)],

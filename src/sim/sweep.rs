@@ -1,5 +1,5 @@
-use crate::sim::findings::SimError;
-use crate::sim::simulator::Simulator;
+use crate::engine::SimError;
+use crate::sim::Simulator;
 use rayon::prelude::*;
 use std::ops::Range;
 

@@ -6,6 +6,7 @@ mod fragments;
 mod held;
 mod kernels;
 mod lane_values;
+mod layers;
 mod parameters;
 mod runs;
 mod shared_layout;

@@ -1,5 +1,5 @@
 //! `mma.sync`: one form a kernel, of the form's name, D = A x B + C on row-major matrices in global memory; each block has its
-//! own, which lie one behind the other. The kernels are made of the tables in `src/forms/`.
+//! own, which lie one behind the other. The kernels are made of the tables in `src/isa/`.
 
 use ptx_matrix::forms::ptx;
 use ptx_matrix::target::{BuildTarget, Supports};

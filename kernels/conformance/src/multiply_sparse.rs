@@ -1,5 +1,5 @@
 //! `mma.sp`: one form a kernel, of the form's name, on row-major matrices in global memory, a multiplication a block. The kernels
-//! are made of the tables in `src/forms/`.
+//! are made of the tables in `src/isa/`.
 
 use ptx_matrix::forms::ptx;
 use ptx_matrix::*;

@@ -1,4 +1,4 @@
-//! `mma.sync`: the forms that sm_90 has, made of the table in `src/forms/`.
+//! `mma.sync`: the forms that sm_90 has, made of the table in `src/isa/`.
 
 use super::time;
 use core::num::Wrapping;

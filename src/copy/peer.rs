@@ -1,0 +1,145 @@
+//! Elements that a lane sends to another block of the cluster, whose barrier learns of them.
+
+use super::reduction::SharedReduction;
+use crate::element::Element;
+use crate::lane::{Lane, Site};
+use crate::memory::{Coordinate, Order, PeerTile, SharedTile, Single, Swizzle, Window, check_known};
+use crate::raw;
+use crate::sync::PeerBarrier;
+use core::marker::PhantomData;
+
+impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order> PeerTile<T, ROWS, COLS, S, O> {
+    /// Sends `N` elements from registers to `at` and on along the contiguous side (`st.async.shared::cluster.mbarrier::complete_tx::bytes`, PTX
+    /// ISA 9.7.9.12): 4, 8 or 16 bytes, at a multiple of `N` elements. The lane goes on; the barrier, which is one of the tile's block, is
+    /// told of the bytes when they have come, and who has waited for its phase sees them. Needs sm_90.
+    ///
+    /// It is a store like any other, so that it needs no fence behind others; but before `wgmma` and bulk copies use what it brought, whoever
+    /// has waited puts a [`fence_for_bulk`](crate::Warp::fence_for_bulk).
+    ///
+    /// ```
+    /// use ptx_matrix::*;
+    ///
+    /// /// Each block's lanes send their numbers to the next block of the cluster, without a word of global memory between.
+    /// #[kernel(threads = 32, cluster = 4, target = "sm_90")]
+    /// fn rotate(block: &ClusterBlock<4>, #[shared] row: SharedTile<f32, 1, 32>, #[shared] full: BarrierMemory, a: Global<f32>, d: GlobalMut<f32>) {
+    ///     let full = full.init(block, 1);
+    ///     let (warp, cluster) = (block.warp(), block.cluster());
+    ///     let rank = cluster.rank();
+    ///     warp.elect(|lane| {
+    ///         full.arrive_expecting(lane, 32 * 4);
+    ///     });
+    ///     cluster.sync();
+    ///     let next = cluster.peer((rank + 1) % 4);
+    ///     let (row_of_next, full_of_next) = (row.of(next), full.of(next));
+    ///     warp.each(|lane| row_of_next.send(lane, (0, lane.id()), [a.get(rank * 32 + lane.id())], full_of_next));
+    ///     full.wait(warp, Phase::FIRST);
+    ///     row.for_each(warp, |_, col, value| d.set(rank * 32 + col, value));
+    /// }
+    ///
+    /// let a: Vec<f32> = (0..128).map(|i| i as f32).collect();
+    /// let mut d = [0.0; 128];
+    /// rotate::simulate(4, &a, &mut d).check();
+    /// assert_eq!((d[0], d[32], d[127]), (96.0, 0.0, 95.0));
+    /// ```
+    #[inline(always)]
+    #[track_caller]
+    pub fn send<C: Coordinate, const N: usize>(self, lane: Lane<'_>, at: C, values: [T; N], barrier: PeerBarrier) {
+        const { check_known::<C, Along<N, SharedTile<T, ROWS, COLS, S, O>>>() };
+        let bytes = const {
+            let bytes = N * size_of::<T>();
+            assert!(matches!(bytes, 4 | 8 | 16), "4, 8 or 16 bytes are sent at once");
+            bytes
+        };
+        let _ = lane;
+        let (row, col) = at.resolve::<Along<N, SharedTile<T, ROWS, COLS, S, O>>>(Site::here());
+        let to = self.tile.address() + SharedTile::<T, ROWS, COLS, S, O>::offset(row, col);
+        let word = |index: usize| bytemuck::pod_read_unaligned::<u32>(&bytemuck::bytes_of(&values)[4 * index..][..4]);
+        // SAFETY: in bounds, as resolved, and aligned, as tiles are. That the barrier is one of the same block, which runs, and that nobody
+        // touches the elements meanwhile, is the simulator's to check.
+        unsafe {
+            match bytes {
+                4 => raw::st_async_weak_shared_cluster_mbarrier_complete_tx_bytes_b32(to, word(0), barrier.address()),
+                8 => raw::st_async_weak_shared_cluster_mbarrier_complete_tx_bytes_v2_b32(
+                    to,
+                    [word(0), word(1)],
+                    barrier.address(),
+                ),
+                _ => raw::st_async_weak_shared_cluster_mbarrier_complete_tx_bytes_v4_b32(
+                    to,
+                    core::array::from_fn(word),
+                    barrier.address(),
+                ),
+            }
+        }
+    }
+
+    /// Sends a value by which an element is reduced (`red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes`, PTX ISA 9.7.13.7):
+    /// it becomes this of itself and of the value, whoever else reduces it. Else as [`send`](Self::send), but that the element is to have been
+    /// written before, and who wrote it known of. Needs sm_90.
+    ///
+    /// ```
+    /// use ptx_matrix::*;
+    ///
+    /// /// All lanes of all blocks count in block 0 how many numbers end with which digit.
+    /// #[kernel(threads = 32, cluster = 2, target = "sm_90")]
+    /// fn digits(block: &ClusterBlock<2>, #[shared] counts: SharedTile<u32, 1, 16>, #[shared] full: BarrierMemory, a: Global<u32>, d: GlobalMut<u32>) {
+    ///     let full = full.init(block, 1);
+    ///     let (warp, cluster) = (block.warp(), block.cluster());
+    ///     let (rank, first) = (cluster.rank(), cluster.peer(0));
+    ///     counts.fill(warp, |_, _| 0);
+    ///     if rank == 0 {
+    ///         warp.elect(|lane| {
+    ///             full.arrive_expecting(lane, 64 * 4);
+    ///         });
+    ///     }
+    ///     cluster.sync(); // All counts are zero.
+    ///     let (counts_of_first, full_of_first) = (counts.of(first), full.of(first));
+    ///     warp.each(|lane| {
+    ///         let digit = a.get(rank * 32 + lane.id()) % 10;
+    ///         counts_of_first.reduce(lane, reduction::Add, (0, digit as usize), 1, full_of_first);
+    ///     });
+    ///     if rank == 0 {
+    ///         full.wait(warp, Phase::FIRST);
+    ///         counts.for_each(warp, |_, digit, count| if digit < 10 { d.set(digit, count) });
+    ///     }
+    /// }
+    ///
+    /// let a: Vec<u32> = (0..64).collect();
+    /// let mut d = [0; 10];
+    /// digits::simulate(2, &a, &mut d).check();
+    /// assert_eq!(d, [7, 7, 7, 7, 6, 6, 6, 6, 6, 6]);
+    /// ```
+    #[inline(always)]
+    #[track_caller]
+    pub fn reduce<C: Coordinate, R: SharedReduction<T>>(
+        self,
+        lane: Lane<'_>,
+        reduction: R,
+        at: C,
+        value: T,
+        barrier: PeerBarrier,
+    ) {
+        const { check_known::<C, Single<SharedTile<T, ROWS, COLS, S, O>>>() };
+        let _ = (lane, reduction);
+        let to = self.element(at, Site::here());
+        // SAFETY: as above; the elements have the reduction.
+        unsafe { R::reduce_by(to, value, barrier.address()) }
+    }
+}
+
+/// The window of elements that are sent at once: `N` along the contiguous side of a tile.
+struct Along<const N: usize, Tile>(PhantomData<Tile>);
+
+impl<const N: usize, T, const ROWS: usize, const COLS: usize, S, O> Window for Along<N, SharedTile<T, ROWS, COLS, S, O>>
+where
+    T: Element,
+    S: Swizzle,
+    O: Order,
+{
+    const TILE_ROWS: usize = ROWS;
+    const TILE_COLS: usize = COLS;
+    const ROWS: usize = if O::ROW_MAJOR { 1 } else { N };
+    const COLS: usize = if O::ROW_MAJOR { N } else { 1 };
+    const ROW_STEP: usize = Self::ROWS;
+    const COL_STEP: usize = Self::COLS;
+}

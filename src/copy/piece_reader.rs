@@ -1,0 +1,332 @@
+//! Tiles that lie one behind the other in a matrix whose lines start anywhere, brought to shared memory piece by piece.
+
+use super::tile_reader::{Along, ReadTile, Source};
+use crate::element::Moved;
+use crate::lane::Site;
+use crate::machine::{self, check, fixed};
+use crate::memory::Order;
+use crate::target::{AtLeast, BuiltFor};
+use crate::{Element, GlobalMatrix, LaneCapture, PerLane, Threads};
+use bytemuck::Pod;
+use core::marker::PhantomData;
+
+/// What a [`PieceReader`] moves at a time: as many bytes as `u8`, `u16`, `u32`, `u64` or `u128` has.
+pub trait Piece: crate::lane::Sealed + Moved + LaneCapture {
+    /// The piece of these bits.
+    #[doc(hidden)]
+    fn from_bits(bits: u128) -> Self;
+}
+
+/// A piece that `cp.async` moves: `u32` and `u64`.
+pub trait AsyncPiece: Piece {
+    /// # Safety
+    /// As `machine`'s function of this size.
+    #[doc(hidden)]
+    unsafe fn start_copy(site: Site, to: u32, from: *const u8, some: u32);
+}
+
+// The others are elements too.
+impl crate::lane::Sealed for u128 {}
+
+macro_rules! pieces {
+    ($($piece:ident)*) => {$(
+        impl Piece for $piece {
+            #[inline(always)]
+            fn from_bits(bits: u128) -> Self {
+                bits as $piece
+            }
+        }
+    )*};
+}
+pieces!(u8 u16 u32 u64 u128);
+
+macro_rules! async_pieces {
+    ($($piece:ident $copy:ident;)*) => {$(
+        impl AsyncPiece for $piece {
+            #[inline(always)]
+            unsafe fn start_copy(site: Site, to: u32, from: *const u8, some: u32) {
+                // SAFETY: the caller's.
+                unsafe { machine::$copy(site, to, from, Some(some)) }
+            }
+        }
+    )*};
+}
+async_pieces! {
+    u32 copy_4;
+    u64 copy_8;
+}
+
+/// Reads tiles of a matrix in global memory, one behind the other, into shared tiles of type `Tile`, in pieces as large as the
+/// alignment of the matrix allows: what a matrix product does where [`TileReader`](crate::TileReader) cannot, whose lines start at
+/// multiples of 16 bytes.
+///
+/// Lines of the matrix start at multiples of a piece. Neighbouring threads move neighbouring pieces, `COPIES` each for a tile. The
+/// matrix may have another order than the tile; then a piece is an element.
+///
+/// They go through registers, on any GPU: [`fetch`](Self::fetch) loads them, [`put`](Self::put) stores them, and between the two
+/// there is time to compute. Pieces of 4 and 8 bytes can also go by `cp.async`: [`copy`](Self::copy).
+///
+/// What of a tile is beyond the matrix becomes zero.
+///
+/// ```
+/// use ptx_matrix::*;
+///
+/// type Tile = SharedTile<i8, 8, 16>;
+///
+/// /// The sum of a matrix of 8 rows, of any width.
+/// #[kernel(threads = 32)]
+/// fn sum(block: &Block, #[shared] tile: Tile, a: Global<i8>, cols: usize, d: GlobalMut<i32>) {
+///     let warp = block.warp();
+///     let a = GlobalMatrix::new(a, 8, cols, cols);
+///     let mut reader = PieceReader::<Tile, u8, 4>::new(warp, a, (0, 0), Along::Cols);
+///     let mut sum = PerLane::splat(0);
+///     for _ in 0..cols.div_ceil(16) {
+///         let fetched = reader.fetch(warp, 0, 1);
+///         reader.put(warp, &tile, &fetched, 0, 1);
+///         reader.advance(1);
+///         warp.sync();
+///         warp.update(&mut sum, |lane, sum| {
+///             for col in 0..4 {
+///                 *sum += i32::from(tile.get(lane, (lane.id() / 4, lane.id() % 4 * 4 + col)));
+///             }
+///         });
+///         warp.sync();
+///     }
+///     warp.each(|lane| d.set(lane.id(), lane.get(&sum)));
+/// }
+///
+/// let mut d = [0; 32];
+/// sum::simulate(1, &[3; 8 * 21], 21, &mut d).unwrap();
+/// assert_eq!(d.iter().sum::<i32>(), 3 * 8 * 21);
+/// ```
+pub struct PieceReader<'k, Tile: ReadTile, P: Piece, const COPIES: usize, O: Order = <Tile as ReadTile>::Order> {
+    matrix: GlobalMatrix<'k, Tile::Element, O>,
+    along: Along,
+    /// The line where the next tile starts, and where in it, modulo 2^64.
+    at: (usize, usize),
+    /// The address of that, modulo 2^64.
+    start: Source<Tile::Element>,
+    /// Where a thread's first piece is from there, in elements.
+    from: PerLane<u32>,
+    _piece: PhantomData<fn() -> (Tile, P)>,
+}
+
+/// The pieces of a thread that are on their way.
+pub type Fetched<P, const COPIES: usize> = PerLane<[P; COPIES]>;
+
+impl<'k, Tile: ReadTile, P: Piece, const COPIES: usize, O: Order> PieceReader<'k, Tile, P, COPIES, O> {
+    /// Elements of a piece.
+    const EACH: usize = {
+        let elements = size_of::<P>() / size_of::<Tile::Element>();
+        assert!(elements > 0, "an element has more bytes than a piece");
+        assert!(
+            elements == 1 || O::ROW_MAJOR == Tile::Order::ROW_MAJOR,
+            "neighbours in the matrix are not neighbours in the tile"
+        );
+        elements
+    };
+    /// The lines of the matrix in a tile, and the elements of each.
+    const LINES: (usize, usize) = if O::ROW_MAJOR { Tile::SIZE } else { (Tile::SIZE.1, Tile::SIZE.0) };
+    const PER_LINE: usize = {
+        assert!(Self::LINES.1.is_multiple_of(Self::EACH), "pieces do not make whole lines of the tile");
+        Self::LINES.1 / Self::EACH
+    };
+
+    /// The reader of the tiles from (row, col) of the matrix on. All `threads` share the work, which comes to `COPIES` pieces for
+    /// each.
+    #[inline(always)]
+    #[track_caller]
+    pub fn new(
+        threads: impl Threads,
+        matrix: GlobalMatrix<'k, Tile::Element, O>,
+        at: (usize, usize),
+        along: Along,
+    ) -> Self {
+        let site = Site::here();
+        let count = threads.count();
+        assert!(count * COPIES == Self::LINES.0 * Self::PER_LINE, "the threads' pieces make one tile");
+        assert!(count.is_multiple_of(Self::PER_LINE), "the threads move whole lines at a time");
+        let at = if O::ROW_MAJOR { at } else { (at.1, at.0) };
+        let start = matrix.elements().start();
+        check!(
+            matrix.lines_start_at_multiples_of(size_of::<P>()) && at.1.is_multiple_of(Self::EACH),
+            site,
+            CopyMisaligned {
+                name: matrix.elements().name(),
+                index: at.0.saturating_mul(matrix.stride()).saturating_add(at.1),
+                bytes: size_of::<P>()
+            }
+        );
+        // Distances within a tile are counted in 32 bits.
+        let limit = u32::MAX as usize / (2 * Self::LINES.0);
+        check!(
+            matrix.stride() <= limit,
+            site,
+            StrideTooLarge { name: matrix.elements().name(), stride: matrix.stride(), limit }
+        );
+        let start = Source(start.wrapping_add(at.0.wrapping_mul(matrix.stride()).wrapping_add(at.1)));
+        let from = threads.each_thread(|_, rank| {
+            let (line, along) = Self::place(count, rank, 0);
+            line as u32 * matrix.stride() as u32 + along as u32
+        });
+        PieceReader { matrix, along, at, start, from, _piece: PhantomData }
+    }
+
+    /// The line of the tile, and where in it, of a thread's piece.
+    #[inline(always)]
+    fn place(threads: usize, rank: usize, copy: usize) -> (usize, usize) {
+        (rank / Self::PER_LINE + copy * (threads / Self::PER_LINE), rank % Self::PER_LINE * Self::EACH)
+    }
+
+    /// Goes on by so many tiles, or back.
+    #[inline(always)]
+    pub fn advance(&mut self, tiles: isize) {
+        let along_rows = self.along == Along::Rows;
+        let size = if along_rows { Tile::SIZE.0 } else { Tile::SIZE.1 };
+        let elements = tiles.wrapping_mul(size as isize);
+        if along_rows == O::ROW_MAJOR {
+            self.at.0 = self.at.0.wrapping_add_signed(elements);
+            self.start = Source(self.start.0.wrapping_offset(elements.wrapping_mul(self.matrix.stride() as isize)));
+        } else {
+            self.at.1 = self.at.1.wrapping_add_signed(elements);
+            self.start = Source(self.start.0.wrapping_offset(elements));
+        }
+    }
+
+    /// Calls `visit(result, index, place, distance, some)` for each piece of a part of the next tile: which of the part's it is, its
+    /// line of the tile and where in it, where it is in the matrix from the tile's start, and how many of its elements the matrix has.
+    #[inline(always)]
+    fn share_out<T>(
+        &self,
+        threads: impl Threads,
+        (part, parts): (usize, usize),
+        initial: impl Fn() -> T + LaneCapture,
+        visit: impl Fn(&mut T, usize, (usize, usize), u32, usize) + LaneCapture,
+    ) -> PerLane<T> {
+        let count = threads.count();
+        let (lines, length) = self.matrix.lines();
+        let there = (lines.saturating_sub(self.at.0), length.saturating_sub(self.at.1));
+        let (from, stride) = (&self.from, self.matrix.stride() as u32);
+        let each = COPIES.div_ceil(parts);
+        threads.each_thread(|lane, rank| {
+            let mut result = initial();
+            // What each piece would have ready before the main loop would take all registers.
+            let rank = fixed(rank as u32) as usize;
+            let pass = fixed((count / Self::PER_LINE) as u32 * stride);
+            for index in 0..COPIES {
+                let copy = part * each + index;
+                if index < each && copy < COPIES {
+                    let (line, along) = Self::place(count, rank, copy);
+                    let some = if line < there.0 { there.1.saturating_sub(along).min(Self::EACH) } else { 0 };
+                    visit(&mut result, index, (line, along), lane.get(from) + copy as u32 * pass, some);
+                }
+            }
+            result
+        })
+    }
+
+    /// Loads the pieces of the next tile that are part `part` of `parts`.
+    #[inline(always)]
+    #[track_caller]
+    pub fn fetch(&self, threads: impl Threads, part: usize, parts: usize) -> Fetched<P, COPIES> {
+        let (site, start) = (Site::here(), self.start);
+        let matrix = self.matrix;
+        self.share_out(
+            threads,
+            (part, parts),
+            || [P::zeroed(); COPIES],
+            |fetched, index, _, distance, some| {
+                let from = start.element(distance);
+                if some == Self::EACH {
+                    // SAFETY: elements of the matrix, and aligned, as checked when the reader was made.
+                    fetched[index] = unsafe { load(from, some, site, matrix) };
+                } else if some > 0 {
+                    let mut piece = 0;
+                    for element in 0..Self::EACH {
+                        if element < some {
+                            // SAFETY: an element of the matrix.
+                            let value: Tile::Element = unsafe { load(from.wrapping_add(element), 1, site, matrix) };
+                            piece |= bits(value) << (element * size_of::<Tile::Element>() * 8);
+                        }
+                    }
+                    fetched[index] = P::from_bits(piece);
+                }
+            },
+        )
+    }
+
+    /// Stores what [`fetch`](Self::fetch) has loaded, which was the same part of the same tile.
+    #[inline(always)]
+    #[track_caller]
+    pub fn put(&self, threads: impl Threads, to: &Tile, fetched: &Fetched<P, COPIES>, part: usize, parts: usize) {
+        let (site, count, tile) = (Site::here(), threads.count(), *to);
+        let each = COPIES.div_ceil(parts);
+        threads.each_thread(|lane, rank| {
+            let rank = fixed(rank as u32) as usize;
+            for (index, &piece) in fetched.lane_ref(lane).iter().enumerate() {
+                let copy = part * each + index;
+                if index < each && copy < COPIES {
+                    let to = tile.start() + offset::<Tile, O>(Self::place(count, rank, copy));
+                    // SAFETY: a piece of the tile.
+                    unsafe { piece.store_shared(site, to) };
+                }
+            }
+        });
+    }
+}
+
+impl<Tile: ReadTile, P: AsyncPiece, const COPIES: usize, O: Order> PieceReader<'_, Tile, P, COPIES, O> {
+    /// Starts to copy the pieces of the next tile that are part `part` of `parts`. See [`CpAsync`](crate::CpAsync) for when they
+    /// may be read.
+    #[inline(always)]
+    #[track_caller]
+    pub fn copy(&self, threads: impl Threads, to: &Tile, part: usize, parts: usize)
+    where
+        Self: BuiltFor<AtLeast<80>>,
+    {
+        let (site, tile, start, matrix) = (Site::here(), *to, self.start, self.matrix);
+        self.share_out(
+            threads,
+            (part, parts),
+            || (),
+            |(), _, place, distance, some| {
+                let to = tile.start() + offset::<Tile, O>(place);
+                // Of nothing, the start of the matrix.
+                let from = if some == 0 { matrix.elements().start() } else { start.element(distance) };
+                let bytes = some * size_of::<Tile::Element>();
+                matrix.elements().raw().note_read_at(site, from, some);
+                // SAFETY: a piece of the tile, and elements of the matrix; aligned, as checked when the reader was made.
+                unsafe { P::start_copy(site, to, from.cast(), bytes as u32) };
+            },
+        );
+    }
+}
+
+/// Where an element of a matrix's line lies in a tile.
+#[inline(always)]
+fn offset<Tile: ReadTile, O: Order>((line, along): (usize, usize)) -> u32 {
+    if O::ROW_MAJOR { Tile::offset_of(line, along) } else { Tile::offset_of(along, line) }
+}
+
+/// An element's bits.
+#[inline(always)]
+fn bits<T: Element>(element: T) -> u128 {
+    let mut bits = 0;
+    bytemuck::bytes_of_mut(&mut bits)[..size_of::<T>()].copy_from_slice(bytemuck::bytes_of(&element));
+    bits
+}
+
+/// Reads a value that is `count` elements of a matrix.
+///
+/// # Safety
+/// They are elements of the matrix, and the address is a multiple of the value's size.
+#[inline(always)]
+unsafe fn load<V: Pod, T: Element, O: Order>(
+    from: *const T,
+    count: usize,
+    site: Site,
+    matrix: GlobalMatrix<T, O>,
+) -> V {
+    // SAFETY: the caller's.
+    unsafe { matrix.elements().raw().load_piece(from, count, site) }
+}

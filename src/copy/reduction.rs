@@ -1,0 +1,132 @@
+//! What a bulk copy can do to the elements that it comes to, instead of replacing them (`cp.reduce.async.bulk`).
+
+#[doc(hidden)]
+pub use crate::isa::Operation;
+use crate::lane::Sealed;
+use crate::{Element, bf16, f16, raw};
+
+/// A reduction: an element of global memory becomes this of itself and of an element of the tile. Which elements have which:
+///
+/// | | elements |
+/// | --- | --- |
+/// | [`Add`] | `u32`, `i32`, `u64`, `f16`, `bf16`, `f32` (subnormal numbers become zeros), `f64` |
+/// | [`Min`], [`Max`] | `u32`, `i32`, `u64`, `i64`, `f16`, `bf16` |
+/// | [`Inc`], [`Dec`] | `u32` |
+/// | [`And`], [`Or`], [`Xor`] | `u32`, `i32`, `u64`, `i64` |
+#[diagnostic::on_unimplemented(
+    message = "a bulk copy cannot reduce `{T}` by `{Self}`",
+    note = "the table of `ptx_matrix::reduction::Reduction` says which elements have which reductions"
+)]
+pub trait Reduction<T: Element>: Sealed + Copy {
+    /// # Safety
+    /// As the raw function.
+    #[doc(hidden)]
+    unsafe fn reduce(to: *mut u8, from: u32, bytes: u32);
+    /// # Safety
+    /// As the raw function.
+    #[doc(hidden)]
+    unsafe fn reduce_cached(to: *mut u8, from: u32, bytes: u32, policy: u64);
+}
+
+/// A reduction of what lies in shared memory, of another block of the cluster, by a bulk copy or by a value in registers: fewer elements have one.
+///
+/// | | elements |
+/// | --- | --- |
+/// | [`Add`] | `u32`, `i32`, `u64`, `i64` |
+/// | [`Min`], [`Max`] | `u32`, `i32` |
+/// | [`Inc`], [`Dec`] | `u32` |
+/// | [`And`], [`Or`], [`Xor`] | `u32`, `i32` |
+#[diagnostic::on_unimplemented(
+    message = "`{T}` in shared memory cannot be reduced by `{Self}`",
+    note = "the table of `ptx_matrix::reduction::SharedReduction` says which elements have which reductions there"
+)]
+pub trait SharedReduction<T: Element>: Sealed + Copy {
+    /// # Safety
+    /// As the raw function.
+    #[doc(hidden)]
+    unsafe fn reduce_shared(to: u32, from: u32, bytes: u32, barrier: u32);
+    /// # Safety
+    /// As the raw function.
+    #[doc(hidden)]
+    unsafe fn reduce_by(to: u32, value: T, barrier: u32);
+}
+
+/// What a reduction does, whatever it is of.
+pub trait Operates: Sealed + Copy {
+    #[doc(hidden)]
+    const OPERATION: Operation;
+}
+
+/// The operations: their types, and the raw function's end, of each element in global memory and of each in shared memory.
+macro_rules! reductions {
+    ($($(#[$doc:meta])* $name:ident $ptx:ident: [$($element:ty = $kind:ident),*] [$($shared:ty = $shared_kind:ident),*];)*) => {$(
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy)]
+        pub struct $name;
+        impl Sealed for $name {}
+        impl Operates for $name {
+            const OPERATION: Operation = Operation::$name;
+        }
+        $(
+            impl Reduction<$element> for $name {
+                #[inline(always)]
+                #[track_caller]
+                unsafe fn reduce(to: *mut u8, from: u32, bytes: u32) {
+                    // SAFETY: the caller's.
+                    unsafe { raw::${concat(cp_reduce_async_bulk_global_shared_cta_bulk_group_, $ptx, _, $kind)}(to, from, bytes) }
+                }
+
+                #[inline(always)]
+                #[track_caller]
+                unsafe fn reduce_cached(to: *mut u8, from: u32, bytes: u32, policy: u64) {
+                    let reduce = raw::${concat(
+                        cp_reduce_async_bulk_global_shared_cta_bulk_group_L2_cache_hint_, $ptx, _, $kind
+                    )};
+                    // SAFETY: the caller's.
+                    unsafe { reduce(to, from, bytes, policy) }
+                }
+            }
+        )*
+        $(
+            impl SharedReduction<$shared> for $name {
+                #[inline(always)]
+                #[track_caller]
+                unsafe fn reduce_shared(to: u32, from: u32, bytes: u32, barrier: u32) {
+                    let reduce = raw::${concat(
+                        cp_reduce_async_bulk_shared_cluster_shared_cta_mbarrier_complete_tx_bytes_, $ptx, _, $shared_kind
+                    )};
+                    // SAFETY: the caller's.
+                    unsafe { reduce(to, from, bytes, barrier) }
+                }
+
+                #[inline(always)]
+                #[track_caller]
+                unsafe fn reduce_by(to: u32, value: $shared, barrier: u32) {
+                    let reduce = raw::${concat(red_async_relaxed_cluster_shared_cluster_mbarrier_complete_tx_bytes_, $ptx, _, $shared_kind)};
+                    // SAFETY: the caller's.
+                    unsafe { reduce(to, value.to_bits(), barrier) }
+                }
+            }
+        )*
+    )*};
+}
+
+reductions! {
+    /// The sum; of integers, modulo their range.
+    Add add: [u32 = u32, i32 = s32, u64 = u64, f32 = f32, f64 = f64, f16 = f16, bf16 = bf16]
+        [u32 = u32, i32 = s32, u64 = u64, i64 = u64]; // Modulo 2^64 a sign makes no difference.
+    /// The lesser.
+    Min min: [u32 = u32, i32 = s32, u64 = u64, i64 = s64, f16 = f16, bf16 = bf16] [u32 = u32, i32 = s32];
+    /// The greater.
+    Max max: [u32 = u32, i32 = s32, u64 = u64, i64 = s64, f16 = f16, bf16 = bf16] [u32 = u32, i32 = s32];
+    /// One more, or, if it is as much as the tile's element already, 0.
+    Inc inc: [u32 = u32] [u32 = u32];
+    /// One less, or, if it is 0 or more than the tile's element, that.
+    Dec dec: [u32 = u32] [u32 = u32];
+    /// Bits that are set in both.
+    And and: [u32 = b32, i32 = b32, u64 = b64, i64 = b64] [u32 = b32, i32 = b32];
+    /// Bits that are set in either.
+    Or or: [u32 = b32, i32 = b32, u64 = b64, i64 = b64] [u32 = b32, i32 = b32];
+    /// Bits that are set in one.
+    Xor xor: [u32 = b32, i32 = b32, u64 = b64, i64 = b64] [u32 = b32, i32 = b32];
+}

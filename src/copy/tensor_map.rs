@@ -1,0 +1,208 @@
+//! Tensor maps: a tensor in global memory, and what of it is copied to and from tiles, described once on the host (PTX ISA
+//! 5.5, `cuTensorMapEncodeTiled`, `cuTensorMapEncodeIm2col`).
+
+use crate::element::TypeName;
+use crate::isa::TensorMapWords;
+use crate::lane::Sealed;
+use crate::machine::MapRef;
+use crate::memory::{Order, SharedTile, TensorSwizzle};
+use crate::target::{AtLeast, BuiltFor};
+use crate::{Element, Lane, LaneCapture, raw};
+use core::marker::PhantomData;
+
+/// A tile that tensor copies fill, a box each: any [`SharedTile`] whose swizzle the hardware has.
+///
+/// With [`Unswizzled128`](crate::Unswizzled128), the tile's contiguous side is at most 256 elements; with a swizzle of 32, 64 or 128 bytes,
+/// it has just so many. Anything else does not compile where a map of it is made.
+pub trait BoxTile: Sealed + Copy + 'static {
+    /// What it is of.
+    type Element: Element;
+    /// Elements of a line, which is a row, or of a `ColMajor` tile a column.
+    const INNER: usize;
+    /// How many lines.
+    const LINES: usize;
+    /// Its bytes.
+    const BYTES: u32;
+    /// The driver's number of its swizzle.
+    const SWIZZLE: u32;
+    /// Its type's name in fingerprints of kernels.
+    #[doc(hidden)]
+    const TYPE: TypeName;
+}
+
+impl<T: Element, const ROWS: usize, const COLS: usize, S: TensorSwizzle, O: Order> BoxTile
+    for SharedTile<T, ROWS, COLS, S, O>
+{
+    type Element = T;
+    const INNER: usize = {
+        let inner = if O::ROW_MAJOR { COLS } else { ROWS };
+        assert!(
+            S::BITS == 0 || inner * size_of::<T>() == 16 << S::BITS,
+            "the contiguous side of a tile that a tensor copy swizzles has as many bytes as the swizzle: 32, 64 or 128"
+        );
+        assert!(inner <= 256, "a box has at most 256 elements along each dimension");
+        inner
+    };
+    const LINES: usize = if O::ROW_MAJOR { ROWS } else { COLS };
+    const BYTES: u32 = (Self::INNER * Self::LINES * size_of::<T>()) as u32;
+    const SWIZZLE: u32 = S::CODE;
+    const TYPE: TypeName = TypeName::Parts(&[
+        TypeName::Text("SharedTile<"),
+        TypeName::Text(T::TYPE),
+        TypeName::Text(", "),
+        TypeName::Number(ROWS),
+        TypeName::Text(", "),
+        TypeName::Number(COLS),
+        TypeName::Text(match S::CODE {
+            0 => ", Unswizzled128",
+            1 => ", Swizzle32",
+            2 => ", Swizzle64",
+            _ => ", Swizzle128",
+        }),
+        TypeName::Text(if O::ROW_MAJOR { ", RowMajor>" } else { ", ColMajor>" }),
+    ]);
+}
+
+/// What instructions copy by a tensor map: boxes, if it is [`Tiled`], or the pixels of images, if it is [`Im2col`].
+pub trait TensorMode: Sealed + Copy + 'static {
+    /// Its name.
+    #[doc(hidden)]
+    const NAME: &'static str;
+}
+
+/// Boxes of a tensor (PTX ISA 5.5.3): what [`Tensor`](crate::Tensor) makes maps of.
+#[derive(Debug, Clone, Copy)]
+pub struct Tiled;
+
+/// The pixels of images that a convolution multiplies (PTX ISA 5.5.4): what [`Im2colTensor`](crate::Im2colTensor) makes maps of.
+#[derive(Debug, Clone, Copy)]
+pub struct Im2col;
+
+impl Sealed for Tiled {}
+impl TensorMode for Tiled {
+    const NAME: &'static str = "Tiled";
+}
+impl Sealed for Im2col {}
+impl TensorMode for Im2col {
+    const NAME: &'static str = "Im2col";
+}
+
+/// A tensor of `RANK` dimensions, from 1 to 5, that no thread writes while the kernel runs, of which boxes are copied to tiles of the type `Tile`
+/// ([`SharedTile::load_box`]); or, in [`Im2col`] mode, pixels ([`SharedTile::load_im2col`]).
+///
+/// The host makes it with [`Tensor::map`](crate::Tensor::map) or [`Im2colTensor::map`](crate::Im2colTensor::map); element, swizzle and size of a box are the tile's, so that they cannot differ. It is a kernel's
+/// parameter, 128 bytes by value, which stay where they are. Needs sm_90.
+///
+/// ```
+/// use ptx_matrix::{sim::Simulator, *};
+///
+/// type Tile = SharedTile<bf16, 8, 64, Swizzle128>;
+///
+/// /// Each block copies its part of a matrix: what of that is beyond the matrix, is zero in the tile, and stays out of the other.
+/// #[kernel(threads = 32, target = "sm_90")]
+/// fn copy(
+///     block: &Block,
+///     #[shared] tile: Tile,
+///     #[shared] full: BarrierMemory,
+///     a: TensorMap<Tile, 2>,
+///     d: TensorMapMut<Tile, 2>,
+/// ) {
+///     let full = full.init(block, 1);
+///     let (warp, at) = (block.warp(), [block.index().x as i32 * 64, block.index().y as i32 * 8]);
+///     warp.elect(|lane| {
+///         full.arrive_expecting(lane, Tile::BOX_BYTES);
+///         tile.load_box(lane, a, at, full);
+///     });
+///     full.wait(warp, Phase::FIRST);
+///     warp.elect(|lane| {
+///         tile.store_box(lane, d, at);
+///         BulkGroup::commit(lane);
+///         BulkGroup::wait_read::<0>(lane);
+///     });
+/// }
+///
+/// // 13 rows of 72 columns: dimension 0 is the one whose elements are neighbours.
+/// let device = Simulator::default();
+/// let a: Vec<bf16> = (0..13 * 72).map(|i| bf16::from_f32((i % 251) as f32)).collect();
+/// let mut copied = vec![bf16::ZERO; 13 * 72];
+/// let tensor = Tensor::<Tile, 2>::new([72, 13]);
+/// let (from, mut to) = (tensor.map(&device, &a[..])?, tensor.map_mut(&device, &mut copied[..])?);
+/// copy::launch(&device, (2, 2), &from, to.by_ref()).check();
+/// assert_eq!(copied, a);
+/// # Ok::<(), TensorMapError>(())
+/// ```
+pub struct TensorMap<'k, Tile, const RANK: usize, Mode = Tiled> {
+    map: MapRef,
+    _kernel: PhantomData<&'k [u8]>,
+    _tile: PhantomData<fn() -> (Tile, Mode)>,
+}
+
+/// A tensor that tensor copies write: as [`TensorMap`], for [`SharedTile::store_box`] and [`SharedTile::reduce_box`], or [`SharedTile::store_im2col`]
+/// and [`SharedTile::reduce_im2col`]. The host makes it with [`Tensor::map_mut`](crate::Tensor::map_mut) or [`Im2colTensor::map_mut`](crate::Im2colTensor::map_mut).
+pub struct TensorMapMut<'k, Tile, const RANK: usize, Mode = Tiled> {
+    map: MapRef,
+    _kernel: PhantomData<&'k mut [u8]>,
+    _tile: PhantomData<fn() -> (Tile, Mode)>,
+}
+
+macro_rules! maps {
+    ($($map:ident $is_mut:literal;)*) => {$(
+        impl<Tile, const RANK: usize, Mode> Clone for $map<'_, Tile, RANK, Mode> {
+            #[inline(always)]
+            fn clone(&self) -> Self {
+                *self
+            }
+        }
+        impl<Tile, const RANK: usize, Mode> Copy for $map<'_, Tile, RANK, Mode> {}
+        // SAFETY: the map does not change, and what it is of only copies touch.
+        unsafe impl<Tile, const RANK: usize, Mode> LaneCapture for $map<'_, Tile, RANK, Mode> {}
+
+        impl<Tile: BoxTile, const RANK: usize, Mode: TensorMode> $map<'_, Tile, RANK, Mode> {
+            /// The map that a kernel's parameter points to.
+            ///
+            /// # Safety
+            /// It is one, and stays there for `'k`.
+            #[inline(always)]
+            pub(crate) unsafe fn at(map: *const TensorMapWords) -> Self {
+                // SAFETY: the caller's.
+                let map = unsafe { MapRef::at(map) };
+                $map { map, _kernel: PhantomData, _tile: PhantomData }
+            }
+
+            #[cfg(not(target_arch = "nvptx64"))]
+            /// The map that the host has made, of a slice.
+            pub(crate) fn of(words: TensorMapWords, slice: (&'static str, *mut Tile::Element, usize)) -> Self {
+                $map { map: MapRef::of(words, slice, $is_mut), _kernel: PhantomData, _tile: PhantomData }
+            }
+
+            #[cfg(not(target_arch = "nvptx64"))]
+            /// The map's bytes, on the host.
+            pub(crate) fn words(&self) -> TensorMapWords {
+                self.map.words()
+            }
+
+            /// Where the map is, for `raw`'s functions.
+            #[inline(always)]
+            pub fn as_ptr(&self) -> *const u8 {
+                self.map.as_ptr()
+            }
+
+            /// Has the map itself brought near (`prefetch.tensormap`, PTX ISA 9.7.9.20), before the first copy needs it.
+            #[inline(always)]
+            #[track_caller]
+            pub fn prefetch(&self, lane: Lane<'_>)
+            where
+                Self: BuiltFor<AtLeast<90>>,
+            {
+                let _ = lane;
+                // SAFETY: it is a map.
+                unsafe { raw::prefetch_tensormap(self.as_ptr()) }
+            }
+        }
+    )*};
+}
+
+maps! {
+    TensorMap false;
+    TensorMapMut true;
+}

@@ -1,0 +1,405 @@
+//! Tiles that lie one behind the other in a matrix, brought to shared memory by `cp.async`.
+
+use crate::lane::Site;
+use crate::lane::array;
+use crate::machine::{self, check};
+use crate::memory::{Order, SharedTile, Swizzle};
+use crate::target::{AtLeast, BuiltFor};
+use crate::{Element, GlobalMatrix, Lane, LaneCapture, PerLane, Threads};
+use core::marker::PhantomData;
+
+/// Bytes of each copy.
+const CHUNK: usize = 16;
+
+/// In place of where a copy reads from: it is of a line that the matrix has not.
+const BEYOND: u32 = u32::MAX;
+
+/// Which way a [`TileReader`] goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Along {
+    /// From one tile to that of the next rows.
+    Rows,
+    /// From one tile to that of the next columns.
+    Cols,
+}
+
+/// Reads tiles of a matrix in global memory, one behind the other, into shared tiles of type `Tile`: what the main loop of a
+/// matrix product does.
+///
+/// Which thread copies which 16 bytes, and from where, is worked out once, when it is made; then each tile costs its copies
+/// and the addition of a constant to their addresses. Each thread makes `COPIES` copies for a tile.
+///
+/// The matrix may end within a tile. Along the way, what is beyond it becomes zero. Across the way, the tile gets rows (or
+/// columns) that are not the matrix's: their values mean nothing, and who computes with them throws the result away.
+///
+/// ```
+/// use ptx_matrix::*;
+///
+/// type Tile = SharedTile<bf16, 16, 16, Swizzle32>;
+///
+/// /// The sum of each row, of a matrix of any width.
+/// #[kernel(threads = 32, target = "sm_80")]
+/// fn sum_rows(block: &Block, #[shared] tile: Tile, a: Global<bf16>, cols: u32, d: GlobalMut<f32>) {
+///     let warp = block.warp();
+///     let cols = cols as usize;
+///     let a = GlobalMatrix::new(a, d.len(), cols, cols);
+///     let mut reader = TileReader::<Tile, 1>::new(warp, a, (0, 0), Along::Cols);
+///     let mut sum = PerLane::splat(0.0);
+///     for _ in 0..cols.div_ceil(16) {
+///         reader.copy(warp, &tile);
+///         reader.advance(1);
+///         CpAsync::<16>::commit(warp);
+///         CpAsync::<16>::wait::<0>(warp);
+///         warp.sync();
+///         warp.update(&mut sum, |lane, sum| {
+///             for col in 0..16 {
+///                 *sum += tile.get(lane, (lane.id() % 16, col)).to_f32();
+///             }
+///         });
+///         warp.sync();
+///     }
+///     warp.each(|lane| if lane.id() < d.len() { d.set(lane.id(), lane.get(&sum)) });
+/// }
+///
+/// let a = [bf16::ONE; 10 * 40];
+/// let mut d = [0.0; 10];
+/// sum_rows::simulate(1, &a, 40, &mut d).unwrap();
+/// assert_eq!(d, [40.0; 10]);
+/// ```
+pub struct TileReader<'k, Tile: ReadTile, const COPIES: usize> {
+    matrix: GlobalMatrix<'k, Tile::Element, Tile::Order>,
+    along: Along,
+    /// Where the next tile starts along the way: its row or column, modulo 2^32.
+    at: u32,
+    /// Where the matrix ends along the way.
+    end: u32,
+    /// The first element, along the way, of the lines of the tiles, or of the matrix's last lines. What is read is counted
+    /// from here by `at`: so the two cannot part, however far one goes.
+    start: Source<Tile::Element>,
+    /// Where each copy of a tile reads from, in elements from there.
+    from: PerLane<[u32; COPIES]>,
+    /// Where the first copy writes to, in bytes from the tile's start.
+    to: PerLane<u32>,
+    _tile: PhantomData<fn() -> Tile>,
+}
+
+/// A shared tile that a [`TileReader`] can fill.
+pub trait ReadTile: crate::lane::Sealed + LaneCapture + Copy {
+    /// Its elements.
+    type Element: Element;
+    /// Its order, which is that of the matrix.
+    type Order: Order;
+    /// Its rows and columns.
+    const SIZE: (usize, usize);
+    /// Lines after which its swizzle repeats.
+    #[doc(hidden)]
+    const REPEATS: usize;
+
+    /// Where the element (row, col) lies in it.
+    #[doc(hidden)]
+    fn offset_of(row: usize, col: usize) -> u32;
+    /// Where it starts.
+    #[doc(hidden)]
+    fn start(self) -> u32;
+    /// # Safety
+    /// As `crate::CpAsync::start`.
+    #[doc(hidden)]
+    #[cfg(not(target_arch = "nvptx64"))]
+    unsafe fn start_copy(
+        self,
+        at: (usize, usize),
+        from: crate::Global<Self::Element>,
+        index: usize,
+        count: usize,
+        site: Site,
+    );
+}
+
+impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order> crate::lane::Sealed
+    for SharedTile<T, ROWS, COLS, S, O>
+{
+}
+impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order> ReadTile
+    for SharedTile<T, ROWS, COLS, S, O>
+{
+    type Element = T;
+    type Order = O;
+    const SIZE: (usize, usize) = (ROWS, COLS);
+    const REPEATS: usize = Self::PERIOD;
+
+    #[inline(always)]
+    fn offset_of(row: usize, col: usize) -> u32 {
+        Self::offset(row, col)
+    }
+
+    #[inline(always)]
+    fn start(self) -> u32 {
+        self.address()
+    }
+
+    #[cfg(not(target_arch = "nvptx64"))]
+    unsafe fn start_copy(
+        self,
+        (row, col): (usize, usize),
+        from: crate::Global<T>,
+        index: usize,
+        count: usize,
+        site: Site,
+    ) {
+        // SAFETY: the caller's.
+        unsafe { crate::CpAsync::<CHUNK>::start(self, row, col, from, index, count, site) }
+    }
+}
+
+/// The address of a tile's first element.
+pub(crate) struct Source<T>(pub(crate) *const T);
+
+impl<T> Clone for Source<T> {
+    #[inline(always)]
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<T> Copy for Source<T> {}
+
+// SAFETY: the address is the same in all lanes, and goes to copies only.
+unsafe impl<T> LaneCapture for Source<T> {}
+
+impl<T> Source<T> {
+    /// The address `count` times `pitch` elements further on, which is computed where it is asked for: the compiler would rather carry
+    /// it along in two registers, and what it grows by in another two.
+    #[inline(always)]
+    fn further(self, count: u32, pitch: u32) -> Self {
+        Source(machine::further(self.0, count, pitch))
+    }
+
+    /// The address of an element further on.
+    #[inline(always)]
+    pub(crate) fn element(self, index: u32) -> *const T {
+        machine::element(self.0, index)
+    }
+}
+
+impl<'k, Tile: ReadTile, const COPIES: usize> TileReader<'k, Tile, COPIES> {
+    const PER_CHUNK: usize = CHUNK / size_of::<Tile::Element>();
+    /// The tile's lines, and the elements of each.
+    const LINES: (usize, usize) = if Tile::Order::ROW_MAJOR { Tile::SIZE } else { (Tile::SIZE.1, Tile::SIZE.0) };
+    const PER_LINE: usize = Self::LINES.1 / Self::PER_CHUNK;
+
+    /// Whether lines beyond the matrix are not read, but become zero; else others are read in the place of each, which costs less to
+    /// find out. Of a low tile's lines most may be beyond, and all blocks would read the same few from the cache.
+    const LEAVES_OUT: bool = Self::LINES.0 <= 16;
+
+    /// The reader of the tiles from (row, col) of the matrix on. All `threads` share the work, which comes to `COPIES` for each.
+    ///
+    /// Lines of the matrix start at multiples of 16 bytes, and so does the tile in them.
+    #[inline(always)]
+    #[track_caller]
+    pub fn new(
+        threads: impl Threads,
+        matrix: GlobalMatrix<'k, Tile::Element, Tile::Order>,
+        at: (usize, usize),
+        along: Along,
+    ) -> Self
+    where
+        Self: BuiltFor<AtLeast<80>>,
+    {
+        let site = Site::here();
+        assert!(
+            threads.count() * COPIES == Self::LINES.0 * Self::PER_LINE,
+            "the threads' copies, 16 bytes each, make one tile"
+        );
+        assert!(
+            COPIES == 1
+                || threads.count().is_multiple_of(Self::PER_LINE)
+                    && (threads.count() / Self::PER_LINE).is_multiple_of(Tile::REPEATS),
+            "the threads copy so many lines at a time that the tile's swizzle repeats"
+        );
+        let (lines, length) = matrix.lines();
+        let (first_line, first) = if Tile::Order::ROW_MAJOR { at } else { (at.1, at.0) };
+        let start = matrix.elements().start();
+        let aligned = matrix.lines_start_at_multiples_of(CHUNK) && first.is_multiple_of(Self::PER_CHUNK);
+        check!(
+            aligned,
+            site,
+            CopyMisaligned {
+                name: matrix.elements().name(),
+                index: first_line.saturating_mul(matrix.stride()).saturating_add(first),
+                bytes: CHUNK
+            }
+        );
+        // The last line is read to the end of its last 16 bytes.
+        let padded = length.next_multiple_of(Self::PER_CHUNK);
+        check!(
+            lines == 0 || length == 0 || (lines - 1) * matrix.stride() + padded <= matrix.elements().len(),
+            site,
+            MatrixOutOfBounds {
+                name: matrix.elements().name(),
+                size: if Tile::Order::ROW_MAJOR { (lines, padded) } else { (padded, lines) },
+                stride: matrix.stride(),
+                len: matrix.elements().len()
+            }
+        );
+        // Distances within a tile are counted in 32 bits, in elements, and the bytes of a line.
+        let limit = u32::MAX as usize / (2 * Self::LINES.0).max(size_of::<Tile::Element>());
+        check!(
+            matrix.stride() <= limit,
+            site,
+            StrideTooLarge { name: matrix.elements().name(), stride: matrix.stride(), limit }
+        );
+        // Across the way, what is beyond the matrix is read from other lines of the tile, or the last chunk of its lines.
+        let across = (along == Along::Cols) == Tile::Order::ROW_MAJOR;
+        let last_line = if across { lines.saturating_sub(1) } else { usize::MAX };
+        let last = if across { usize::MAX } else { length.saturating_sub(1) / Self::PER_CHUNK * Self::PER_CHUNK };
+        let (first_line, first) = (first_line.min(last_line), first.min(last));
+        let start = Source(start.wrapping_add(if across { first_line * matrix.stride() } else { first }));
+        let count = threads.count();
+        // The lines of the tile that are there; beyond them those are read again that are so many as a power of two, one after the
+        // other: were it always the last one, all blocks would wait for it at the cache.
+        let there = (last_line - first_line).min(Self::LINES.0 - 1) as u32 + 1;
+        let again = (1 << there.ilog2()) - 1;
+        let from = threads.each_thread(|_, rank| {
+            array(|copy| {
+                let (line, along) = Self::chunk(count, rank, copy);
+                let beyond = line as u32 >= there;
+                if Self::LEAVES_OUT && beyond {
+                    return BEYOND;
+                }
+                let (line, along) = (if beyond { line & again } else { line }, along.min(last - first));
+                line as u32 * matrix.stride() as u32 + along as u32
+            })
+        });
+        let to = threads.each_thread(|_, rank| {
+            let (line, along) = Self::chunk(count, rank, 0);
+            if Tile::Order::ROW_MAJOR { Tile::offset_of(line, along) } else { Tile::offset_of(along, line) }
+        });
+        let (at, end) = if along == Along::Rows { (at.0, matrix.rows()) } else { (at.1, matrix.cols()) };
+        // A matrix without lines has no last one to read in the place of others.
+        let end = if lines == 0 || length == 0 { 0 } else { end as u32 };
+        // A matrix has less than 2^32 lines: what starts further on is beyond it.
+        let at = at.min(u32::MAX as usize) as u32;
+        TileReader { matrix, along, at, end, start, from, to, _tile: PhantomData }
+    }
+
+    /// The line, and where in it, of a thread's copy.
+    #[inline(always)]
+    fn chunk(threads: usize, rank: usize, copy: usize) -> (usize, usize) {
+        (rank / Self::PER_LINE + copy * (threads / Self::PER_LINE), rank % Self::PER_LINE * Self::PER_CHUNK)
+    }
+
+    /// Goes on by so many tiles, or back.
+    #[inline(always)]
+    pub fn advance(&mut self, tiles: isize) {
+        self.at = self.at.wrapping_add((tiles as u32).wrapping_mul(self.size()));
+    }
+
+    /// The side of a tile along the way.
+    #[inline(always)]
+    fn size(&self) -> u32 {
+        (if self.along == Along::Rows { Tile::SIZE.0 } else { Tile::SIZE.1 }) as u32
+    }
+
+    /// The first element of the next tile.
+    #[inline(always)]
+    fn next(&self) -> Source<Tile::Element> {
+        let across_lines = (self.along == Along::Rows) == Tile::Order::ROW_MAJOR;
+        self.start.further(self.at, if across_lines { self.matrix.stride() as u32 } else { 1 })
+    }
+
+    /// Starts to copy the next tile. See [`CpAsync`](crate::CpAsync) for when it may be read.
+    #[inline(always)]
+    #[track_caller]
+    pub fn copy(&self, threads: impl Threads, to: &Tile)
+    where
+        Self: BuiltFor<AtLeast<80>>,
+    {
+        let (site, count) = (Site::here(), threads.count());
+        // Elements of the tile, along the way, that the matrix has.
+        let there = self.end.saturating_sub(self.at) as usize;
+        let (reader, tile, next) = (self, *to, self.next());
+        threads.each_thread(|lane, rank| {
+            for copy in 0..COPIES {
+                let (line, along) = Self::chunk(count, rank, copy);
+                let some = if (self.along == Along::Rows) == Tile::Order::ROW_MAJOR {
+                    if line < there { Self::PER_CHUNK } else { 0 }
+                } else {
+                    there.saturating_sub(along).min(Self::PER_CHUNK)
+                };
+                // SAFETY: as many elements as the matrix has.
+                unsafe { reader.start(lane, tile, next, (rank, copy, count), Some(some), site) };
+            }
+        });
+    }
+
+    /// Starts those copies of the next tile that are part `part` of `parts`, if the matrix has the whole tile along the way: for
+    /// kernels that spread the copies over what they compute meanwhile.
+    #[inline(always)]
+    #[track_caller]
+    pub fn copy_part(&self, threads: impl Threads, to: &Tile, part: usize, parts: usize)
+    where
+        Self: BuiltFor<AtLeast<80>>,
+    {
+        let (site, count) = (Site::here(), threads.count());
+        if self.end < self.size() || self.at > self.end - self.size() {
+            return;
+        }
+        let (reader, tile, next) = (self, *to, self.next());
+        threads.each_thread(|lane, rank| {
+            for copy in 0..COPIES {
+                if copy * parts / COPIES == part {
+                    // SAFETY: the tile is in the matrix along the way; across it, the address was moved into it.
+                    unsafe { reader.start(lane, tile, next, (rank, copy, count), None, site) };
+                }
+            }
+        });
+    }
+
+    /// Starts one copy, of the first `some` elements of its 16 bytes, or of all: whether it is all is not asked when the kernel runs.
+    ///
+    /// # Safety
+    /// The matrix has them.
+    #[inline(always)]
+    unsafe fn start(
+        &self,
+        lane: Lane<'_>,
+        tile: Tile,
+        next: Source<Tile::Element>,
+        (rank, copy, threads): (usize, usize, usize),
+        some: Option<usize>,
+        site: Site,
+    ) {
+        let index = self.from.lane_ref(lane)[copy];
+        let (index, some) = match (Self::LEAVES_OUT, index) {
+            (false, _) => (index, some),
+            (true, BEYOND) => (0, Some(0)),
+            (true, _) => (index, Some(some.unwrap_or(Self::PER_CHUNK))),
+        };
+        let from = next.element(index);
+        // The lines of one copy and the next lie so far apart that the swizzle repeats.
+        let lines = copy * (threads / Self::PER_LINE);
+        let pass = if Tile::Order::ROW_MAJOR { Tile::offset_of(lines, 0) } else { Tile::offset_of(0, lines) };
+        let to = tile.start() + lane.get(&self.to) + pass;
+        #[cfg(target_arch = "nvptx64")]
+        // SAFETY: a chunk of the tile, and elements of the matrix, by the caller; aligned, as checked when the reader was made.
+        unsafe {
+            let _ = (rank, site);
+            match some {
+                None => crate::raw::cp_async_cg_shared_global_16(to, from.cast()),
+                Some(some) => {
+                    let bytes = (some * size_of::<Tile::Element>()) as u32;
+                    crate::raw::cp_async_cg_shared_global_16_src(to, from.cast(), bytes);
+                }
+            }
+        }
+        #[cfg(not(target_arch = "nvptx64"))]
+        {
+            let (line, along) = Self::chunk(threads, rank, copy);
+            let at = if Tile::Order::ROW_MAJOR { (line, along) } else { (along, line) };
+            assert_eq!(to, tile.start() + Tile::offset_of(at.0, at.1), "the swizzle repeats from copy to copy");
+            let first = self.matrix.elements().as_ptr().addr();
+            let index = from.addr().wrapping_sub(first) / size_of::<Tile::Element>();
+            // SAFETY: a chunk of the tile; the rest is checked.
+            unsafe { tile.start_copy(at, self.matrix.elements(), index, some.unwrap_or(Self::PER_CHUNK), site) };
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! What sm_90 has no matrix instruction for, as the instructions compute it that ptxas makes of it.
+
+use super::format::{AccumulatorFloat, Float, Number};
+use super::fused::{HOPPER, fused_sum};
+use super::{Product, each_element};
+use crate::isa::{Plain, Quad, Widen};
+use core::ops::Add;
+use float8::{F8E4M3, F8E5M2};
+use half::f16;
+use std::vec::Vec;
+
+/// The numbers as f16 has them. Of the lines that belong to a `k`, which have so many elements, those with k mod 4 in {0, 1} come
+/// first.
+fn halves_in_f16<T: Float>(matrix: &[T], k: usize, line: usize) -> Vec<Number> {
+    let mut numbers = Vec::with_capacity(matrix.len());
+    for lines in matrix.chunks(k * line) {
+        for half in 0..2 {
+            for four in lines.chunks(4 * line) {
+                let chosen = &four[half * 2 * line..][..2 * line];
+                numbers.extend(chosen.iter().map(|element| element.number().in_f16(T::FRACTION)));
+            }
+        }
+    }
+    numbers
+}
+
+/// The first half of the products is summed, from zero, then the other on top of it; then C is added, as two numbers are outside
+/// of the tensor cores.
+fn sums_of_halves<C: AccumulatorFloat + Add<Output = C>>(
+    matrices: (&[Number], &[Number], &[C]),
+    n: usize,
+    k: usize,
+) -> Vec<C> {
+    each_element(matrices, n, k, |a, b, c| {
+        let ((a, more_a), (b, more_b)) = (a.split_at(k / 2), b.split_at(k / 2));
+        let sum = |a, b, onto| fused_sum(a, b, 2 * <f16 as Float>::FRACTION, onto, HOPPER);
+        canonical(sum(more_a, more_b, sum(a, b, C::zeroed())) + c)
+    })
+}
+
+/// fp8, of which ptxas makes two f16 instructions, and an addition: of the k with k mod 4 in {0, 1}, and of the others.
+macro_rules! fp8 {
+    ($($a:ident $b:ident $c:ident;)*) => {$(
+        impl Product<$b, $c, Plain> for $a {
+            type D = $c;
+
+            fn multiply(a: &[$a], b: &[$b], c: &[$c], n: usize, k: usize) -> Vec<$c> {
+                sums_of_halves((&halves_in_f16(a, k, 1), &halves_in_f16(b, k, n), c), n, k)
+            }
+        }
+    )*};
+}
+fp8! {
+    F8E4M3 F8E4M3 f16;
+    F8E4M3 F8E5M2 f16;
+    F8E5M2 F8E4M3 f16;
+    F8E5M2 F8E5M2 f16;
+    F8E4M3 F8E4M3 f32;
+    F8E4M3 F8E5M2 f32;
+    F8E5M2 F8E4M3 f32;
+    F8E5M2 F8E5M2 f32;
+}
+
+fn canonical<C: AccumulatorFloat>(sum: C) -> C {
+    if sum.number() == Number::Nan { C::nan() } else { sum }
+}
+
+/// A chain of fused multiply-adds of f32, from zero on, and C.
+fn chain_and_c(a: &[f16], b: &[f16], c: f32) -> f32 {
+    let chain = a.iter().zip(b).fold(0.0f32, |sum, (a, b)| a.to_f32().mul_add(b.to_f32(), sum));
+    canonical(c + chain)
+}
+
+impl Product<f16, f32, Quad> for f16 {
+    type D = f32;
+
+    fn multiply(a: &[f16], b: &[f16], c: &[f32], n: usize, k: usize) -> Vec<f32> {
+        each_element((a, b, c), n, k, chain_and_c)
+    }
+}
+
+impl Product<f16, f16, Widen> for f16 {
+    type D = f32;
+
+    fn multiply(a: &[f16], b: &[f16], c: &[f16], n: usize, k: usize) -> Vec<f32> {
+        each_element((a, b, c), n, k, |a, b, c| chain_and_c(a, b, c.to_f32()))
+    }
+}
+
+/// Of f16, two products are summed, and two; C and the sums are added one after the other, in f32, and the result is rounded.
+impl Product<f16, f16, Quad> for f16 {
+    type D = f16;
+
+    fn multiply(a: &[f16], b: &[f16], c: &[f16], n: usize, k: usize) -> Vec<f16> {
+        each_element((a, b, c), n, k, |a, b, c| {
+            let product = |k: usize| (a[k].to_f32(), b[k].to_f32());
+            let pair = |first: usize| {
+                let ((a, b), (x, y)) = (product(first), product(first + 1));
+                x.mul_add(y, a * b)
+            };
+            canonical(f16::from_f32(c.to_f32() + pair(0) + pair(2)))
+        })
+    }
+}

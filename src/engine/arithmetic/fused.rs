@@ -1,0 +1,393 @@
+//! The sum of the tensor cores, bit for bit, as found on an H200 (`docs/NUMERICS.md`).
+//!
+//! An element of D is one sum over all products and C. Products are exact. Every term is written with the largest exponent
+//! among them, which is at least [`Alignment::below`] the least normal one of D, and [`Alignment::fraction_bits`] bits behind the point, cut toward zero; the sum of those is
+//! exact; it is cut toward zero to f32, or rounded to the nearest f16.
+
+use super::format::{AccumulatorFloat, Float, Number};
+use super::{Product, each_element};
+use crate::isa::WarpGroupFp8;
+use crate::{F8F6F4, InByte, Plain, e2m1, e2m3, e3m2, tf32};
+use core::convert::identity;
+use float8::{F8E4M3, F8E5M2};
+use half::{bf16, f16};
+use std::vec;
+use std::vec::Vec;
+
+/// How the terms of a sum are put below each other.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Alignment {
+    /// Bits behind the point that a term keeps, next to the largest one.
+    pub(super) fraction_bits: i32,
+    /// How far below the least normal exponent of D the largest exponent may be; where it is less, it is taken for that. (Only products have
+    /// such exponents, where C is zero.)
+    pub(super) below: i32,
+}
+
+/// As found on an H200.
+pub(super) const HOPPER: Alignment = Alignment { fraction_bits: 25, below: 7 };
+
+/// As published of sm_120 (MMA-Sim, arXiv 2511.10909), and not verified here.
+pub(super) const BLACKWELL: Alignment = Alignment { fraction_bits: 25, below: 1000 };
+
+fn numbers<T: Float>(matrix: &[T]) -> Vec<Number> {
+    matrix.iter().map(|element| element.number()).collect()
+}
+
+/// One fused sum over all of K and C.
+macro_rules! fused {
+    ($alignment:ident $($option:ident $a:ty, [$($b:ty),*] $c:ident;)*) => {$($(
+        impl Product<$b, $c, $option> for $a {
+            type D = $c;
+
+            fn multiply(a: &[$a], b: &[$b], c: &[$c], n: usize, k: usize) -> Vec<$c> {
+                let fraction = <$a as Float>::FRACTION + <$b as Float>::FRACTION;
+                fused_sums((&numbers(a), &numbers(b), c), n, k, fraction, $alignment)
+            }
+        }
+    )*)*};
+}
+fused! { HOPPER
+    Plain f16, [f16] f16;
+    Plain f16, [f16] f32;
+    Plain bf16, [bf16] f32;
+    Plain tf32, [tf32] f32;
+}
+fused! { BLACKWELL
+    F8F6F4 F8E4M3, [F8E4M3, F8E5M2, e3m2, e2m3, InByte<e2m1>] f16;
+    F8F6F4 F8E5M2, [F8E4M3, F8E5M2, e3m2, e2m3, InByte<e2m1>] f16;
+    F8F6F4 e3m2, [F8E4M3, F8E5M2, e3m2, e2m3, InByte<e2m1>] f16;
+    F8F6F4 e2m3, [F8E4M3, F8E5M2, e3m2, e2m3, InByte<e2m1>] f16;
+    F8F6F4 InByte<e2m1>, [F8E4M3, F8E5M2, e3m2, e2m3, InByte<e2m1>] f16;
+    F8F6F4 F8E4M3, [F8E4M3, F8E5M2, e3m2, e2m3, InByte<e2m1>] f32;
+    F8F6F4 F8E5M2, [F8E4M3, F8E5M2, e3m2, e2m3, InByte<e2m1>] f32;
+    F8F6F4 e3m2, [F8E4M3, F8E5M2, e3m2, e2m3, InByte<e2m1>] f32;
+    F8F6F4 e2m3, [F8E4M3, F8E5M2, e3m2, e2m3, InByte<e2m1>] f32;
+    F8F6F4 InByte<e2m1>, [F8E4M3, F8E5M2, e3m2, e2m3, InByte<e2m1>] f32;
+}
+
+/// Of fp8 in Hopper's `wgmma`: as published (MMA-Sim, arXiv 2511.10909), and as found on an H200.
+const HOPPER_FP8: Alignment = Alignment { fraction_bits: 13, below: 1000 };
+
+/// One fused sum over all of K and C, of which so few bits are kept that an f32 has ten at its end that are zero.
+macro_rules! fp8 {
+    ($($a:ty, $b:ty, $c:ty, $cut:expr;)*) => {$(
+        impl Product<$b, $c, WarpGroupFp8> for $a {
+            type D = $c;
+
+            fn multiply(a: &[$a], b: &[$b], c: &[$c], n: usize, k: usize) -> Vec<$c> {
+                let fraction = <$a as Float>::FRACTION + <$b as Float>::FRACTION;
+                let sums = fused_sums((&numbers(a), &numbers(b), c), n, k, fraction, HOPPER_FP8);
+                sums.into_iter().map($cut).collect()
+            }
+        }
+    )*};
+}
+fp8! {
+    F8E4M3, F8E4M3, f16, identity;
+    F8E4M3, F8E5M2, f16, identity;
+    F8E5M2, F8E4M3, f16, identity;
+    F8E5M2, F8E5M2, f16, identity;
+    F8E4M3, F8E4M3, f32, cut;
+    F8E4M3, F8E5M2, f32, cut;
+    F8E5M2, F8E4M3, f32, cut;
+    F8E5M2, F8E5M2, f32, cut;
+}
+
+/// The number with 13 bits behind the point, cut toward zero.
+fn cut(sum: f32) -> f32 {
+    if sum.is_finite() { f32::from_bits(sum.to_bits() & !0x3ff) } else { sum }
+}
+
+#[inline]
+pub(super) fn product(a: Number, b: Number) -> Number {
+    match (a, b) {
+        (Number::Nan, _) | (_, Number::Nan) => Number::Nan,
+        (Number::Infinite { negative }, other) | (other, Number::Infinite { negative }) => match other {
+            Number::Finite { significand: 0, .. } | Number::Nan => Number::Nan,
+            Number::Finite { negative: sign, .. } | Number::Infinite { negative: sign } => {
+                Number::Infinite { negative: negative != sign }
+            }
+        },
+        (
+            Number::Finite { negative: x, significand: m, exponent: e },
+            Number::Finite { negative: y, significand: n, exponent: f },
+        ) => Number::Finite { negative: x != y, significand: m * n, exponent: e + f },
+    }
+}
+
+/// A x B + C, each element one fused sum over all of K and C; the significands of products have `fraction` bits behind the point.
+///
+/// It knows no formats but C's: each pair of them would be compiled on its own.
+fn fused_sums<C: AccumulatorFloat>(
+    (a, b, c): (&[Number], &[Number], &[C]),
+    n: usize,
+    k: usize,
+    fraction: i32,
+    alignment: Alignment,
+) -> Vec<C> {
+    let sums: Option<Vec<Factor>> = c.iter().map(|c| Factor::finite(c.number())).collect();
+    match (Factor::all_finite(a), Factor::all_finite(b), sums) {
+        (Some(a), Some(b), Some(sums)) => whole_sums((&a, &b, &sums), n, k, fraction, alignment)
+            .unwrap_or_else(|| each_element((&a, &b, &sums), n, k, |a, b, c| finite_sum(a, b, fraction, c, alignment))),
+        _ => each_element((a, b, c), n, k, |a, b, c| fused_sum(a, b, fraction, c, alignment)),
+    }
+}
+
+/// A finite number as most sums are computed with it, without a question of what kind it is: `significand * 2^(exponent - fraction)`.
+#[derive(Clone, Copy)]
+struct Factor {
+    significand: i64,
+    exponent: i32,
+}
+
+impl Factor {
+    /// A zero is less than whatever it is added to, and multiplied with.
+    const ZERO: Self = Self { significand: 0, exponent: -100_000 };
+
+    fn finite(number: Number) -> Option<Self> {
+        match number {
+            Number::Finite { significand: 0, .. } => Some(Self::ZERO),
+            Number::Finite { negative, significand, exponent } => {
+                Some(Self { significand: if negative { -significand } else { significand }, exponent })
+            }
+            Number::Infinite { .. } | Number::Nan => None,
+        }
+    }
+
+    fn all_finite(numbers: &[Number]) -> Option<Vec<Self>> {
+        numbers.iter().map(|&number| Self::finite(number)).collect()
+    }
+}
+
+/// Between which places the bits of some numbers lie that are not zero.
+#[derive(Clone, Copy)]
+struct Places {
+    lowest: i32,
+    /// The largest exponent.
+    highest: i32,
+}
+
+impl Places {
+    /// Those of numbers whose significands have `fraction` bits behind the point. Of zeros alone, there are none.
+    fn of(numbers: &[Factor], fraction: i32) -> Option<Self> {
+        let some = numbers.iter().filter(|number| number.significand != 0).map(|number| Self {
+            lowest: number.exponent - fraction + number.significand.trailing_zeros() as i32,
+            highest: number.exponent,
+        });
+        some.reduce(|all, one| Self { lowest: all.lowest.min(one.lowest), highest: all.highest.max(one.highest) })
+    }
+}
+
+/// The sums, if none of them loses a bit but where it is made a number of D: as of small whole numbers, of which most tests are. Then they are
+/// those of f64, which has room for all of their bits.
+fn whole_sums<C: AccumulatorFloat>(
+    (a, b, c): (&[Factor], &[Factor], &[Factor]),
+    n: usize,
+    k: usize,
+    fraction: i32,
+    alignment: Alignment,
+) -> Option<Vec<C>> {
+    let Alignment { fraction_bits, below } = alignment;
+    // Which of the two factors the point is in makes no difference.
+    let (Some(of_a), Some(of_b)) = (Places::of(a, 0), Places::of(b, fraction)) else {
+        // Beyond the end of K there are zeros alone.
+        return Some(c.iter().map(|&c| finite_sum(&[], &[], fraction, c, alignment)).collect());
+    };
+    let products = Places { lowest: of_a.lowest + of_b.lowest, highest: of_a.highest + of_b.highest };
+    let of_c = Places::of(c, C::FRACTION).unwrap_or(products);
+    let unit = products.lowest.min(of_c.lowest);
+    if unit < products.highest.max(of_c.highest).max(C::MIN_EXPONENT - below) - fraction_bits {
+        return None;
+    }
+    let whole = |factors: &[Factor], lowest: i32| -> Vec<f64> {
+        factors.iter().map(|of| shifted(of.significand, of.exponent - lowest) as f64).collect()
+    };
+    let (a, b) = (whole(a, of_a.lowest), whole(b, of_b.lowest + fraction));
+    let mut d = Vec::with_capacity(c.len());
+    for (a, c) in a.chunks(k).zip(c.chunks(n)) {
+        let mut sums = vec![0.0; n];
+        for (a, b) in a.iter().zip(b.chunks(n)) {
+            sums.iter_mut().zip(b).for_each(|(sum, b)| *sum += a * b);
+        }
+        d.extend(sums.into_iter().zip(c).map(|(sum, c)| {
+            let c = shifted(c.significand, c.exponent - C::FRACTION - unit);
+            C::round(shifted(sum as i64, products.lowest - unit) + c, unit)
+        }));
+    }
+    Some(d)
+}
+
+/// A significand with so many more bits behind the point, written so many places lower, cut toward zero.
+#[inline(always)]
+fn aligned(significand: i64, more: i32, below: i32) -> i64 {
+    let cut = shifted(significand.abs(), more) >> below.min(63);
+    if significand < 0 { -cut } else { cut }
+}
+
+/// The same as [`fused_sum`], where all is finite.
+fn finite_sum<C: AccumulatorFloat>(
+    a: &[Factor],
+    b: &[Factor],
+    fraction: i32,
+    c: Factor,
+    Alignment { fraction_bits, below }: Alignment,
+) -> C {
+    let products = || a.iter().zip(b).map(|(a, b)| (a.significand * b.significand, a.exponent + b.exponent));
+    let least = (C::MIN_EXPONENT - below).max(c.exponent);
+    let largest = products().fold(least, |largest, (_, exponent)| largest.max(exponent));
+    let c_written = aligned(c.significand, fraction_bits - C::FRACTION, largest - c.exponent);
+    let sum = products().fold(c_written, |sum, (significand, exponent)| {
+        sum + aligned(significand, fraction_bits - fraction, largest - exponent)
+    });
+    C::round(sum, largest - fraction_bits)
+}
+
+/// One element of D: the fused sum of all `a[k] * b[k]`, whose significands have `fraction` bits behind the point, and `c`.
+pub(super) fn fused_sum<C: AccumulatorFloat>(
+    a: &[Number],
+    b: &[Number],
+    fraction: i32,
+    c: C,
+    alignment: Alignment,
+) -> C {
+    fused_terms(a.iter().zip(b).map(|(&a, &b)| (product(a, b), fraction)), c, alignment)
+}
+
+/// What decides how the terms of a sum are written, or what it is without them.
+struct Extremes {
+    largest: i32,
+    positive_infinity: bool,
+    negative_infinity: bool,
+    nan: bool,
+}
+
+impl Extremes {
+    #[inline]
+    fn see(&mut self, term: Number) {
+        match term {
+            Number::Nan => self.nan = true,
+            Number::Infinite { negative: true } => self.negative_infinity = true,
+            Number::Infinite { negative: false } => self.positive_infinity = true,
+            Number::Finite { significand: 0, .. } => {}
+            Number::Finite { exponent, .. } => self.largest = self.largest.max(exponent),
+        }
+    }
+}
+
+/// The same of products that are there, each with its bits behind the point.
+#[inline]
+pub(super) fn fused_terms<C: AccumulatorFloat>(
+    products: impl Iterator<Item = (Number, i32)> + Clone,
+    c: C,
+    Alignment { fraction_bits, below }: Alignment,
+) -> C {
+    let mut seen =
+        Extremes { largest: C::MIN_EXPONENT - below, positive_infinity: false, negative_infinity: false, nan: false };
+    seen.see(c.number());
+    for (term, _) in products.clone() {
+        seen.see(term);
+    }
+    let Extremes { largest, positive_infinity, negative_infinity, nan } = seen;
+    if nan || positive_infinity && negative_infinity {
+        return C::nan();
+    }
+    if positive_infinity || negative_infinity {
+        return C::infinity(negative_infinity);
+    }
+    let written = |term: Number, fraction: i32| match term {
+        Number::Finite { negative, significand, exponent } if significand != 0 => {
+            let cut = shifted(significand, fraction_bits - fraction - (largest - exponent));
+            if negative { -cut } else { cut }
+        }
+        _ => 0,
+    };
+    let mut sum = written(c.number(), C::FRACTION);
+    for (term, fraction) in products {
+        sum += written(term, fraction);
+    }
+    C::round(sum, largest - fraction_bits)
+}
+
+/// `value * 2^by`, cut toward zero.
+#[inline]
+pub(super) fn shifted(value: i64, by: i32) -> i64 {
+    if by >= 0 { value << by } else { value >> (-by).min(63) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Of any bits, and of those of which sums are long; infinities and what is not a number among them.
+    fn check<T: Float, C: AccumulatorFloat>(of: fn(u32) -> T, sum: fn(u32) -> C, alignment: Alignment) {
+        let mut random = fastrand::Rng::with_seed(1);
+        for case in 0..20_000 {
+            let k = 16;
+            let mut bits = |spread: bool| {
+                let bits = random.u32(..);
+                if spread { bits } else { bits & 0x8fff_8fff | 0x3000_3000 }
+            };
+            let mut draw = |spread| -> Vec<T> {
+                let zero = |at: usize, bits| if at % 5 == case % 7 { 0 } else { bits };
+                (0..k).map(|at| of(zero(at, bits(spread)))).collect()
+            };
+            let (a, b) = (numbers(&draw(case % 3 == 0)), numbers(&draw(case % 3 == 0)));
+            let c = sum(if case % 4 == 0 { 0 } else { bits(case % 3 == 0) });
+            let one = fused_sum(&a, &b, 2 * T::FRACTION, c, alignment);
+            let same = fused_sums((&a, &b, &[c]), 1, k, 2 * T::FRACTION, alignment);
+            assert_eq!(vec![one.bits()], same.iter().map(|sum| sum.bits()).collect::<Vec<_>>(), "{a:?} {b:?}");
+        }
+    }
+
+    #[test]
+    fn finite_sums_are_the_same_without_the_questions() {
+        check(|bits| bf16::from_bits(bits as u16), f32::from_bits, HOPPER);
+        check(|bits| f16::from_bits(bits as u16), f32::from_bits, HOPPER);
+        check(|bits| f16::from_bits(bits as u16), |bits| f16::from_bits(bits as u16), HOPPER);
+        check(tf32::from_bits, f32::from_bits, HOPPER);
+        check(|bits| F8E4M3::from_bits(bits as u8), f32::from_bits, HOPPER_FP8);
+        check(|bits| F8E5M2::from_bits(bits as u8), f32::from_bits, BLACKWELL);
+    }
+
+    /// Numbers of few bits, between as many places that in some cases all bits of a sum are kept, and in others one is not.
+    #[test]
+    fn sums_that_lose_no_bit_are_the_same() {
+        fn check<C: AccumulatorFloat>(alignment: Alignment) -> [usize; 2] {
+            let (mut random, mut cases) = (fastrand::Rng::with_seed(2), [0; 2]);
+            for case in 0..20_000 {
+                let (rows, n, k, fraction) = (2, 3, 8, 20);
+                let (bits, spread) = (random.u32(1..=11), random.i32(1..=12));
+                let mut draw = |count: usize, point: i32, spread: i32, lowest: i32| -> Vec<Factor> {
+                    let number = |random: &mut fastrand::Rng| match random.i64(0..1 << bits) {
+                        0 => Factor::ZERO,
+                        significand => {
+                            // As numbers have it: the point is behind the first bit.
+                            let first = 63 - significand.leading_zeros() as i32;
+                            let sign = if random.bool() { -1 } else { 1 };
+                            let significand = (sign * significand) << (point - first);
+                            Factor { significand, exponent: lowest + first + random.i32(0..spread) }
+                        }
+                    };
+                    (0..count).map(|_| number(&mut random)).collect()
+                };
+                let lowest = [-8, 0, 3, -70][case % 4];
+                let (mut a, b) =
+                    (draw(rows * k, fraction / 2, spread, lowest), draw(k * n, fraction / 2, spread, lowest));
+                if case % 10 == 9 {
+                    a.fill(Factor::ZERO);
+                }
+                let c = draw(rows * n, C::FRACTION.max(10), 12, 2 * lowest);
+                let one = each_element((&a, &b, &c), n, k, |a, b, c| finite_sum::<C>(a, b, fraction, c, alignment));
+                let whole = whole_sums::<C>((&a, &b, &c), n, k, fraction, alignment);
+                cases[usize::from(whole.is_some())] += 1;
+                let bits = |sums: &[C]| sums.iter().map(|sum| sum.bits()).collect::<Vec<_>>();
+                assert!(whole.is_none_or(|whole| bits(&whole) == bits(&one)), "{case}");
+            }
+            cases
+        }
+        for cases in [check::<f32>(HOPPER), check::<f16>(HOPPER), check::<f32>(HOPPER_FP8), check::<f32>(BLACKWELL)] {
+            assert!(cases.into_iter().all(|count| count > 1000), "{cases:?}");
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! What `mma` does, on all 32 lanes at once.
+
+use crate::engine::arithmetic::operands::{check_operand, remember_result};
+use crate::engine::arithmetic::{Product, ScaledProduct};
+use crate::engine::record::note_collective;
+use crate::fragment::{FragmentShape, RoleA, RoleB, RoleC, Shape};
+use crate::fragment::{ScaleA, ScaleB, ScaledKind, Selected};
+use crate::lane::Site;
+use crate::{Accumulator, Element, FragmentA, FragmentB};
+use core::ops::Range;
+use std::vec::Vec;
+
+/// `a x b + c`, with the option `O`, by an instruction at this line.
+pub(crate) fn multiply<S, A, B, C, D, O>(
+    site: Site,
+    form: &'static str,
+    a: &FragmentA<S, A>,
+    b: &FragmentB<S, B>,
+    c: &Accumulator<S, C>,
+) -> Accumulator<S, D>
+where
+    S: Shape
+        + FragmentShape<RoleA, A::Width>
+        + FragmentShape<RoleB, B::Width>
+        + FragmentShape<RoleC, C::Width>
+        + FragmentShape<RoleC, D::Width>,
+    A: Element + Product<B, C, O, D = D>,
+    B: Element,
+    C: Element,
+    D: Element,
+{
+    note_collective(site, form);
+    check_operand(site, a);
+    check_operand(site, b);
+    check_operand(site, c);
+    let (a, b, c) = (a.matrix(), b.matrix(), c.matrix());
+    let mut d = Vec::with_capacity(c.len());
+    for which in 0..S::COUNT {
+        let b = columns(&b, S::N * S::COUNT, which * S::N..(which + 1) * S::N);
+        let (a, c) = (&a[which * S::M * S::K..][..S::M * S::K], &c[which * S::M * S::N..][..S::M * S::N]);
+        d.extend(A::multiply(a, &b, c, S::N, S::K));
+    }
+    let d = Accumulator::from_matrix(&d);
+    remember_result(site, &d);
+    d
+}
+
+/// These columns of a matrix that has so many.
+fn columns<T: Copy>(matrix: &[T], all: usize, some: Range<usize>) -> Vec<T> {
+    let mut columns = Vec::with_capacity(matrix.len() / all * some.len());
+    for row in matrix.chunks(all) {
+        columns.extend_from_slice(&row[some.clone()]);
+    }
+    columns
+}
+
+/// `a x b + c` with scaled blocks, by an instruction at this line.
+pub(crate) fn multiply_scaled<S, A, B, K>(
+    site: Site,
+    form: &'static str,
+    (a, scales_a, select_a): (&FragmentA<S, A>, &ScaleA<K>, Selected),
+    (b, scales_b, select_b): (&FragmentB<S, B>, &ScaleB<K>, Selected),
+    c: &Accumulator<S, f32>,
+) -> Accumulator<S, f32>
+where
+    S: Shape
+        + FragmentShape<RoleA, A::Width>
+        + FragmentShape<RoleB, B::Width>
+        + FragmentShape<RoleC, <f32 as Element>::Width>,
+    A: Element + ScaledProduct<B, K, Scale = K::Scale>,
+    B: Element,
+    K: ScaledKind,
+{
+    note_collective(site, form);
+    check_operand(site, a);
+    check_operand(site, b);
+    check_operand(site, c);
+    let (scales_a, scales_b) = (scales_a.matrix(select_a), scales_b.matrix(select_b));
+    let d = A::multiply(&a.matrix(), &b.matrix(), &c.matrix(), &scales_a, &scales_b, S::N, S::K);
+    let d = Accumulator::from_matrix(&d);
+    remember_result(site, &d);
+    d
+}

@@ -1,0 +1,143 @@
+//! Findings, and the error that they make together.
+
+use super::cause::Cause;
+use super::misuse::{Misuse, Place};
+use super::names::Names;
+use crate::Grid;
+use crate::engine::findings::Report;
+use std::boxed::Box;
+use std::fmt;
+use std::vec::Vec;
+
+/// What is wrong with a simulated run: one or more [`Finding`]s, each once. It stands for the first of them.
+///
+/// Printed, with `{}` and `{:?}` alike, it reads like the errors of the compiler; so `unwrap()` in a test shows it so.
+#[derive(Clone, PartialEq)]
+pub struct SimError(Box<Failed>);
+
+#[derive(Clone, PartialEq)]
+struct Failed {
+    /// At least one.
+    findings: Vec<Finding>,
+    report: Report,
+}
+
+impl SimError {
+    /// The error of these findings, if there are any, else the report.
+    pub(crate) fn of(findings: Vec<Finding>, report: Report) -> Result<Report, Self> {
+        let findings = mistakes_first(findings);
+        if findings.is_empty() { Ok(report) } else { Err(SimError(Box::new(Failed { findings, report }))) }
+    }
+
+    /// The findings. Those whose [`cause`](Finding::cause) is known come first; else they come block by block, in the order in which
+    /// they were made.
+    pub fn findings(&self) -> &[Finding] {
+        &self.0.findings
+    }
+
+    /// What ran all the same, with its profile and trace. A block that could not go on ran until there.
+    pub fn report(&self) -> &Report {
+        &self.0.report
+    }
+}
+
+/// The findings without those that come of a mistake which another names; the mistakes come first.
+fn mistakes_first(mut findings: Vec<Finding>) -> Vec<Finding> {
+    let causes = || findings.iter().filter_map(|finding| finding.cause.as_deref());
+    let (is_known, is_of_barrier) = (causes().next().is_some(), causes().any(Cause::is_of_barrier));
+    findings.retain(|finding| {
+        let is_deadlock = matches!(finding.misuse, Misuse::Deadlock { .. });
+        !(finding.is_consequence() && if is_deadlock { is_of_barrier } else { is_known })
+    });
+    if findings.iter().any(|finding| matches!(finding.misuse, Misuse::PeerNotStarted { .. })) {
+        findings.retain(|finding| !finding.is_of_peer_not_started());
+    }
+    // Who reads memory before it is written, tells others too early that it has read it.
+    let mut is_behind_early_read = false;
+    findings.retain(|finding| {
+        let is_dropped = is_behind_early_read && finding.is_consequence();
+        is_behind_early_read |= matches!(finding.misuse, Misuse::SharedUnwritten { .. });
+        !(is_dropped && matches!(finding.misuse, Misuse::Barrier { .. }))
+    });
+    findings.sort_by_key(|finding| !finding.is_mistake());
+    findings
+}
+
+impl std::ops::Deref for SimError {
+    type Target = Finding;
+
+    fn deref(&self) -> &Finding {
+        &self.0.findings[0]
+    }
+}
+
+/// What a simulated kernel did, and where.
+#[derive(Clone, PartialEq)]
+pub struct Finding {
+    /// What it did.
+    pub misuse: Misuse,
+    /// The mistake behind that, if it is known. Then the place, the warp and the lane are those of the mistake.
+    pub cause: Option<Box<Cause>>,
+    /// The kernel's name.
+    pub kernel: &'static str,
+    /// The line of its source.
+    pub place: Option<Place>,
+    /// The block.
+    pub block: Option<Grid>,
+    /// The warp in the block.
+    pub warp: Option<usize>,
+    /// The lane, if it happened in a lane closure, or by the operand of one lane.
+    pub lane: Option<usize>,
+    /// The seed that shows it again.
+    pub seed: u64,
+    pub(crate) names: Option<Names>,
+}
+
+impl Finding {
+    /// Whether it is the same mistake at the same line, or, where none is known, the same misuse at the same lines.
+    pub(crate) fn is_like(&self, other: &Self) -> bool {
+        match (&self.cause, &other.cause) {
+            (Some(cause), Some(cause2)) => return cause.is_like(cause2) && self.place == other.place,
+            (None, None) => {}
+            _ => return false,
+        }
+        let same_lines = match (&self.misuse, &other.misuse) {
+            (
+                Misuse::Race { access, other_access, other_place, .. },
+                Misuse::Race { access: access2, other_access: other_access2, other_place: other_place2, .. },
+            ) => (access, other_access, other_place) == (access2, other_access2, other_place2),
+            (Misuse::Barrier { misuse, .. }, Misuse::Barrier { misuse: misuse2, .. }) => misuse == misuse2,
+            (Misuse::ClusterBarrier { misuse }, Misuse::ClusterBarrier { misuse: misuse2 }) => misuse == misuse2,
+            (Misuse::CopyInFlight { place, .. }, Misuse::CopyInFlight { place: place2, .. }) => place == place2,
+            (one, other) => std::mem::discriminant(one) == std::mem::discriminant(other),
+        };
+        same_lines && self.place == other.place
+    }
+}
+
+impl std::error::Error for SimError {}
+
+impl fmt::Debug for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "\n{self}")
+    }
+}
+
+impl fmt::Debug for SimError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "\n{self}")
+    }
+}
+
+impl fmt::Display for SimError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", **self)?;
+        for finding in &self.findings()[1..] {
+            write!(f, "\n\n{finding}")?;
+        }
+        if self.findings().len() > 1 {
+            write!(f, "\n\nerror: {} findings in kernel `{}`", self.findings().len(), self.kernel)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,187 @@
+//! Boxes that lie completely outside of their tensor: padding, or a mistake?
+//!
+//! A load of such a box fills the tile with zeros, and a store of one writes nothing. Kernels do
+//! that on purpose, where a tile reaches beyond the end of a matrix; but they copy all of the
+//! matrix, too. With exchanged coordinates, or with coordinates in bytes, a part of it is left out.
+//! So a launch is warned of if a box of a map lies outside, and one of these holds:
+//!
+//! - all boxes that the launch copies by this map lie outside;
+//! - along a dimension in which the box lies outside, the others do not reach all of the tensor;
+//! - with two of its coordinates exchanged, the box would lie where no other box reaches.
+
+use crate::engine::findings::Misuse;
+use crate::engine::memory::race::Access;
+use crate::engine::warps::block::BlockState;
+use crate::{Grid, TensorAccess, TensorEncoding};
+use core::panic::Location;
+use std::vec::Vec;
+
+/// The boxes that a launch copied, by tensor map.
+#[derive(Default)]
+pub(crate) struct Boxes(Vec<OfMap>);
+
+/// The boxes of one map that were loaded, or stored.
+struct OfMap {
+    map: TensorEncoding,
+    loads: bool,
+    /// The coordinates that boxes inside of the tensor cover, along each dimension: from, to, in
+    /// order, with gaps between.
+    covered: [Vec<(i64, i64)>; 5],
+    /// Boxes that lie outside, of different coordinates: the first of them.
+    outside: Vec<Outside>,
+}
+
+/// Boxes outside that are kept of a map. More of them say nothing new.
+const KEPT: usize = 64;
+
+/// A box that lies outside, and who copied it.
+#[derive(Clone)]
+pub(crate) struct Outside {
+    coordinates: Vec<i64>,
+    pub(crate) block: Grid,
+    pub(crate) warp: usize,
+    pub(crate) lane: Option<usize>,
+    pub(crate) location: &'static Location<'static>,
+}
+
+impl Boxes {
+    /// The running lane copies a box.
+    pub(crate) fn note(
+        &mut self,
+        block: &BlockState,
+        by: Access,
+        map: &TensorEncoding,
+        coordinates: &[i32],
+        loads: bool,
+    ) {
+        let TensorAccess::Tiled { box_sizes } = map.access else { return };
+        let of_map = self.of_map(map, loads);
+        let spans =
+            coordinates.iter().zip(box_sizes).map(|(&at, size)| (i64::from(at), i64::from(at) + i64::from(size)));
+        let is_outside = |(span, &size): ((i64, i64), &u64)| span.0 >= size as i64 || span.1 <= 0;
+        if spans.clone().zip(&map.sizes).any(is_outside) {
+            let outside = || Outside {
+                coordinates: coordinates.iter().map(|&at| at.into()).collect(),
+                block: block.index,
+                warp: block.running(),
+                lane: by.lane(),
+                location: by.location,
+            };
+            of_map.add_outside(outside());
+        } else {
+            spans.zip(&mut of_map.covered).for_each(|(span, covered)| cover(covered, span));
+        }
+    }
+
+    fn of_map(&mut self, map: &TensorEncoding, loads: bool) -> &mut OfMap {
+        let known = self.0.iter().position(|of| of.loads == loads && of.map == *map);
+        let index = known.unwrap_or_else(|| {
+            self.0.push(OfMap { map: *map, loads, covered: Default::default(), outside: Vec::new() });
+            self.0.len() - 1
+        });
+        &mut self.0[index]
+    }
+
+    /// Those of other blocks, which come behind.
+    pub(crate) fn append(&mut self, other: Boxes) {
+        for of in other.0 {
+            let known = self.of_map(&of.map, of.loads);
+            of.outside.into_iter().for_each(|outside| known.add_outside(outside));
+            for (known, covered) in known.covered.iter_mut().zip(of.covered) {
+                covered.into_iter().for_each(|span| cover(known, span));
+            }
+        }
+    }
+
+    /// What to warn of when all blocks have run.
+    pub(crate) fn warnings(self) -> impl Iterator<Item = (Misuse, Outside)> {
+        self.0.into_iter().filter_map(|of_map| {
+            let OfMap { map, loads, ref outside, .. } = of_map;
+            let TensorAccess::Tiled { box_sizes } = map.access else { return None };
+            let (outside, uncovered) =
+                outside.iter().find_map(|outside| Some((outside.clone(), of_map.mistake(outside, &box_sizes)?)))?;
+            let misuse = Misuse::BoxOutside {
+                loads,
+                coordinates: outside.coordinates.clone(),
+                size: box_sizes[..map.rank].to_vec(),
+                tensor: map.sizes[..map.rank].to_vec(),
+                uncovered,
+            };
+            Some((misuse, outside))
+        })
+    }
+}
+
+impl OfMap {
+    fn add_outside(&mut self, outside: Outside) {
+        let is_new = || self.outside.iter().all(|known| known.coordinates != outside.coordinates);
+        if self.outside.len() < KEPT && is_new() {
+            self.outside.push(outside);
+        }
+    }
+
+    /// The dimension that makes a box outside a mistake, and how far it is covered; nothing in its
+    /// place where no box lies inside. `None` where the box is padding.
+    fn mistake(&self, outside: &Outside, box_sizes: &[u32]) -> Option<Option<(usize, i64)>> {
+        if self.covered[0].is_empty() {
+            return Some(None);
+        }
+        let coordinates = &outside.coordinates[..];
+        let size = |dimension: usize| self.map.sizes[dimension] as i64;
+        let beyond = |dimension: usize, at: i64| at >= size(dimension) || at + i64::from(box_sizes[dimension]) <= 0;
+        let gap = |dimension: usize| {
+            let (from, to) = self.covered[dimension][0];
+            let end = if from > 0 { 0 } else { to };
+            (end < size(dimension)).then_some((dimension, end))
+        };
+        let rank = self.map.rank;
+        let along = (0..rank).filter(|&dimension| beyond(dimension, coordinates[dimension])).find_map(gap);
+        // Where a box that lies here would be the only one.
+        let is_missed = |dimension: usize, at: i64| {
+            let (from, to) = (at.max(0), (at + i64::from(box_sizes[dimension])).min(size(dimension)));
+            !self.covered[dimension].iter().any(|&(start, end)| start <= from && to <= end)
+        };
+        let exchanged = || {
+            let pairs = (0..rank).flat_map(|first| (first + 1..rank).map(move |second| [first, second]));
+            pairs.into_iter().find_map(|[first, second]| {
+                let mut coordinates = coordinates.to_vec();
+                coordinates.swap(first, second);
+                let is_inside = (0..rank).all(|dimension| !beyond(dimension, coordinates[dimension]));
+                let missed =
+                    [first, second].into_iter().find(|&dimension| is_missed(dimension, coordinates[dimension]));
+                missed.filter(|_| is_inside).and_then(gap)
+            })
+        };
+        along.or_else(exchanged).map(Some)
+    }
+}
+
+/// Adds a span to spans that are in order and apart.
+fn cover(spans: &mut Vec<(i64, i64)>, (mut from, mut to): (i64, i64)) {
+    if spans.iter().any(|&(start, end)| start <= from && to <= end) {
+        return;
+    }
+    spans.retain(|&(start, end)| {
+        let touches = start <= to && from <= end;
+        if touches {
+            (from, to) = (from.min(start), to.max(end));
+        }
+        !touches
+    });
+    let at = spans.partition_point(|&(start, _)| start < from);
+    spans.insert(at, (from, to));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spans_that_touch_become_one() {
+        let mut spans = Vec::new();
+        [(8, 12), (0, 4), (20, 24), (4, 8), (5, 6)].into_iter().for_each(|span| cover(&mut spans, span));
+        assert_eq!(spans, [(0, 12), (20, 24)]);
+        cover(&mut spans, (12, 21));
+        assert_eq!(spans, [(0, 24)]);
+    }
+}

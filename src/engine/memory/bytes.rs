@@ -1,0 +1,206 @@
+//! What is known of each byte of a block's shared memory. Bytes that were always accessed together have it in common: it is kept once,
+//! and looked at once for all of them.
+
+use crate::engine::memory::order::Order;
+use crate::engine::memory::race::{Access, History};
+use core::panic::Location;
+use std::boxed::Box;
+use std::ops::Range;
+use std::vec;
+use std::vec::Vec;
+
+/// What is known of some bytes.
+#[derive(Clone, Default)]
+pub(crate) struct Known {
+    pub(crate) history: History,
+    /// Who copies to them, while a copy to them is in flight.
+    pub(crate) copying: Option<Access>,
+    /// The mbarrier that they are part of, or were until nothing wrote them since.
+    pub(crate) barrier: BarrierBytes,
+    /// Few bytes have any.
+    reductions: Option<Box<Reductions>>,
+}
+
+/// Whether bytes are part of an mbarrier: these only its own instructions may touch.
+#[derive(Clone, Copy, Default)]
+pub(crate) enum BarrierBytes {
+    #[default]
+    No,
+    /// Of one that was initialised here.
+    Live(&'static Location<'static>),
+    /// Of one that has ended: what is in them, PTX leaves open.
+    Ended,
+}
+
+/// The reductions of some bytes, by bulk copies.
+#[derive(Clone, Default)]
+struct Reductions {
+    /// Who started those that are in flight.
+    in_flight: Vec<Access>,
+    /// Those that have landed, since the last write. As reads: they do not race with each other, and with all else.
+    landed: History,
+}
+
+impl Known {
+    /// Whether something wrote a value to them that can be read.
+    pub(crate) fn is_written(&self) -> bool {
+        self.history.is_written() && !matches!(self.barrier, BarrierBytes::Ended)
+    }
+
+    /// Where the live mbarrier was initialised that they are part of.
+    pub(crate) fn live_barrier(&self) -> Option<&'static Location<'static>> {
+        match self.barrier {
+            BarrierBytes::Live(location) => Some(location),
+            BarrierBytes::No | BarrierBytes::Ended => None,
+        }
+    }
+
+    /// Who started a reduction that is in flight.
+    pub(crate) fn reducing(&self) -> Option<Access> {
+        self.reductions.as_ref()?.in_flight.first().copied()
+    }
+
+    /// A reduction starts.
+    pub(crate) fn start_reduction(&mut self, started: Access) {
+        self.reductions.get_or_insert_default().in_flight.push(started);
+    }
+
+    /// One that was started then has landed, by this asynchronous agent.
+    pub(crate) fn land_reduction(&mut self, started: &Access, by: Access, order: &Order) {
+        let Reductions { in_flight, landed } = &mut **self.reductions.get_or_insert_default();
+        let is_it = |of: &Access| (of.agent, of.by, of.tick) == (started.agent, started.by, started.tick);
+        if let Some(index) = in_flight.iter().position(is_it) {
+            in_flight.swap_remove(index);
+        }
+        landed.read(by, order);
+    }
+
+    /// One that has landed, which who makes the access does not know of.
+    pub(crate) fn unseen_reduction(&self, by: &Access, order: &Order) -> Option<Access> {
+        self.reductions.as_ref()?.landed.reads().find(|landed| !landed.is_seen_by(by, order))
+    }
+
+    /// The bytes are written: what they were reduced by before is no more.
+    pub(crate) fn forget_reductions(&mut self) {
+        if let Some(reductions) = &mut self.reductions {
+            reductions.landed = History::default();
+            self.reductions.take_if(|reductions| reductions.in_flight.is_empty());
+        }
+    }
+}
+
+pub(crate) struct KnownBytes {
+    /// Which of `known` each byte has. At first it is all zeros, which takes no memory.
+    of_byte: Vec<u32>,
+    /// With the number of bytes that have it.
+    known: Vec<(Known, usize)>,
+}
+
+impl KnownBytes {
+    pub(crate) fn new(size: usize) -> Self {
+        KnownBytes { of_byte: vec![0; size], known: vec![(Known::default(), size)] }
+    }
+
+    /// Of these bytes, in order: what is known, and the first of those in a row that have it in common.
+    pub(crate) fn of(&self, range: Range<usize>) -> impl Iterator<Item = (usize, &Known)> {
+        let mut bytes = range.start;
+        self.of_byte[range].chunk_by(|one, other| one == other).map(move |row| {
+            let first = bytes;
+            bytes += row.len();
+            (first, &self.known[row[0] as usize].0)
+        })
+    }
+
+    /// The first of these bytes that nothing wrote, and how many nothing wrote.
+    pub(crate) fn unwritten(&self, range: Range<usize>) -> Option<(usize, usize)> {
+        let (mut first, mut found) = (range.start, None);
+        for row in self.of_byte[range].chunk_by(|one, other| one == other) {
+            if !self.known[row[0] as usize].0.is_written() {
+                let (_, bytes) = found.get_or_insert((first, 0));
+                *bytes += row.len();
+            }
+            first += row.len();
+        }
+        found
+    }
+
+    /// Changes what is known of these bytes: of those in a row that have it in common and are `alike`, at once.
+    pub(crate) fn change(
+        &mut self,
+        range: Range<usize>,
+        alike: impl Fn(usize, usize) -> bool,
+        mut change: impl FnMut(usize, &mut Known),
+    ) {
+        let mut first = range.start;
+        while first < range.end {
+            let goes_on = |&byte: &usize| self.of_byte[byte] == self.of_byte[first] && alike(first, byte);
+            let end = first + (first..range.end).take_while(goes_on).count();
+            change(first, self.own(first..end));
+            first = end;
+        }
+    }
+
+    /// What these bytes have in common; from now on, with no others.
+    fn own(&mut self, bytes: Range<usize>) -> &mut Known {
+        let mut index = self.of_byte[bytes.start] as usize;
+        let (known, having) = &mut self.known[index];
+        if *having > bytes.len() {
+            *having -= bytes.len();
+            let own = (known.clone(), bytes.len());
+            index = self.known.len();
+            self.known.push(own);
+            self.of_byte[bytes].fill(index as u32);
+        }
+        &mut self.known[index].0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::memory::race::Lanes;
+
+    fn read(known: &mut KnownBytes, agent: usize, range: Range<usize>, alike: impl Fn(usize, usize) -> bool) {
+        let location = Location::caller();
+        let access =
+            Access { agent, by: Lanes::Each, closure: 0, before: 0, epoch: 0, warp_epoch: 0, tick: 0, location };
+        known.change(range, alike, |_, known| {
+            known.history.read(access, &Order::default());
+        });
+    }
+
+    /// Who has read each byte.
+    fn readers(known: &KnownBytes) -> Vec<Vec<usize>> {
+        let of = |byte| {
+            let (_, known) = known.of(byte..byte + 1).next().unwrap();
+            known.history.reads().map(|read| read.agent).collect()
+        };
+        (0..known.of_byte.len()).map(of).collect()
+    }
+
+    #[test]
+    fn each_byte_is_known_by_itself() {
+        let mut known = KnownBytes::new(8);
+        read(&mut known, 1, 2..6, |_, _| true);
+        read(&mut known, 2, 4..8, |_, _| true);
+        assert_eq!(readers(&known), [vec![], vec![], vec![1], vec![1], vec![1, 2], vec![1, 2], vec![2], vec![2]]);
+    }
+
+    #[test]
+    fn bytes_that_are_accessed_together_are_one() {
+        let mut known = KnownBytes::new(64);
+        for agent in 0..3 {
+            (0..64).step_by(16).for_each(|first| read(&mut known, agent, first..first + 16, |_, _| true));
+        }
+        assert_eq!(known.of(0..64).map(|(first, _)| first).collect::<Vec<_>>(), [0, 16, 32, 48]);
+        assert_eq!(known.known.len(), 4);
+    }
+
+    #[test]
+    fn bytes_that_are_not_alike_are_not_one() {
+        let mut known = KnownBytes::new(4);
+        read(&mut known, 1, 0..4, |one, other| one / 3 == other / 3);
+        assert_eq!(known.of(0..4).map(|(first, _)| first).collect::<Vec<_>>(), [0, 3]);
+        assert_eq!(readers(&known), [[1], [1], [1], [1]]);
+    }
+}

@@ -1,0 +1,144 @@
+//! What `ldmatrix`, `stmatrix` and `movmatrix` do, on all 32 lanes at once.
+
+use crate::engine::findings::Misuse;
+use crate::engine::memory::race::Lanes;
+use crate::engine::record::Traffic;
+use crate::engine::record::note_rows;
+use crate::engine::warps::context::{fail_in_lane, with_block};
+use crate::engine::wgmma;
+use crate::fragment::Arrangement;
+use crate::fragment::Registers;
+use crate::lane::LANES;
+use crate::lane::Site;
+use crate::{PerLane, RowAddr};
+
+/// The rows of a matrix.
+type Matrix = [[u8; 16]; 16];
+
+/// The address of a row, or what is wrong with it.
+fn aligned(row: RowAddr) -> Result<u32, Misuse> {
+    let address = row.address();
+    if address.is_multiple_of(RowAddr::BYTES) { Ok(address) } else { Err(Misuse::RowMisaligned { address }) }
+}
+
+/// The rows of lanes that an instruction with fewer than four matrices does not use: a `RowAddr` is right anywhere, and sm_75 needs it so.
+fn check_spare_rows(site: Site, rows: &PerLane<RowAddr>, used: usize) {
+    for (lane, &row) in rows.array().iter().enumerate().skip(used) {
+        let checked = aligned(row)
+            .and_then(|address| with_block(|block| block.shared.check("read", address, RowAddr::BYTES as usize)));
+        checked.unwrap_or_else(|misuse| fail_in_lane(site, Some(lane), misuse));
+    }
+}
+
+/// Puts a matrix into registers, from `first` on.
+fn to_registers<R: Registers<Register = u32>>(
+    matrix: &Matrix,
+    arrangement: Arrangement,
+    first: usize,
+    registers: &mut [R; LANES],
+) {
+    for (lane, registers) in registers.iter_mut().enumerate() {
+        for register in 0..arrangement.registers() {
+            registers.as_mut()[first + register] = u32::from_le_bytes(core::array::from_fn(|byte| {
+                let (row, col) = arrangement.position(lane, register, byte);
+                matrix[row][col]
+            }));
+        }
+    }
+}
+
+/// The matrix of the registers from `first` on.
+fn from_registers<R: Registers<Register = u32>>(
+    registers: &[R; LANES],
+    arrangement: Arrangement,
+    first: usize,
+) -> Matrix {
+    let mut matrix = Matrix::default();
+    for (lane, registers) in registers.iter().enumerate() {
+        for register in 0..arrangement.registers() {
+            for (byte, value) in registers.as_ref()[first + register].to_le_bytes().into_iter().enumerate() {
+                let (row, col) = arrangement.position(lane, register, byte);
+                matrix[row][col] = value;
+            }
+        }
+    }
+    matrix
+}
+
+/// Of a tile: rows whose addresses are right in all lanes, also in those that the form does not read.
+pub(crate) fn load_matrices<R: Registers<Register = u32>>(
+    site: Site,
+    form: &'static str,
+    rows: &PerLane<RowAddr>,
+    arrangement: Arrangement,
+) -> PerLane<R> {
+    let registers = load_read_matrices::<R>(site, form, rows, arrangement);
+    if !std::thread::panicking() {
+        check_spare_rows(site, rows, rows_read::<R>(arrangement));
+    }
+    registers
+}
+
+/// The rows that a form reads for these registers.
+fn rows_read<R: Registers>(arrangement: Arrangement) -> usize {
+    R::COUNT / arrangement.registers() * arrangement.rows()
+}
+
+/// By raw addresses, of which those that the form does not read may be anything, as from sm_80 on.
+pub(crate) fn load_read_matrices<R: Registers<Register = u32>>(
+    site: Site,
+    form: &'static str,
+    rows: &PerLane<RowAddr>,
+    arrangement: Arrangement,
+) -> PerLane<R> {
+    if std::thread::panicking() {
+        return PerLane::splat(R::zeroed());
+    }
+    let used = rows_read::<R>(arrangement);
+    note_rows(site, form, Traffic::SharedRead, &rows.array()[..used]);
+    let mut registers = [R::zeroed(); LANES];
+    for (index, first) in (0..R::COUNT).step_by(arrangement.registers()).enumerate() {
+        let mut matrix = Matrix::default();
+        for (line, row) in matrix.iter_mut().take(arrangement.rows()).enumerate() {
+            let lane = index * arrangement.rows() + line;
+            let loaded = aligned(rows.array()[lane]).and_then(|address| {
+                with_block(|block| block.shared.load(block.access_by(Lanes::together(lane), site), address, row))
+            });
+            loaded.unwrap_or_else(|misuse| fail_in_lane(site, Some(lane), misuse));
+            *row = arrangement.unpacked(*row);
+        }
+        to_registers(&matrix, arrangement, first, &mut registers);
+    }
+    PerLane::from_array(registers)
+}
+
+pub(crate) fn store_matrices<R: Registers<Register = u32>>(
+    site: Site,
+    form: &'static str,
+    rows: &PerLane<RowAddr>,
+    registers: &PerLane<R>,
+    arrangement: Arrangement,
+) {
+    if std::thread::panicking() {
+        return;
+    }
+    note_rows(site, form, Traffic::SharedWrite, &rows.array()[..R::COUNT * arrangement.rows()]);
+    with_block(|block| wgmma::check_stored(block, site, bytemuck::cast_slice(registers.array())));
+    for index in 0..R::COUNT {
+        let matrix = from_registers(registers.array(), arrangement, index);
+        for (line, row) in matrix.iter().take(arrangement.rows()).enumerate() {
+            let lane = index * arrangement.rows() + line;
+            let stored = aligned(rows.array()[lane]).and_then(|address| {
+                with_block(|block| block.shared.store(block.access_by(Lanes::together(lane), site), address, row))
+            });
+            stored.unwrap_or_else(|misuse| fail_in_lane(site, Some(lane), misuse));
+        }
+    }
+}
+
+pub(crate) fn transpose_matrix(registers: &PerLane<u32>) -> PerLane<u32> {
+    let matrix = from_registers(&registers.array().map(|register| [register]), Arrangement::Rows, 0);
+    let mut transposed = [[0]; LANES];
+    to_registers(&matrix, Arrangement::Columns, 0, &mut transposed);
+    PerLane::from_array(transposed.map(|[register]| register))
+}

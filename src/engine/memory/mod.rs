@@ -1,0 +1,25 @@
+//! Memory, who accessed which of it, and what may not be read or overwritten yet.
+
+pub(crate) mod boxes;
+pub(crate) mod bulk;
+pub(crate) mod bytes;
+pub(crate) mod copies;
+pub(crate) mod global;
+pub(crate) mod im2col;
+pub(crate) mod matrix;
+pub(crate) mod order;
+pub(crate) mod peer;
+pub(crate) mod race;
+pub(crate) mod reduction;
+pub(crate) mod shared;
+pub(crate) mod slices;
+pub(crate) mod tensor;
+pub(crate) mod unwritten;
+
+pub(crate) use copies::{commit_copies, start_copy, wait_for_copies};
+pub(crate) use global::{ElementOf, read_constant, read_global, write_global};
+pub(crate) use matrix::{load_matrices, store_matrices, transpose_matrix};
+pub use shared::SHARED_BASE;
+pub(crate) use shared::{load_shared, store_shared};
+pub(crate) use slices::{Slice, note_slice};
+pub use unwritten::mark_unwritten;

@@ -1,0 +1,352 @@
+//! Who accessed a piece of memory last, and whether an access races with that.
+//!
+//! Two accesses race if different threads make them, one of them writes, and nothing orders them. Within a block, `block.sync`
+//! orders what is before it with what is behind, and within a warp `warp.sync` does; mbarriers order as [`Order`] knows;
+//! between blocks nothing does, but in a cluster, of which the warps of all blocks are told apart, what [`Order`] knows.
+
+use crate::engine::memory::order::Order;
+use core::panic::Location;
+use std::vec::Vec;
+
+/// An access: by whom, after how many barriers, at which line.
+#[derive(Clone, Copy)]
+pub(crate) struct Access {
+    /// The warp, counted through the blocks of the cluster (or the cluster of the launch, where clusters are compared).
+    pub(crate) agent: usize,
+    pub(crate) by: Lanes,
+    /// The part of a lane closure that the warp runs, by the lowest bits of its number; [`NO_CLOSURE`] for none.
+    pub(crate) closure: u8,
+    /// Accesses that the lane made in that part before; at most 255.
+    pub(crate) before: u8,
+    /// Barriers that the block has passed.
+    pub(crate) epoch: u32,
+    /// Barriers that the warp has passed by itself.
+    pub(crate) warp_epoch: u32,
+    /// The warp's tick: see [`Order`].
+    pub(crate) tick: u32,
+    pub(crate) location: &'static Location<'static>,
+}
+
+/// In place of a closure's number: what is written changes nothing, so no order of the lanes shows.
+pub(crate) const NO_CLOSURE: u8 = 0;
+
+/// Which lanes of the warp make an access. Small, as each byte of shared memory has four accesses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Lanes {
+    /// One lane, in a lane closure.
+    One(u8),
+    /// Each lane for itself, and all the same, at warp scope.
+    Each,
+    /// The warp together: a lane's data goes to, or comes from, other lanes. The operand is this lane's.
+    Together(u8),
+}
+
+impl Lanes {
+    pub(crate) fn one(lane: usize) -> Self {
+        Lanes::One(lane as u8)
+    }
+
+    pub(crate) fn together(lane: usize) -> Self {
+        Lanes::Together(lane as u8)
+    }
+}
+
+impl Access {
+    /// The lane that asks, if it is one.
+    pub(crate) fn lane(&self) -> Option<usize> {
+        match self.by {
+            Lanes::One(lane) | Lanes::Together(lane) => Some(lane.into()),
+            Lanes::Each => None,
+        }
+    }
+
+    /// Whether two lanes of a warp make the two accesses, in the same part of one lane closure.
+    fn is_in_closure_of(&self, other: &Access) -> bool {
+        let lanes = matches!((self.by, other.by), (Lanes::One(lane), Lanes::One(other)) if lane != other);
+        lanes && self.agent == other.agent && self.closure == other.closure && self.closure != NO_CLOSURE
+    }
+
+    /// Whether the value that is read comes of the order in which the simulator runs the lanes of a closure. Of a read behind the write of
+    /// another lane, always. Of one before it (`other_is_write` is false), where it is the later step of the closure: lanes in step would
+    /// read what was written.
+    pub(crate) fn shows_order(&self, other: &Access, (is_write, other_is_write): (bool, bool)) -> bool {
+        match (is_write, other_is_write) {
+            (false, true) => other.is_in_closure_of(self),
+            (true, false) => other.is_in_closure_of(self) && other.before > self.before,
+            _ => false,
+        }
+    }
+
+    /// Whether the two accesses happen in this order (or one after the other, by one thread) whatever the schedule is.
+    fn is_before(&self, later: &Access, order: &Order) -> bool {
+        if self.agent != later.agent {
+            let synced = self.epoch < later.epoch && order.shares_syncs(self.agent, later.agent);
+            return synced || order.knows(later, self);
+        }
+        let synced = self.epoch < later.epoch || self.warp_epoch < later.warp_epoch;
+        let same_thread = match (self.by, later.by) {
+            (Lanes::One(lane), Lanes::One(other)) => lane == other,
+            (Lanes::Each, Lanes::Each) => true,
+            _ => false,
+        };
+        synced || same_thread || order.knows(later, self)
+    }
+
+    /// Whether this read is over, whatever the schedule is, when the later access is made.
+    fn is_over_before(&self, later: &Access, order: &Order) -> bool {
+        self.is_before(later, order) || order.knows_over(later, self)
+    }
+
+    /// Whether this write is what a later read sees, or before it: the lane that reads has written it too.
+    pub(crate) fn is_seen_by(&self, read: &Access, order: &Order) -> bool {
+        let own = self.agent == read.agent && matches!((self.by, read.by), (Lanes::Each, Lanes::One(_)));
+        own || self.is_before(read, order)
+    }
+
+    /// Whether it is a later write that stays: where each lane makes it, it is the last of each.
+    fn is_overwritten_by(&self, write: &Access, order: &Order) -> bool {
+        let last = self.agent == write.agent && matches!((self.by, write.by), (Lanes::One(_), Lanes::Each));
+        last || self.is_before(write, order)
+    }
+}
+
+/// What is known of the accesses to one byte or element.
+#[derive(Clone, Default)]
+pub(crate) struct History {
+    /// The last write.
+    write: Option<Access>,
+    /// Reads: the last of some warp, one by another lane of that warp, one by another warp. Of any thread that writes, one
+    /// of them is another's; where only `sync`s order warps, more would show no more races.
+    reads: [Option<Access>; 3],
+    /// The other reads, where a warp may be ordered with one that reads and not with another.
+    further: Vec<Access>,
+}
+
+impl History {
+    pub(crate) fn is_written(&self) -> bool {
+        self.write.is_some()
+    }
+
+    pub(crate) fn last_write(&self) -> Option<Access> {
+        self.write
+    }
+
+    pub(crate) fn reads(&self) -> impl Iterator<Item = Access> + '_ {
+        self.reads.into_iter().flatten().chain(self.further.iter().copied())
+    }
+
+    /// Notes a write; returns an earlier access that it races with, and whether that was a write. `changes` tells whether the
+    /// value is another than before: lanes of one warp that write the same value leave nothing to chance.
+    pub(crate) fn write(&mut self, access: Access, changes: bool, order: &Order) -> Option<(Access, bool)> {
+        let unordered = self.write.filter(|earlier| !earlier.is_overwritten_by(&access, order));
+        let raced_write = unordered.filter(|earlier| changes || earlier.agent != access.agent);
+        let by = match (unordered, access.by) {
+            // Several lanes have written it: what one of them does next is not ordered with the others.
+            (Some(_), Lanes::One(lane)) if raced_write.is_none() => Lanes::Together(lane),
+            _ => access.by,
+        };
+        // A lane that writes its own value again does not take it back.
+        let before = self.write.filter(|earlier| (earlier.agent, earlier.by) == (access.agent, access.by));
+        let unchanged = before.map_or(NO_CLOSURE, |earlier| earlier.closure);
+        self.write = Some(Access { by, closure: if changes { access.closure } else { unchanged }, ..access });
+        // What another warp reads, it reads before or after: the schedule must not decide whether that is found.
+        let raced_read = self
+            .reads()
+            .find(|earlier| (changes || earlier.agent != access.agent) && !earlier.is_over_before(&access, order));
+        self.further.retain(|earlier| !earlier.is_over_before(&access, order));
+        raced_write.map(|earlier| (earlier, true)).or(raced_read.map(|earlier| (earlier, false)))
+    }
+
+    /// An earlier access that is not ordered with one that no other may be beside; and whether that was a write.
+    pub(crate) fn beside(&self, access: &Access, order: &Order) -> Option<(Access, bool)> {
+        let write = self.write.filter(|earlier| !earlier.is_seen_by(access, order));
+        let read = || self.reads().find(|earlier| !earlier.is_over_before(access, order));
+        write.map(|earlier| (earlier, true)).or_else(|| Some((read()?, false)))
+    }
+
+    /// Notes a read; returns an earlier write that it races with.
+    pub(crate) fn read(&mut self, access: Access, order: &Order) -> Option<Access> {
+        let [last, lane, warp] = &mut self.reads;
+        let slot = match last {
+            Some(known) if !known.is_before(&access, order) => {
+                let other = if known.agent == access.agent { lane } else { warp };
+                other.is_none_or(|known| known.is_before(&access, order)).then_some(other)
+            }
+            _ => Some(last),
+        };
+        match slot {
+            Some(slot) => *slot = Some(access),
+            None if order.is_partial() => {
+                self.further.retain(|known| !known.is_before(&access, order));
+                self.further.push(access);
+            }
+            None => {}
+        }
+        self.unseen_write(&access, order)
+    }
+
+    /// An earlier write that races with a read.
+    pub(crate) fn unseen_write(&self, read: &Access, order: &Order) -> Option<Access> {
+        self.write.filter(|earlier| !earlier.is_seen_by(read, order))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    impl History {
+        /// Where there are no mbarriers.
+        fn written(&mut self, access: Access, changes: bool) -> Option<(Access, bool)> {
+            self.write(access, changes, &Order::default())
+        }
+
+        fn was_read(&mut self, access: Access) -> Option<Access> {
+            self.read(access, &Order::default())
+        }
+    }
+
+    #[track_caller]
+    fn access(agent: usize, epoch: u32) -> Access {
+        let (by, closure, location) = (Lanes::One(0), 1, Location::caller());
+        Access { agent, by, closure, before: 0, epoch, warp_epoch: 0, tick: 0, location }
+    }
+
+    fn by(by: Lanes, warp_epoch: u32) -> Access {
+        Access { by, warp_epoch, ..access(0, 0) }
+    }
+
+    #[test]
+    fn writes_of_different_warps_race_unless_a_barrier_is_between() {
+        let mut history = History::default();
+        assert!(history.written(access(0, 0), true).is_none());
+        assert!(history.written(access(0, 0), true).is_none(), "a thread does not race with itself");
+        assert!(history.written(access(1, 1), true).is_none(), "ordered by the barrier");
+        assert!(history.written(access(0, 1), true).is_some_and(|(_, write)| write));
+        assert!(history.written(access(1, 1), false).is_some(), "also where it is the same value");
+    }
+
+    #[test]
+    fn a_read_races_with_a_write_before_and_behind_it() {
+        let mut history = History::default();
+        history.written(access(0, 0), true);
+        assert!(history.was_read(access(1, 0)).is_some());
+        assert!(history.was_read(access(1, 1)).is_none());
+        assert!(history.written(access(1, 1), true).is_none());
+        assert!(history.written(access(0, 1), true).is_some());
+    }
+
+    #[test]
+    fn lanes_race_unless_the_warp_syncs() {
+        use Lanes::{Each, One, Together};
+        for (writer, reader, races) in [
+            (One(3), One(3), false),
+            (One(3), One(4), true),
+            (One(3), Together(3), true),
+            (Together(3), One(3), true),
+            (Together(3), Together(3), true),
+            (Each, One(3), false),
+            (Each, Together(3), true),
+        ] {
+            let mut history = History::default();
+            history.written(by(writer, 0), true);
+            assert_eq!(history.clone().was_read(by(reader, 0)).is_some(), races, "{writer:?}, {reader:?}");
+            assert!(history.was_read(by(reader, 1)).is_none(), "{writer:?}, sync, {reader:?}");
+        }
+    }
+
+    #[test]
+    fn what_each_lane_writes_is_each_lanes_write() {
+        use Lanes::{Each, One};
+        let mut history = History::default();
+        history.written(by(Each, 0), true);
+        assert!(history.clone().written(by(One(3), 0), true).is_some(), "another lane's may come after it");
+        assert!(history.clone().written(by(Each, 0), true).is_none(), "the last of each lane stays");
+        history.written(by(One(3), 1), true);
+        assert!(history.written(by(Each, 1), true).is_none(), "likewise");
+        history.was_read(by(One(3), 2));
+        assert!(history.written(by(Each, 2), true).is_some(), "another lane's may come before the read");
+    }
+
+    #[test]
+    fn lanes_of_a_warp_may_write_the_same_value() {
+        let mut history = History::default();
+        history.written(by(Lanes::One(0), 0), true);
+        assert!(history.written(by(Lanes::One(1), 0), false).is_none());
+        assert!(history.clone().written(by(Lanes::One(2), 0), true).is_some());
+        assert!(history.written(by(Lanes::One(1), 0), true).is_some(), "that of lane 0 may come after it");
+    }
+
+    #[test]
+    fn a_write_of_the_same_value_races_with_a_read_of_another_warp_only() {
+        let mut history = History::default();
+        history.was_read(access(0, 0));
+        assert!(history.clone().written(by(Lanes::One(1), 0), false).is_none());
+        assert!(history.written(access(1, 0), false).is_some_and(|(_, write)| !write));
+    }
+
+    #[test]
+    fn a_reader_that_is_not_the_writer_is_remembered_whatever_the_order() {
+        for readers in [[0, 1, 2], [2, 1, 0], [1, 0, 1], [0, 0, 1], [1, 0, 0]] {
+            let mut history = History::default();
+            history.was_read(access(3, 0));
+            for agent in readers {
+                history.was_read(access(agent, 1));
+            }
+            for writer in 0..2 {
+                let raced = history.clone().written(access(writer, 1), true);
+                assert!(raced.is_some_and(|(_, write)| !write), "{readers:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_warp_that_syncs_does_not_hide_the_reads_of_another() {
+        let mut history = History::default();
+        history.was_read(by(Lanes::One(0), 0));
+        history.was_read(by(Lanes::One(1), 0));
+        history.was_read(access(1, 0));
+        assert!(history.written(by(Lanes::One(2), 1), true).is_some_and(|(read, _)| read.agent == 1));
+    }
+
+    #[test]
+    fn a_lane_that_reads_in_one_closure_what_another_wrote_in_it() {
+        let write = |lane, closure| Access { closure, ..by(Lanes::One(lane), 0) };
+        let raced = |history: &History, lane, closure| {
+            let read = write(lane, closure);
+            history.clone().was_read(read).map(|earlier| read.shows_order(&earlier, (false, true)))
+        };
+        let mut history = History::default();
+        history.written(write(3, 7), true);
+        assert_eq!(raced(&history, 3, 7), None, "its own");
+        assert_eq!(raced(&history, 4, 7), Some(true));
+        assert_eq!(raced(&history, 4, 8), Some(false), "a later closure");
+        history.written(write(3, 7), false);
+        assert_eq!(raced(&history, 4, 7), Some(true), "the value is lane 3's all the same");
+        history.written(write(5, 7), false);
+        assert_eq!(raced(&history, 4, 7), Some(false), "several lanes have written it");
+        let mut history = History::default();
+        history.written(write(3, 7), false);
+        assert_eq!(raced(&history, 4, 7), Some(false), "nothing has changed");
+    }
+
+    #[test]
+    fn a_lane_that_reads_before_another_writes_and_in_step_would_read_behind() {
+        let at = |lane, before| Access { closure: 7, before, ..by(Lanes::One(lane), 0) };
+        for (read, write, shows) in [(0, 1, false), (1, 1, false), (2, 1, true)] {
+            let mut history = History::default();
+            history.was_read(at(0, read));
+            let write = at(4, write);
+            let (earlier, wrote) = history.written(write, true).unwrap();
+            assert_eq!((wrote, write.shows_order(&earlier, (true, false))), (false, shows));
+        }
+    }
+
+    #[test]
+    fn reads_alone_do_not_race() {
+        let mut history = History::default();
+        assert!(history.was_read(access(0, 0)).is_none());
+        assert!(history.was_read(access(1, 0)).is_none());
+        assert!(history.written(access(0, 1), true).is_none());
+    }
+}

@@ -1,0 +1,197 @@
+//! What a reduction makes of an element of memory and a value.
+
+pub(crate) use crate::isa::Operation;
+use core::cmp::Ordering;
+use half::{bf16, f16};
+
+/// As what the bits are taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(non_camel_case_types, reason = "PTX's names")]
+pub(crate) enum Kind {
+    u32,
+    s32,
+    u64,
+    s64,
+    b32,
+    b64,
+    f16,
+    bf16,
+    f32,
+    f64,
+}
+
+/// A reduction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Reduction {
+    pub(crate) operation: Operation,
+    pub(crate) kind: Kind,
+}
+
+impl Kind {
+    /// Bytes of an element.
+    pub(crate) const fn bytes(self) -> usize {
+        match self {
+            Kind::f16 | Kind::bf16 => 2,
+            Kind::u32 | Kind::s32 | Kind::b32 | Kind::f32 => 4,
+            Kind::u64 | Kind::s64 | Kind::b64 | Kind::f64 => 8,
+        }
+    }
+}
+
+/// Subnormal numbers become zeros of their sign.
+fn flushed(value: f32) -> f32 {
+    if value.is_subnormal() { 0f32.copysign(value) } else { value }
+}
+
+impl Reduction {
+    /// The operation on integers that are taken as unsigned, or, of `SIGNED` ones, compared by `compare`.
+    fn on_bits(self, memory: u64, value: u64, compare: impl Fn(u64, u64) -> Ordering) -> u64 {
+        match self.operation {
+            Operation::Add => memory.wrapping_add(value),
+            Operation::Min => {
+                if compare(value, memory).is_lt() {
+                    value
+                } else {
+                    memory
+                }
+            }
+            Operation::Max => {
+                if compare(value, memory).is_gt() {
+                    value
+                } else {
+                    memory
+                }
+            }
+            // Up to the value, and again from 0; down to 0, and again from the value.
+            Operation::Inc => {
+                if memory >= value {
+                    0
+                } else {
+                    memory + 1
+                }
+            }
+            Operation::Dec => {
+                if memory == 0 || memory > value {
+                    value
+                } else {
+                    memory - 1
+                }
+            }
+            Operation::And => memory & value,
+            Operation::Or => memory | value,
+            Operation::Xor => memory ^ value,
+        }
+    }
+
+    /// The operation on numbers that `f64` has, whose sums it has closely enough to be rounded again.
+    fn on_floats(self, memory: f64, value: f64) -> f64 {
+        match self.operation {
+            Operation::Add => memory + value,
+            // Of what is not a number, of either sign, and a number, the number; and -0 is less than 0.
+            _ if value.is_nan() => memory,
+            _ if memory.is_nan() => value,
+            Operation::Min => {
+                if value.total_cmp(&memory).is_lt() {
+                    value
+                } else {
+                    memory
+                }
+            }
+            _ => {
+                if value.total_cmp(&memory).is_gt() {
+                    value
+                } else {
+                    memory
+                }
+            }
+        }
+    }
+
+    /// What becomes of an element of memory.
+    pub(crate) fn apply(self, memory: &mut [u8], value: &[u8]) {
+        let word = |bytes: &[u8]| {
+            let mut word = [0; 8];
+            word[..bytes.len()].copy_from_slice(bytes);
+            u64::from_le_bytes(word)
+        };
+        let (old, value) = (word(memory), word(value));
+        let new = match self.kind {
+            Kind::u32 | Kind::u64 | Kind::b32 | Kind::b64 => self.on_bits(old, value, |a, b| a.cmp(&b)),
+            Kind::s32 => self.on_bits(old, value, |a, b| (a as i32).cmp(&(b as i32))),
+            Kind::s64 => self.on_bits(old, value, |a, b| (a as i64).cmp(&(b as i64))),
+            Kind::f16 => {
+                let [old, value] = [old, value].map(|bits| f16::from_bits(bits as u16).to_f64());
+                u64::from(f16::from_f64(self.on_floats(old, value)).to_bits())
+            }
+            Kind::bf16 => {
+                let [old, value] = [old, value].map(|bits| bf16::from_bits(bits as u16).to_f64());
+                u64::from(bf16::from_f64(self.on_floats(old, value)).to_bits())
+            }
+            Kind::f32 => {
+                let [old, value] = [old, value].map(|bits| flushed(f32::from_bits(bits as u32)));
+                u64::from(flushed(old + value).to_bits())
+            }
+            Kind::f64 => (f64::from_bits(old) + f64::from_bits(value)).to_bits(),
+        };
+        let bytes = memory.len();
+        memory.copy_from_slice(&new.to_le_bytes()[..bytes]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reduced<const N: usize>(operation: Operation, kind: Kind, memory: [u8; N], value: [u8; N]) -> [u8; N] {
+        assert_eq!(kind.bytes(), N);
+        let mut memory = memory;
+        Reduction { operation, kind }.apply(&mut memory, &value);
+        memory
+    }
+
+    #[test]
+    fn integers() {
+        let u32s = |operation, memory: u32, value: u32| {
+            u32::from_le_bytes(reduced(operation, Kind::u32, memory.to_le_bytes(), value.to_le_bytes()))
+        };
+        assert_eq!(u32s(Operation::Add, u32::MAX, 3), 2);
+        assert_eq!([u32s(Operation::Inc, 4, 5), u32s(Operation::Inc, 5, 5), u32s(Operation::Inc, 9, 5)], [5, 0, 0]);
+        assert_eq!([u32s(Operation::Dec, 4, 5), u32s(Operation::Dec, 0, 5), u32s(Operation::Dec, 9, 5)], [3, 5, 5]);
+        let s32s =
+            |operation| i32::from_le_bytes(reduced(operation, Kind::s32, (-3i32).to_le_bytes(), 2i32.to_le_bytes()));
+        assert_eq!([s32s(Operation::Min), s32s(Operation::Max), s32s(Operation::Add)], [-3, 2, -1]);
+        let b64s = |operation| {
+            u64::from_le_bytes(reduced(operation, Kind::b64, 0b1100u64.to_le_bytes(), 0b1010u64.to_le_bytes()))
+        };
+        assert_eq!([b64s(Operation::And), b64s(Operation::Or), b64s(Operation::Xor)], [0b1000, 0b1110, 0b0110]);
+    }
+
+    #[test]
+    fn floats() {
+        let f16s = |operation, memory: f32, value: f32| {
+            let [memory, value] = [memory, value].map(|value| f16::from_f32(value).to_le_bytes());
+            f16::from_le_bytes(reduced(operation, Kind::f16, memory, value)).to_f32()
+        };
+        assert_eq!(f16s(Operation::Add, 2048.0, 1.0), 2048.0, "to the nearest, ties to even");
+        assert_eq!(f16s(Operation::Add, f32::powi(2.0, -24), f32::powi(2.0, -24)), f32::powi(2.0, -23), "subnormal");
+        assert_eq!([f16s(Operation::Min, -1.0, 2.0), f16s(Operation::Max, -1.0, 2.0)], [-1.0, 2.0]);
+        for nan in [f32::NAN, -f32::NAN] {
+            for operation in [Operation::Min, Operation::Max] {
+                assert_eq!([f16s(operation, nan, 1.5), f16s(operation, 1.5, nan)], [1.5; 2], "{nan} is no number");
+                let bf16s = |memory: f32, value: f32| {
+                    let [memory, value] = [memory, value].map(|value| bf16::from_f32(value).to_le_bytes());
+                    bf16::from_le_bytes(reduced(operation, Kind::bf16, memory, value)).to_f32()
+                };
+                assert_eq!([bf16s(nan, -1.5), bf16s(-1.5, nan)], [-1.5; 2], "{nan} is no number");
+                assert!(f16s(operation, nan, f32::NAN).is_nan(), "nor is one of two");
+            }
+        }
+        assert_eq!(f16s(Operation::Min, 0.0, -0.0).to_bits(), (-0.0f32).to_bits());
+        assert_eq!(f16s(Operation::Max, -0.0, 0.0).to_bits(), 0.0f32.to_bits());
+        let f32s = |memory: f32, value: f32| {
+            f32::from_le_bytes(reduced(Operation::Add, Kind::f32, memory.to_le_bytes(), value.to_le_bytes()))
+        };
+        assert_eq!(f32s(1.5, 2.25), 3.75);
+        assert_eq!(f32s(1e-40, -1e-40 * 3.0).to_bits(), 0.0f32.to_bits(), "subnormals are flushed");
+    }
+}

@@ -1,0 +1,519 @@
+//! A block's shared memory, and who accessed which of its bytes.
+
+use crate::engine::findings::{Cause, Findings, Memory, Misuse};
+use crate::engine::memory::bytes::{BarrierBytes, Known, KnownBytes};
+use crate::engine::memory::order::{Order, Space};
+use crate::engine::memory::race::Access;
+use crate::engine::memory::reduction::Reduction;
+use crate::engine::record::Traffic;
+use crate::engine::record::note_element;
+use crate::engine::warps::context::{fail, with_block};
+use crate::engine::warps::handover::{self, Conflict};
+use crate::engine::warps::mbarrier;
+use crate::engine::warps::polling::{note_access, note_read};
+use crate::engine::wgmma;
+use crate::lane::Site;
+use core::panic::Location;
+use std::cell::RefCell;
+use std::ops::Range;
+use std::rc::Rc;
+use std::vec;
+use std::vec::Vec;
+
+/// Where a block's shared memory starts in the `.shared` window. On a GPU the first KiB belongs to the system,
+/// and an address of 0 is never right; the strictest alignment of a tile is 1024.
+pub const SHARED_BASE: u32 = 1024;
+
+pub(crate) struct SharedMemory {
+    bytes: RefCell<Vec<u8>>,
+    known: RefCell<KnownBytes>,
+    /// What bulk copies still read.
+    sources: RefCell<Vec<(Range<usize>, Access)>>,
+    /// What tensor copies write, with which swizzle, and where they are started.
+    swizzled: RefCell<Vec<(Range<usize>, u32, &'static Location<'static>)>>,
+    /// The rank of the block.
+    rank: usize,
+    findings: Rc<Findings>,
+    order: Rc<Order>,
+}
+
+impl SharedMemory {
+    pub(crate) fn new(size: usize, rank: usize, findings: Rc<Findings>, order: Rc<Order>) -> Self {
+        // What was never written is not zero on a GPU either.
+        SharedMemory {
+            bytes: RefCell::new(vec![0xa5; size]),
+            known: RefCell::new(KnownBytes::new(size)),
+            sources: RefCell::default(),
+            swizzled: RefCell::default(),
+            rank,
+            findings,
+            order,
+        }
+    }
+
+    /// Where `bytes` bytes at `address` lie, if they are part of the block's memory.
+    fn range(&self, access: &'static str, address: u32, bytes: usize) -> Result<Range<usize>, Misuse> {
+        let size = self.bytes.borrow().len();
+        let start = address.checked_sub(SHARED_BASE).map(|start| start as usize);
+        let range = start.filter(|start| start + bytes <= size).map(|start| start..start + bytes);
+        range.ok_or(Misuse::SharedOutOfBounds { access, address, bytes, size })
+    }
+
+    /// A tensor copy is to write these bytes, with this swizzle (`CUtensorMapSwizzle`).
+    pub(crate) fn note_swizzle(&self, address: u32, bytes: usize, swizzle: u32, location: &'static Location<'static>) {
+        if let Ok(range) = self.range("copy", address, bytes) {
+            let mut swizzled = self.swizzled.borrow_mut();
+            swizzled.retain(|(of, ..)| of.end <= range.start || range.end <= of.start);
+            swizzled.push((range, swizzle, location));
+        }
+    }
+
+    /// The swizzle with which a tensor copy wrote a byte, and where that was started, if nothing has written it since.
+    pub(crate) fn swizzle_of(&self, address: u32) -> Option<(u32, &'static Location<'static>)> {
+        let byte = self.range("read", address, 1).ok()?;
+        let swizzled = self.swizzled.borrow();
+        let (_, swizzle, location) = swizzled.iter().find(|(of, ..)| of.contains(&byte.start))?;
+        let known = self.known.borrow();
+        let written = known.of(byte).next().and_then(|(_, known)| known.history.last_write());
+        written.filter(|write| write.location == *location).map(|_| (*swizzle, *location))
+    }
+
+    /// Whether an access would be in bounds.
+    pub(crate) fn check(&self, access: &'static str, address: u32, bytes: usize) -> Result<(), Misuse> {
+        self.range(access, address, bytes).map(drop)
+    }
+
+    pub(crate) fn store(&self, by: Access, address: u32, from: &[u8]) -> Result<(), Misuse> {
+        let range = self.range("write", address, from.len())?;
+        let free = self.check_in_flight("write", by, address, range.clone());
+        self.note_write(by, address, range.clone(), free, |offset, before| from[offset] != before);
+        self.bytes.borrow_mut()[range].copy_from_slice(from);
+        Ok(())
+    }
+
+    /// Notes a finding, of an access to this block's memory.
+    fn note(&self, by: Access, misuse: Misuse, cause: Option<Cause>) {
+        let actor = self.findings.rank(by);
+        self.findings.note_caused(by, misuse.in_memory_of(self.rank, actor), cause);
+    }
+
+    /// Notes a write of bytes, and, if it should, the races of it; `changes(offset, before)` tells which of them it changes.
+    fn note_write(
+        &self,
+        by: Access,
+        address: u32,
+        range: Range<usize>,
+        report: bool,
+        changes: impl Fn(usize, u8) -> bool,
+    ) {
+        self.note_write_or_copy(by, address, range, report, changes, |_, _| None);
+    }
+
+    /// The same, where `cause(address, read)` is the mistake behind a race with a read.
+    fn note_write_or_copy(
+        &self,
+        by: Access,
+        address: u32,
+        range: Range<usize>,
+        report: bool,
+        changes: impl Fn(usize, u8) -> bool,
+        cause: impl Fn(u32, Access) -> Option<Cause>,
+    ) {
+        self.check_sources(by, address, &range);
+        let (bytes, start) = (self.bytes.borrow(), range.start);
+        let changes = |byte: usize| changes(byte - start, bytes[byte]);
+        let alike = |one, other| changes(one) == changes(other);
+        self.known.borrow_mut().change(range, alike, |byte, known| {
+            // That is the finding; for the barrier's own instructions, nothing has happened.
+            if known.live_barrier().is_some() {
+                return;
+            }
+            let reduced = known.unseen_reduction(&by, &self.order);
+            if let Some(earlier) = reduced.filter(|_| report) {
+                let address = address + (byte - start) as u32;
+                self.note(by, self.race("write", address, "reduction", by, earlier), None);
+            }
+            known.forget_reductions();
+            if matches!(known.barrier, BarrierBytes::Ended) {
+                known.barrier = BarrierBytes::No;
+            }
+            let raced = known.history.write(by, changes(byte), &self.order);
+            if let Some((earlier, wrote)) = raced.filter(|_| report) {
+                let other_access = if wrote { "write" } else { "read" };
+                let address = address + (byte - start) as u32;
+                let cause = if wrote { None } else { cause(address, earlier) };
+                self.note(by, self.race("write", address, other_access, by, earlier), cause);
+            }
+        });
+    }
+
+    /// Tells of bytes that a bulk copy still reads, and that are to be written, or reduced.
+    fn check_sources(&self, by: Access, address: u32, range: &Range<usize>) {
+        let overlaps = |(source, _): &&(Range<usize>, Access)| source.start < range.end && range.start < source.end;
+        if let Some((source, started)) = self.sources.borrow().iter().find(overlaps) {
+            let address = address + source.start.saturating_sub(range.start) as u32;
+            let (place, (warp, block)) = (started.location.into(), self.findings.warp(started.agent));
+            self.note(by, Misuse::CopySourceInFlight { address, place, warp, block }, None);
+        }
+    }
+
+    /// Whether the bytes are part of no live mbarrier, and no copy to them is in flight, nor a reduction of them. Else that is the finding,
+    /// and a race with the copy would be the same again.
+    fn check_in_flight(&self, access: &'static str, by: Access, address: u32, range: Range<usize>) -> bool {
+        self.check_free(access, by, address, range, |known| known.copying.or_else(|| known.reducing()))
+    }
+
+    /// The same of copies of which `in_flight` says who started one.
+    fn check_free(
+        &self,
+        access: &'static str,
+        by: Access,
+        address: u32,
+        range: Range<usize>,
+        in_flight: impl Fn(&Known) -> Option<Access>,
+    ) -> bool {
+        let start = range.start;
+        for (byte, known) in self.known.borrow().of(range) {
+            let address = address + (byte - start) as u32;
+            if let Some(initialised) = known.live_barrier() {
+                self.note(by, Misuse::BarrierMemory { access, address, place: initialised.into() }, None);
+                return false;
+            }
+            if let Some(copy) = in_flight(known) {
+                let (place, (warp, block)) = (copy.location.into(), self.findings.warp(copy.agent));
+                let cause = (access == "read").then(|| {
+                    let by_group = known.history.reads().any(|read| self.findings.is_group(read));
+                    let reads = known.history.reads().filter(|read| read.agent == by.agent);
+                    let conflict = Conflict { rank: self.rank, address, read: by, copy, told: None };
+                    conflict.of_read(reads.map(|read| read.tick).max(), by_group)
+                });
+                self.note(by, Misuse::CopyInFlight { access, address, place, warp, block }, cause.flatten());
+                return false;
+            }
+        }
+        true
+    }
+
+    /// A copy to these bytes is in flight, or is no more.
+    fn set_copying(&self, range: Range<usize>, by: Option<Access>) {
+        self.known.borrow_mut().change(range, |_, _| true, |_, known| known.copying = by);
+    }
+
+    /// A copy starts: its bytes are written some time from now on. If it tells an mbarrier: which, and its phase.
+    pub(crate) fn start_copy(
+        &self,
+        by: Access,
+        address: u32,
+        bytes: usize,
+        told: Option<(u32, u32)>,
+    ) -> Result<(), Misuse> {
+        let range = self.range("copy", address, bytes)?;
+        let free = self.check_in_flight("copy", by, address, range.clone());
+        self.set_copying(range.clone(), Some(by));
+        let cause = |address, read| Conflict { rank: self.rank, address, read, copy: by, told }.of_copy();
+        self.note_write_or_copy(by, address, range, free, |_, _| true, cause);
+        Ok(())
+    }
+
+    /// A copy that has started has landed, by the wait of the warp that started it.
+    pub(crate) fn land(&self, by: Access, address: u32, from: &[u8]) {
+        let range = self.range("copy", address, from.len()).expect("the start of the copy was in bounds");
+        self.set_copying(range.clone(), None);
+        self.note_write(by, address, range.clone(), true, |_, _| true);
+        self.bytes.borrow_mut()[range].copy_from_slice(from);
+    }
+
+    /// The async proxy is to write these bytes: tells of those that an ordinary store wrote, and no proxy fence is between.
+    pub(crate) fn check_fenced_at(
+        &self,
+        access: &'static str,
+        by: Access,
+        address: u32,
+        bytes: usize,
+    ) -> Result<(), Misuse> {
+        let range = self.range(access, address, bytes)?;
+        self.check_fenced(by, address, range);
+        Ok(())
+    }
+
+    /// A copy to these bytes has landed, of which an mbarrier is told.
+    pub(crate) fn land_told(&self, by: Access, address: u32, from: &[u8]) {
+        let range = self.range("copy", address, from.len()).expect("the start of the copy was in bounds");
+        self.set_copying(range.clone(), None);
+        // What was not ordered with its start was found then, and what came since is told of as in flight.
+        self.note_write(by, address, range.clone(), false, |_, _| true);
+        self.bytes.borrow_mut()[range].copy_from_slice(from);
+    }
+
+    /// A bulk copy that reduces these bytes starts. Others may, too.
+    pub(crate) fn start_reduction(&self, by: Access, address: u32, bytes: usize) -> Result<(), Misuse> {
+        let range = self.range("reduction", address, bytes)?;
+        self.check_sources(by, address, &range);
+        let free = self.check_free("reduction", by, address, range.clone(), |known| known.copying);
+        let (mut unwritten, start) = (false, range.start);
+        self.known.borrow_mut().change(
+            range,
+            |_, _| true,
+            |byte, known| {
+                unwritten |= !known.is_written();
+                if let Some((earlier, wrote)) = known.history.beside(&by, &self.order).filter(|_| free) {
+                    let (address, other) = (address + (byte - start) as u32, if wrote { "write" } else { "read" });
+                    self.note(by, self.race("reduction", address, other, by, earlier), None);
+                }
+                known.start_reduction(by);
+            },
+        );
+        if unwritten {
+            self.note_unwritten(by, self.known.borrow().unwritten(start..start + bytes));
+        }
+        Ok(())
+    }
+
+    /// A bulk copy that was started then reduces these bytes by the values: each element as a whole.
+    pub(crate) fn land_reduction(
+        &self,
+        by: Access,
+        started: &Access,
+        address: u32,
+        reduction: Reduction,
+        values: &[u8],
+    ) {
+        let range = self.range("reduction", address, values.len()).expect("the start of the copy was in bounds");
+        self.known.borrow_mut().change(
+            range.clone(),
+            |_, _| true,
+            |_, known| known.land_reduction(started, by, &self.order),
+        );
+        let (mut bytes, size) = (self.bytes.borrow_mut(), reduction.kind.bytes());
+        for (memory, value) in bytes[range].chunks_mut(size).zip(values.chunks(size)) {
+            reduction.apply(memory, value);
+        }
+    }
+
+    /// A bulk copy from these bytes starts, which needs the `parts` of them.
+    pub(crate) fn start_bulk_read(
+        &self,
+        by: Access,
+        address: u32,
+        parts: &[Range<usize>],
+        into: &mut [u8],
+    ) -> Result<(), Misuse> {
+        let whole = self.range("copy", address, into.len())?;
+        let mut unwritten: Option<(usize, usize)> = None;
+        for part in parts {
+            let range = whole.start + part.start..whole.start + part.end;
+            let address = address + part.start as u32;
+            self.check_fenced(by, address, range.clone());
+            if let Some((first, bytes)) = self.note_read(by, by, address, range.clone()) {
+                let (_, before) = unwritten.get_or_insert((first, 0));
+                *before += bytes;
+            }
+            self.sources.borrow_mut().push((range, by));
+        }
+        self.note_unwritten(by, unwritten);
+        into.copy_from_slice(&self.bytes.borrow()[whole]);
+        Ok(())
+    }
+
+    /// A bulk copy that was started then has read these bytes.
+    pub(crate) fn finish_bulk_read(&self, by: Access, started: &Access, addresses: Range<u32>) {
+        let bytes = addresses.len();
+        let range = self.range("copy", addresses.start, bytes).expect("the start of the copy was in bounds");
+        let mut sources = self.sources.borrow_mut();
+        let is_it =
+            |(of, by): &(Range<usize>, Access)| *of == range && (by.agent, by.tick) == (started.agent, started.tick);
+        if let Some(index) = sources.iter().position(is_it) {
+            sources.swap_remove(index);
+        }
+        self.known.borrow_mut().change(
+            range,
+            |_, _| true,
+            |_, known| {
+                known.history.read(by, &self.order);
+            },
+        );
+    }
+
+    /// A `wgmma` of the warp is to read these bytes, some time before `reading` is known to be over.
+    pub(crate) fn start_group_read(
+        &self,
+        by: Access,
+        reading: Access,
+        address: u32,
+        bytes: usize,
+    ) -> Result<(), Misuse> {
+        let range = self.range("read", address, bytes)?;
+        self.check_fenced(by, address, range.clone());
+        // Who starts it must know of what was written; but it is not by what that warp does next that the read is over.
+        let unwritten = self.note_read(by, reading, address, range);
+        self.note_unwritten(by, unwritten);
+        Ok(())
+    }
+
+    /// The word at an address that is known to be in bounds, as it is now.
+    pub(crate) fn peek(&self, address: u32) -> u32 {
+        let start = (address - SHARED_BASE) as usize;
+        u32::from_le_bytes(self.bytes.borrow()[start..start + 4].try_into().expect("four bytes"))
+    }
+
+    /// Tells of bytes that an ordinary store wrote, and no proxy fence is between. Those that a copy in flight is to write are another finding.
+    fn check_fenced(&self, by: Access, address: u32, range: Range<usize>) {
+        let start = range.start;
+        for (byte, known) in self.known.borrow().of(range).filter(|(_, known)| known.copying.is_none()) {
+            let unfenced = known.history.last_write().filter(|write| !self.order.is_fenced(Space::Shared, &by, write));
+            // Where nothing orders the two, that is the finding.
+            if let Some(write) = unfenced.filter(|write| write.is_seen_by(&by, &self.order)) {
+                let memory = Memory::Shared { address: address + (byte - start) as u32 };
+                self.note(by, Misuse::ProxyFence { memory, place: write.location.into() }, None);
+                return;
+            }
+        }
+    }
+
+    /// Whether who made an mbarrier has put a proxy fence behind that.
+    pub(crate) fn is_barrier_fenced(&self, by: Access, address: u32) -> bool {
+        let Ok(range) = self.barrier(address) else { return true };
+        let is_fenced = |made: Access| self.order.is_fenced(Space::Shared, &by, &made);
+        self.known.borrow().of(range).all(|(_, known)| known.history.last_write().is_none_or(is_fenced))
+    }
+
+    /// Whether who does something then comes behind whoever made an mbarrier.
+    pub(crate) fn is_barrier_made_before(&self, by: Access, address: u32) -> bool {
+        let Ok(range) = self.barrier(address) else { return true };
+        let is_known = |made: Access| made.is_seen_by(&by, &self.order);
+        self.known.borrow().of(range).all(|(_, known)| known.history.last_write().is_none_or(is_known))
+    }
+
+    /// An mbarrier is made, where none is live: for others, its eight bytes are written. From now on only its own instructions may touch
+    /// them.
+    pub(crate) fn make_barrier(&self, by: Access, address: u32) -> Result<(), Misuse> {
+        self.change_barrier("mbarrier.init", by, address, BarrierBytes::Live(by.location))
+    }
+
+    /// An mbarrier is ended: its eight bytes are written, and nothing is known of their value.
+    pub(crate) fn end_barrier(&self, by: Access, address: u32) -> Result<(), Misuse> {
+        self.change_barrier("mbarrier.inval", by, address, BarrierBytes::Ended)
+    }
+
+    fn change_barrier(&self, access: &'static str, by: Access, address: u32, to: BarrierBytes) -> Result<(), Misuse> {
+        let range = self.barrier(address)?;
+        let set = |to| self.known.borrow_mut().change(range.clone(), |_, _| true, |_, known| known.barrier = to);
+        set(BarrierBytes::No);
+        let free = self.check_in_flight(access, by, address, range.clone());
+        self.note_write(by, address, range.clone(), free, |_, _| true);
+        set(to);
+        Ok(())
+    }
+
+    /// An mbarrier is used: whoever does must come behind whoever made it.
+    pub(crate) fn use_barrier(&self, by: Access, address: u32) -> Result<(), Misuse> {
+        let range = self.barrier(address)?;
+        let start = range.start;
+        for (byte, known) in self.known.borrow().of(range) {
+            let is_known =
+                |made: &Access| made.is_seen_by(&by, &self.order) || self.order.is_fenced(Space::Barriers, &by, made);
+            if let Some(earlier) = known.history.last_write().filter(|made| !is_known(made)) {
+                let address = address + (byte - start) as u32;
+                self.note(by, self.race("read", address, "write", by, earlier), None);
+            }
+        }
+        Ok(())
+    }
+
+    fn barrier(&self, address: u32) -> Result<Range<usize>, Misuse> {
+        if !(address as usize).is_multiple_of(mbarrier::BYTES) {
+            return Err(Misuse::SharedMisaligned { access: "mbarrier", address, bytes: mbarrier::BYTES });
+        }
+        self.range("mbarrier", address, mbarrier::BYTES)
+    }
+
+    pub(crate) fn load(&self, by: Access, address: u32, into: &mut [u8]) -> Result<(), Misuse> {
+        let range = self.range("read", address, into.len())?;
+        let unwritten = self.note_read(by, by, address, range.clone());
+        self.note_unwritten(by, unwritten);
+        into.copy_from_slice(&self.bytes.borrow()[range]);
+        Ok(())
+    }
+
+    /// A read that `by` starts, and that is over when `reading` is. Returns which byte is the first that nothing wrote, and how many
+    /// nothing wrote.
+    fn note_read(&self, by: Access, reading: Access, address: u32, range: Range<usize>) -> Option<(usize, usize)> {
+        let free = self.check_in_flight("read", by, address, range.clone());
+        let mut unwritten = false;
+        self.known.borrow_mut().change(
+            range.clone(),
+            |_, _| true,
+            |byte, known| {
+                if known.live_barrier().is_some() {
+                    return;
+                }
+                unwritten |= !known.is_written();
+                known.history.read(reading, &self.order);
+                let write = known.history.unseen_write(&by, &self.order).map(|earlier| ("write", earlier));
+                let reduction = || Some(("reduction", known.unseen_reduction(&by, &self.order)?));
+                if let Some((other, earlier)) = write.or_else(reduction).filter(|_| free) {
+                    let address = address + (byte - range.start) as u32;
+                    let cause = handover::landed(self.rank, &earlier).and_then(|(copy, told)| {
+                        let reads = known.history.reads().filter(|read| read.agent == by.agent && read.tick < by.tick);
+                        let (read_at, is_group) = (reads.map(|read| read.tick).max(), reading.agent != by.agent);
+                        let conflict = Conflict { rank: self.rank, address, read: by, copy, told: Some(told) };
+                        conflict.of_read(read_at, is_group)
+                    });
+                    self.note(by, self.race("read", address, other, by, earlier), cause);
+                }
+            },
+        );
+        if unwritten { self.known.borrow().unwritten(range) } else { None }
+    }
+
+    /// Tells of bytes that are read, and that nothing wrote: the first, and how many.
+    fn note_unwritten(&self, by: Access, unwritten: Option<(usize, usize)>) {
+        if let Some((first, bytes)) = unwritten {
+            let address = SHARED_BASE + first as u32;
+            let cause = handover::of_unwritten(self.rank, address, by);
+            self.note(by, Misuse::SharedUnwritten { address, bytes }, cause);
+        }
+    }
+
+    /// The race of an access with an earlier one, by another thread.
+    fn race(
+        &self,
+        access: &'static str,
+        address: u32,
+        other_access: &'static str,
+        by: Access,
+        earlier: Access,
+    ) -> Misuse {
+        let (other_place, other) = (earlier.location.into(), self.findings.agent(by, earlier));
+        let same_closure = by.shows_order(&earlier, (access == "write", other_access == "write"));
+        let memory = Memory::Shared { address };
+        Misuse::Race { access, memory, other_access, other_place, other, same_closure }
+    }
+}
+
+// A destructor that runs because the run has failed finds memory as it is left: no second failure, which would abort.
+
+/// One lane's store.
+pub(crate) fn store_shared(site: Site, address: u32, from: &[u8]) {
+    if std::thread::panicking() {
+        return;
+    }
+    note_access(site);
+    note_element(site, Traffic::SharedWrite, address as usize, from.len());
+    let stored = with_block(|block| {
+        wgmma::check_stored(block, site, from);
+        block.shared.store(block.access(site), address, from)
+    });
+    stored.unwrap_or_else(|misuse| fail(site, misuse));
+}
+
+/// One lane's load.
+pub(crate) fn load_shared(site: Site, address: u32, into: &mut [u8]) {
+    if std::thread::panicking() {
+        return;
+    }
+    note_element(site, Traffic::SharedRead, address as usize, into.len());
+    let loaded = with_block(|block| block.shared.load(block.access(site), address, into));
+    loaded.unwrap_or_else(|misuse| fail(site, misuse));
+    note_read(site, address as usize, into, || Memory::Shared { address });
+}

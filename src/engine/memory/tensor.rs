@@ -1,0 +1,296 @@
+//! Copies of boxes of tensors, and of pixels: which element of the tensor is which of the tile, and where that lies in shared memory.
+
+use crate::engine::findings::Misuse;
+pub(crate) use crate::engine::memory::bulk::Blocks;
+use crate::engine::memory::bulk::{self, Kind, Reduction};
+use crate::engine::memory::im2col::{check_in_bounds, check_offsets, pixels};
+pub(crate) use crate::engine::memory::reduction::Operation;
+use crate::engine::memory::{peer, slices};
+use crate::engine::record::note_lane;
+use crate::engine::warps::context::{fail, with_cluster};
+use crate::lane::Site;
+use crate::{TensorAccess, TensorEncoding, TensorMapWords};
+use std::iter::zip;
+use std::ops::Range;
+use std::vec;
+use std::vec::Vec;
+
+/// Bytes that a swizzle moves together.
+const CHUNK: usize = 16;
+
+/// Where in a tensor an instruction has a copy start.
+#[derive(Clone, Copy)]
+pub(crate) struct At<'a> {
+    coordinates: &'a [i32],
+    /// In im2col mode, by how much the pixels are moved along each dimension of an image; or nothing, if they are not.
+    offsets: Option<&'a [u16]>,
+}
+
+impl<'a> At<'a> {
+    pub(crate) fn tiled(coordinates: &'a [i32]) -> Self {
+        At { coordinates, offsets: None }
+    }
+
+    pub(crate) fn im2col(coordinates: &'a [i32], offsets: &'a [u16]) -> Self {
+        At { coordinates, offsets: Some(offsets) }
+    }
+}
+
+/// Lines of a tensor, along dimension 0, that fill a tile or are filled by one.
+struct Lines {
+    map: TensorEncoding,
+    /// Their first coordinate along dimension 0.
+    start: i64,
+    /// Elements of a line.
+    inner: usize,
+    /// Each one's coordinates along the other dimensions.
+    places: Vec<[i64; 4]>,
+}
+
+/// The part of a line that is in the tensor.
+struct Line {
+    /// Where it starts in the tile, in bytes, its lines lying behind each other.
+    offset: usize,
+    from: *const u8,
+    bytes: usize,
+}
+
+/// What a pointer to a map points to.
+///
+/// # Safety
+/// There are 128 bytes.
+unsafe fn map_at(site: Site, map: *const u8) -> TensorEncoding {
+    // SAFETY: the caller's.
+    let words = unsafe { map.cast::<TensorMapWords>().read_unaligned() };
+    TensorEncoding::of_simulated(words).unwrap_or_else(|| fail(site, Misuse::NoTensorMap))
+}
+
+impl Lines {
+    /// # Safety
+    /// As `map_at`.
+    unsafe fn new(site: Site, map: *const u8, at: At<'_>) -> Self {
+        // SAFETY: the caller's.
+        let map = unsafe { map_at(site, map) };
+        let At { coordinates, offsets } = at;
+        if map.rank != coordinates.len() {
+            fail(site, Misuse::TensorRank { map: map.rank, instruction: coordinates.len() });
+        }
+        let at =
+            core::array::from_fn(|dimension| coordinates.get(dimension).map_or(0, |&coordinate| i64::from(coordinate)));
+        let places = match (map.access, offsets) {
+            (TensorAccess::Tiled { .. }, None) => of_box(&map, at),
+            (TensorAccess::Im2col { .. }, Some(offsets)) => {
+                let checked = check_offsets(&map, offsets).and_then(|()| check_in_bounds(&map, at));
+                checked.unwrap_or_else(|misuse| fail(site, misuse));
+                pixels(&map, at, offsets)
+            }
+            (_, offsets) => fail(site, Misuse::TensorMode { im2col: offsets.is_some() }),
+        };
+        let first = at[0] * map.element_bytes as i64;
+        if first % 16 != 0 {
+            fail(site, Misuse::BoxStart { bytes: first });
+        }
+        let (inner, _) = map.copied();
+        Lines { map, start: at[0], inner, places }
+    }
+
+    /// Notes the box for what is warned of when all blocks have run.
+    fn note(&self, site: Site, at: At<'_>, loads: bool) {
+        with_cluster(|cluster, block| {
+            cluster.boxes.borrow_mut().note(block, block.access(site), &self.map, at.coordinates, loads);
+        });
+    }
+
+    fn bytes(&self) -> usize {
+        self.inner * self.places.len() * self.map.element_bytes
+    }
+
+    /// The bytes that the start of the tile in shared memory is a multiple of.
+    fn alignment(&self) -> usize {
+        128 << self.map.swizzle
+    }
+
+    /// Where a byte of the tile, its lines lying behind each other, lies in shared memory, from the tile's start on, which is aligned.
+    fn swizzled(&self, offset: usize) -> usize {
+        offset ^ (offset >> 7 & ((1 << self.map.swizzle) - 1)) << 4
+    }
+
+    /// What of the lines is in the tensor.
+    fn inside(&self) -> impl Iterator<Item = Line> {
+        let bytes = self.map.element_bytes;
+        let size = |dimension: usize| if dimension < self.map.rank { self.map.sizes[dimension] as i64 } else { 1 };
+        let (first, end) = (self.start.max(0), (self.start + self.inner as i64).min(size(0)));
+        let count = usize::try_from(end - first).unwrap_or(0);
+        let inside = move |place: &[i64; 4]| zip(1.., place).all(|(d, coordinate)| (0..size(d)).contains(coordinate));
+        self.places.iter().enumerate().filter(move |(_, place)| count > 0 && inside(place)).map(move |(line, place)| {
+            let offsets =
+                zip(&self.map.strides[1..], place).map(|(stride, &coordinate)| stride.wrapping_mul(coordinate as u64));
+            let address = self.map.address.wrapping_add(first as u64 * bytes as u64);
+            let address = offsets.fold(address, u64::wrapping_add);
+            let from = std::ptr::with_exposed_provenance(address as usize);
+            let offset = line * self.inner + (first - self.start) as usize;
+            Line { offset: offset * bytes, from, bytes: count * bytes }
+        })
+    }
+
+    /// Where in shared memory, from the tile's start on, these lines lie: each part as long as can be.
+    fn parts(&self, lines: &[Line]) -> Vec<Range<usize>> {
+        let of_line = |line: &Line| {
+            let end = line.offset + line.bytes;
+            (line.offset..end).step_by(CHUNK).map(move |first| first..end.min(first + CHUNK))
+        };
+        let mut parts: Vec<Range<usize>> = lines.iter().flat_map(of_line).collect();
+        parts.iter_mut().for_each(|part| *part = self.swizzled(part.start)..self.swizzled(part.start) + part.len());
+        parts.sort_unstable_by_key(|part| part.start);
+        parts.dedup_by(|next, part| {
+            let goes_on = part.end == next.start;
+            part.end = if goes_on { next.end } else { part.end };
+            goes_on
+        });
+        parts
+    }
+
+    fn check_aligned(&self, site: Site, address: u32) {
+        if !(address as usize).is_multiple_of(self.alignment()) {
+            fail(site, Misuse::SharedMisaligned { access: "copy", address, bytes: self.alignment() });
+        }
+    }
+}
+
+/// Where the lines of a box are.
+fn of_box(map: &TensorEncoding, at: [i64; 5]) -> Vec<[i64; 4]> {
+    let mut places = vec![core::array::from_fn(|d| at[d + 1])];
+    // Each dimension repeats what there is.
+    for dimension in 1..map.rank {
+        let before = places.len();
+        for index in 1..map.of_box(dimension) {
+            let further = index as i64 * i64::from(map.steps[dimension]);
+            for place in 0..before {
+                let mut place: [i64; 4] = places[place];
+                place[dimension - 1] += further;
+                places.push(place);
+            }
+        }
+    }
+    places
+}
+
+/// `cp.async.bulk.tensor` to shared memory.
+///
+/// # Safety
+/// `map` points to 128 bytes; if they are a map, its tensor is there.
+pub(crate) unsafe fn load(
+    site: Site,
+    form: &'static str,
+    to: u32,
+    map: *const u8,
+    at: At<'_>,
+    barrier: u32,
+    blocks: Blocks,
+) {
+    if std::thread::panicking() {
+        return;
+    }
+    // SAFETY: the caller's.
+    let source = unsafe { Lines::new(site, map, at) };
+    source.check_aligned(site, to);
+    source.note(site, at, true);
+    let mut lines = vec![0; source.bytes()];
+    for Line { offset, from, bytes } in source.inside() {
+        // SAFETY: the caller's.
+        unsafe { bulk::read_global(site, from, 1, &mut lines[offset..offset + bytes]) };
+    }
+    let mut data = vec![0; lines.len()];
+    lines.iter().enumerate().for_each(|(offset, &byte)| data[source.swizzled(offset)] = byte);
+    with_cluster(|cluster, block| {
+        let Ok((target, address)) = peer::resolve(cluster, block, to) else { return };
+        let mask = match blocks {
+            Blocks::One => 1 << target.rank,
+            Blocks::Mask(mask) => u32::from(mask),
+        };
+        for block in cluster.blocks.iter().filter(|block| mask & 1 << block.rank != 0) {
+            block.shared.note_swizzle(address, data.len(), source.map.swizzle, site.location);
+        }
+    });
+    bulk::start_load(site, form, to, data, barrier, blocks);
+}
+
+/// `cp.async.bulk.tensor` from shared memory, or `cp.reduce.async.bulk.tensor`.
+///
+/// # Safety
+/// As `load`.
+pub(crate) unsafe fn store(
+    site: Site,
+    form: &'static str,
+    map: *const u8,
+    at: At<'_>,
+    from: u32,
+    operation: Option<Operation>,
+) {
+    if std::thread::panicking() {
+        return;
+    }
+    // SAFETY: the caller's.
+    let target = unsafe { Lines::new(site, map, at) };
+    if let Some(dimension) = at.coordinates.iter().position(|&coordinate| coordinate < 0) {
+        fail(site, Misuse::BoxBefore { dimension, coordinate: at.coordinates[dimension].into() });
+    }
+    target.check_aligned(site, from);
+    target.note(site, at, false);
+    let reduction = operation.map(|operation| Reduction { operation, kind: kind(site, target.map.data_type) });
+    let lines: Vec<Line> = target.inside().collect();
+    let parts = target.parts(&lines);
+    let swizzled = bulk::read_shared(site, form, from, target.bytes(), &parts);
+    let data: Vec<u8> = (0..swizzled.len()).map(|offset| swizzled[target.swizzled(offset)]).collect();
+    let Some(first) = lines.first() else {
+        // SAFETY: there are no elements.
+        unsafe { bulk::start_store(site, from, &parts, None, std::iter::empty(), reduction) };
+        return;
+    };
+    let (slice, _) = slices::find_for_copy(site, first.from, 1, first.bytes, true);
+    let elements = lines.iter().flat_map(|line| {
+        let places = (0..line.bytes).step_by(slice.element).map(|byte| line.from.wrapping_add(byte));
+        zip(places, data[line.offset..line.offset + line.bytes].chunks(slice.element))
+    });
+    // SAFETY: the caller's: elements of the tensor.
+    unsafe { bulk::start_store(site, from, &parts, Some(slice), elements, reduction) };
+}
+
+/// As what the driver's type is reduced.
+fn kind(site: Site, data_type: u32) -> Kind {
+    match data_type {
+        2 => Kind::u32,
+        3 => Kind::s32,
+        4 => Kind::u64,
+        5 => Kind::s64,
+        6 => Kind::f16,
+        7 => Kind::f32,
+        8 => Kind::f64,
+        9 => Kind::bf16,
+        _ => fail(site, Misuse::TensorReduction),
+    }
+}
+
+/// `cp.async.bulk.prefetch.tensor`.
+///
+/// # Safety
+/// As `load`.
+pub(crate) unsafe fn prefetch(site: Site, form: &'static str, map: *const u8, at: At<'_>) {
+    if !std::thread::panicking() {
+        note_lane(site, form);
+        // SAFETY: the caller's.
+        unsafe { Lines::new(site, map, at) };
+    }
+}
+
+/// `prefetch.tensormap`.
+///
+/// # Safety
+/// As `load`.
+pub(crate) unsafe fn prefetch_map(site: Site, form: &'static str, map: *const u8) {
+    if !std::thread::panicking() {
+        note_lane(site, form);
+        // SAFETY: the caller's.
+        unsafe { map_at(site, map) };
+    }
+}

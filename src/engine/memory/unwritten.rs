@@ -1,0 +1,287 @@
+//! Global memory that counts as not written, as freshly allocated memory of a GPU is.
+//!
+//! Such a buffer is filled with a pattern, and remembered with what its bytes must be: the pattern, or what kernels wrote
+//! since. Where a launch finds other bytes, the host has written there, or other memory has come to lie at the same
+//! addresses.
+
+use bytemuck::Pod;
+use rangemap::RangeSet;
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::vec::Vec;
+
+/// The buffers that were marked, by where they start. They do not overlap.
+static MARKED: RwLock<BTreeMap<usize, Marked>> = RwLock::new(BTreeMap::new());
+
+/// Whether there are any. Most programs have none, and pay for no more than a look at this.
+static ANY: AtomicBool = AtomicBool::new(false);
+
+struct Marked {
+    /// What its bytes are, if nobody but kernels wrote any.
+    bytes: Vec<u8>,
+    /// Of these, those that nothing wrote, by address.
+    unwritten: RangeSet<usize>,
+}
+
+impl Marked {
+    /// A byte is known to be this now.
+    fn set(&mut self, start: usize, addresses: Range<usize>, to: &[u8]) {
+        if addresses.is_empty() {
+            return;
+        }
+        self.bytes[addresses.start - start..addresses.end - start].copy_from_slice(to);
+        self.unwritten.remove(addresses);
+    }
+
+    /// What is known of some of its bytes.
+    fn part(&self, start: usize, addresses: Range<usize>) -> Self {
+        let unwritten = self.unwritten.overlapping(&addresses);
+        let within = |range: &Range<usize>| range.start.max(addresses.start)..range.end.min(addresses.end);
+        Marked {
+            bytes: self.bytes[addresses.start - start..addresses.end - start].to_vec(),
+            unwritten: unwritten.map(within).collect(),
+        }
+    }
+}
+
+fn marked() -> RwLockReadGuard<'static, BTreeMap<usize, Marked>> {
+    MARKED.read().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn marked_mut() -> RwLockWriteGuard<'static, BTreeMap<usize, Marked>> {
+    MARKED.write().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Makes a buffer one that nothing has written yet, as freshly allocated memory of a GPU is: it has arbitrary contents, and
+/// a kernel that reads an element of it before a kernel, or the host, has written it, is told of by the simulator.
+/// (What the host writes is known by its bytes: up to seven between others that it has written, or of smaller elements than four
+/// bytes beside others, pass for written too.)
+///
+/// ```
+/// use ptx_matrix::{sim, *};
+///
+/// /// Adds up what the blocks have left; it forgets that there were fewer blocks than sums.
+/// #[kernel(threads = 32)]
+/// fn total(block: &Block, partial: Global<u32>, d: GlobalMut<u32>) {
+///     block.warp().each(|lane| {
+///         if lane.id() == 0 {
+///             d.set(0, (0..partial.len()).map(|i| partial.get(i)).fold(0, u32::wrapping_add));
+///         }
+///     });
+/// }
+///
+/// let mut partial = [0; 8];
+/// sim::mark_unwritten(&mut partial);
+/// partial[..3].copy_from_slice(&[1, 2, 3]);
+/// let error = total::simulate(1, &partial, &mut [0]).unwrap_err();
+/// assert!(error.to_string().starts_with("error: read of global memory that nothing wrote: element 3 of `partial`"));
+/// ```
+pub fn mark_unwritten<T: Pod>(buffer: &mut [T]) {
+    let bytes: &mut [u8] = bytemuck::cast_slice_mut(buffer);
+    let addresses = addresses(bytes);
+    for (address, byte) in addresses.clone().zip(&mut *bytes) {
+        *byte = pattern(address);
+    }
+    if bytes.is_empty() {
+        return;
+    }
+    let mut marked = marked_mut();
+    let before: Vec<usize> = overlapping(&mut marked, &addresses).map(|(start, _)| start).collect();
+    for start in before {
+        let around = marked.remove(&start).expect("a buffer that was marked");
+        // What lies on both sides of a part is the same buffer's. Else what lay there is no more.
+        if start <= addresses.start && addresses.end <= start + around.bytes.len() {
+            for side in [start..addresses.start, addresses.end..start + around.bytes.len()] {
+                if !side.is_empty() {
+                    marked.insert(side.start, around.part(start, side));
+                }
+            }
+        }
+    }
+    let unwritten = RangeSet::from_iter([addresses.clone()]);
+    marked.insert(addresses.start, Marked { bytes: bytes.to_vec(), unwritten });
+    ANY.store(true, Ordering::Release);
+}
+
+/// The byte at an address that nothing has written. Neighbours differ, so that no number fits by chance.
+fn pattern(address: usize) -> u8 {
+    ((address as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as u8
+}
+
+fn addresses(bytes: &[u8]) -> Range<usize> {
+    let start = bytes.as_ptr().addr();
+    start..start + bytes.len()
+}
+
+/// The marked buffers that share addresses with these, with where each starts.
+fn overlapping<'m>(
+    marked: &'m mut BTreeMap<usize, Marked>,
+    addresses: &Range<usize>,
+) -> impl Iterator<Item = (usize, &'m mut Marked)> + use<'m> {
+    let start = addresses.start;
+    let before = marked.range_mut(..addresses.end).rev().map(|(start, marked)| (*start, marked));
+    before.take_while(move |(other, marked)| other + marked.bytes.len() > start)
+}
+
+/// So many bytes in a row are not what was left there by chance; fewer, between others, are taken for written.
+const TELLING: usize = 8;
+
+/// A launch is given this buffer: what of it the host has written is unwritten no more.
+pub(crate) fn launched_with<T: Pod>(buffer: &[T]) {
+    if !is_known() || buffer.is_empty() {
+        return;
+    }
+    let bytes: &[u8] = bytemuck::cast_slice(buffer);
+    let (here, size) = (addresses(bytes), size_of::<T>());
+    // Beside what was written, a small element may be what it was by chance.
+    let border = if size < size_of::<u32>() { TELLING - size } else { 0 };
+    for (start, marked) in overlapping(&mut marked_mut(), &here) {
+        let common = start.max(here.start)..(start + marked.bytes.len()).min(here.end);
+        // The element that has the byte, as far as it is here.
+        let element = |address: usize| {
+            let first = here.start + (address - here.start) / size * size;
+            first.max(common.start)..(first + size).min(common.end)
+        };
+        let still = |marked: &Marked, of: Range<usize>| {
+            bytes[of.start - here.start..of.end - here.start] == marked.bytes[of.start - start..of.end - start]
+        };
+        let mut at = common.start;
+        while at < common.end {
+            let is_still = still(marked, element(at));
+            let mut end = element(at).end;
+            while end < common.end && still(marked, element(end)) == is_still {
+                end = element(end).end;
+            }
+            let mut written = |part: Range<usize>| {
+                marked.set(start, part.clone(), &bytes[part.start - here.start..part.end - here.start]);
+            };
+            if !is_still || (end - at < TELLING && (at..end) != common) {
+                written(at..end);
+            } else {
+                if at > common.start {
+                    written(at..(at + border).min(end));
+                }
+                if end < common.end {
+                    written(end.saturating_sub(border).max(at)..end);
+                }
+            }
+            at = end;
+        }
+    }
+}
+
+/// Whether any memory counts as unwritten.
+pub(crate) fn is_known() -> bool {
+    ANY.load(Ordering::Acquire)
+}
+
+/// Whether some of these addresses are of bytes that nothing wrote.
+pub(crate) fn contains(addresses: Range<usize>) -> bool {
+    if !is_known() || addresses.is_empty() {
+        return false;
+    }
+    let marked = marked();
+    let mut here =
+        marked.range(..addresses.end).rev().take_while(|(start, marked)| *start + marked.bytes.len() > addresses.start);
+    here.any(|(_, marked)| marked.unwritten.overlaps(&addresses))
+}
+
+/// Kernels have written these bytes.
+pub(crate) fn wrote<'b>(written: impl Iterator<Item = (usize, &'b [u8])>) {
+    if is_known() {
+        let mut marked = marked_mut();
+        for (address, bytes) in written {
+            let addresses = address..address + bytes.len();
+            for (start, around) in overlapping(&mut marked, &addresses) {
+                let common = start.max(address)..(start + around.bytes.len()).min(addresses.end);
+                around.set(start, common.clone(), &bytes[common.start - address..common.end - address]);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Which elements of a buffer that a launch is given count as unwritten.
+    fn unwritten<T: Pod>(buffer: &[T]) -> Vec<usize> {
+        launched_with(buffer);
+        let address = |index: usize| (&raw const buffer[index]).addr();
+        (0..buffer.len()).filter(|&index| contains(address(index)..address(index) + size_of::<T>())).collect()
+    }
+
+    #[test]
+    fn what_the_host_writes_is_written() {
+        let mut buffer = [0_u32; 100];
+        assert!(unwritten(&buffer).is_empty());
+        mark_unwritten(&mut buffer);
+        assert_eq!(unwritten(&buffer), Vec::from_iter(0..100));
+        buffer[..40].fill(7);
+        buffer[70] = 9;
+        assert_eq!(unwritten(&buffer), (40..70).chain(71..100).collect::<Vec<_>>());
+        buffer.fill(0);
+        assert!(unwritten(&buffer).is_empty());
+    }
+
+    #[test]
+    fn bytes_that_have_the_pattern_by_chance_are_written() {
+        let mut buffer = std::vec![0_u8; 1 << 16];
+        mark_unwritten(&mut buffer);
+        let mut random = fastrand::Rng::with_seed(1);
+        buffer.fill_with(|| random.u8(..));
+        assert!(unwritten(&buffer).is_empty());
+    }
+
+    #[test]
+    fn what_kernels_write_is_written_and_tells_that_it_is_the_same_memory() {
+        let mut buffer = [0_u16; 64];
+        mark_unwritten(&mut buffer);
+        let write = |buffer: &mut [u16; 64], index: usize, value: u16| {
+            buffer[index] = value;
+            wrote(std::iter::once(((&raw const buffer[index]).addr(), &value.to_ne_bytes()[..])));
+        };
+        for index in (0..64).filter(|&index| index != 20) {
+            write(&mut buffer, index, index as u16);
+        }
+        assert_eq!(unwritten(&buffer), [20]);
+        let there = buffer[20];
+        buffer.fill(there);
+        assert!(unwritten(&buffer).is_empty(), "other memory, which has the same number there");
+    }
+
+    #[test]
+    fn a_part_may_be_marked_again() {
+        let mut buffer = [0_u64; 8];
+        mark_unwritten(&mut buffer);
+        buffer.fill(1);
+        assert!(unwritten(&buffer).is_empty());
+        mark_unwritten(&mut buffer[3..5]);
+        assert_eq!(unwritten(&buffer), [3, 4]);
+    }
+
+    #[test]
+    fn a_small_part_is_told_from_what_lay_around_it() {
+        let mut buffer = [0_u32; 16];
+        mark_unwritten(&mut buffer);
+        buffer.fill(0);
+        mark_unwritten(&mut buffer[12..13]);
+        assert_eq!(unwritten(&buffer), [12]);
+        mark_unwritten(&mut buffer);
+        mark_unwritten(&mut buffer[5..6]);
+        wrote(std::iter::once(((&raw const buffer[4]).addr(), bytemuck::cast_slice(&[buffer[4], buffer[5]]))));
+        assert_eq!(unwritten(&buffer), (0..4).chain(6..16).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn a_small_buffer_is_marked_whole() {
+        let mut buffer = [0_u8; 3];
+        mark_unwritten(&mut buffer);
+        assert_eq!(unwritten(&buffer), [0, 1, 2]);
+        assert_eq!(unwritten(&buffer[1..]), [0, 1]);
+        buffer[0] = !buffer[0];
+        assert_eq!(unwritten(&buffer), [0; 0], "two bytes would be by chance what they are");
+    }
+}

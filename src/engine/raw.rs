@@ -1,0 +1,385 @@
+//! What the functions of [`raw`](crate::raw) do here: each is one lane's; collectives wait for all lanes.
+
+use crate::engine::Mode;
+use crate::engine::arithmetic::{
+    MetadataOrder, Product, ScaledProduct, multiply, multiply_scaled, multiply_sparse, multiply_sparse_scaled,
+};
+use crate::engine::findings::Misuse;
+use crate::engine::memory::shared::{load_shared, store_shared};
+use crate::engine::memory::{copies, matrix, slices};
+use crate::engine::record::note_collective;
+use crate::engine::warps::block::BlockState;
+use crate::engine::warps::context::{current_lane, fail, with_block, with_cluster};
+use crate::engine::warps::divergence::BAR_WARP_SYNC;
+use crate::engine::warps::lanes::collective;
+use crate::engine::warps::polling::spend;
+use crate::fragment::Arrangement;
+use crate::fragment::{FragmentShape, Registers, RoleA, RoleB, RoleC, RoleSparseA, Shape, SparseWidth};
+use crate::fragment::{ScaleA, ScaleB, ScaledKind, Selected};
+use crate::lane::LANES;
+use crate::lane::Site;
+use crate::{Accumulator, Element, Fragment, Grid, PerLane, RowAddr};
+use bytemuck::Pod;
+
+/// The registers of a matrix of role `R` in shape `S`, with elements of type `T`.
+type RegistersOf<S, R, T> = <S as FragmentShape<R, <T as Element>::Width>>::Registers;
+
+/// `mma`, of one shape, its elements and its option.
+#[track_caller]
+pub(crate) fn multiply_registers<S, A, B, C, D, O>(
+    form: &'static str,
+    a: RegistersOf<S, RoleA, A>,
+    b: RegistersOf<S, RoleB, B>,
+    c: RegistersOf<S, RoleC, C>,
+) -> RegistersOf<S, RoleC, D>
+where
+    S: Shape
+        + FragmentShape<RoleA, A::Width>
+        + FragmentShape<RoleB, B::Width>
+        + FragmentShape<RoleC, C::Width>
+        + FragmentShape<RoleC, D::Width>,
+    A: Element + Product<B, C, O, D = D>,
+    B: Element,
+    C: Element,
+    D: Element,
+{
+    collective(Site::here(), form, (a, b, c), move |_, site, operands| {
+        let a = Fragment::from_registers(mapped(&operands, |(a, _, _)| a));
+        let b = Fragment::from_registers(mapped(&operands, |(_, b, _)| b));
+        let c = Accumulator::<S, C>::from_registers(mapped(&operands, |(_, _, c)| c));
+        multiply::<S, A, B, C, D, O>(site, form, &a, &b, &c).registers()
+    })
+}
+
+/// `mma` with scaled blocks.
+#[track_caller]
+pub(crate) fn multiply_scaled_registers<S, A, B, K>(
+    form: &'static str,
+    (a, scales_a, select_a): (RegistersOf<S, RoleA, A>, u32, Selected),
+    (b, scales_b, select_b): (RegistersOf<S, RoleB, B>, u32, Selected),
+    c: RegistersOf<S, RoleC, f32>,
+) -> RegistersOf<S, RoleC, f32>
+where
+    S: Shape
+        + FragmentShape<RoleA, A::Width>
+        + FragmentShape<RoleB, B::Width>
+        + FragmentShape<RoleC, <f32 as Element>::Width>,
+    A: Element + ScaledProduct<B, K, Scale = K::Scale>,
+    B: Element,
+    K: ScaledKind,
+{
+    collective(Site::here(), form, (a, b, c, scales_a, scales_b), move |_, site, operands| {
+        let a = Fragment::from_registers(mapped(&operands, |(a, ..)| a));
+        let b = Fragment::from_registers(mapped(&operands, |(_, b, ..)| b));
+        let c = Accumulator::<S, f32>::from_registers(mapped(&operands, |(_, _, c, ..)| c));
+        let scales_a = ScaleA::from_registers(mapped(&operands, |(.., scales, _)| scales));
+        let scales_b = ScaleB::from_registers(mapped(&operands, |(.., scales)| scales));
+        multiply_scaled::<S, A, B, K>(site, form, (&a, &scales_a, select_a), (&b, &scales_b, select_b), &c).registers()
+    })
+}
+
+/// `mma.sp`, of one shape and its elements.
+#[track_caller]
+pub(crate) fn multiply_sparse_registers<S, A, B, C, O, Order>(
+    form: &'static str,
+    selector: u32,
+    a: RegistersOf<S, RoleSparseA, A>,
+    b: RegistersOf<S, RoleB, B>,
+    c: RegistersOf<S, RoleC, C>,
+    metadata: u32,
+) -> RegistersOf<S, RoleC, C>
+where
+    S: Shape + FragmentShape<RoleSparseA, A::Width> + FragmentShape<RoleB, B::Width> + FragmentShape<RoleC, C::Width>,
+    A: Element<Width: SparseWidth> + Product<B, C, O, D = C>,
+    B: Element<Width = A::Width>,
+    C: Element,
+    Order: MetadataOrder,
+{
+    collective(Site::here(), form, (a, b, c, metadata, selector), move |_, site, operands| {
+        let selectors = mapped(&operands, |(.., selector)| selector);
+        if let Some(&other) = selectors.array().iter().find(|&&other| other != selectors.array()[0]) {
+            fail(site, Misuse::SelectorsDiffer { form, selectors: (selectors.array()[0], other) });
+        }
+        let a = Fragment::from_registers(mapped(&operands, |(a, ..)| a));
+        let b = Fragment::from_registers(mapped(&operands, |(_, b, ..)| b));
+        let mut acc = Accumulator::<S, C>::from_registers(mapped(&operands, |(_, _, c, ..)| c));
+        let metadata = mapped(&operands, |(_, _, _, metadata, _)| metadata);
+        multiply_sparse::<S, A, B, C, O, Order>((site, form), selector as usize, &mut acc, &a, &b, &metadata);
+        acc.registers()
+    })
+}
+
+/// `mma.sp` with scaled blocks.
+#[track_caller]
+pub(crate) fn multiply_sparse_scaled_registers<S, A, B, K>(
+    form: &'static str,
+    (a, metadata, scales_a, select_a): (RegistersOf<S, RoleSparseA, A>, u32, u32, Selected),
+    (b, scales_b, select_b): (RegistersOf<S, RoleB, B>, u32, Selected),
+    c: RegistersOf<S, RoleC, f32>,
+) -> RegistersOf<S, RoleC, f32>
+where
+    S: Shape
+        + FragmentShape<RoleSparseA, A::Width>
+        + FragmentShape<RoleB, B::Width>
+        + FragmentShape<RoleC, <f32 as Element>::Width>,
+    A: Element<Width: SparseWidth> + ScaledProduct<B, K, Scale = K::Scale>,
+    B: Element<Width = A::Width>,
+    K: ScaledKind,
+{
+    collective(Site::here(), form, (a, b, c, metadata, (scales_a, scales_b)), move |_, site, operands| {
+        let a = Fragment::from_registers(mapped(&operands, |(a, ..)| a));
+        let b = Fragment::from_registers(mapped(&operands, |(_, b, ..)| b));
+        let mut acc = Accumulator::<S, f32>::from_registers(mapped(&operands, |(_, _, c, ..)| c));
+        let metadata = mapped(&operands, |(.., metadata, _)| metadata);
+        let scales_a = ScaleA::<K>::from_registers(mapped(&operands, |(.., scales)| scales.0));
+        let scales_b = ScaleB::<K>::from_registers(mapped(&operands, |(.., scales)| scales.1));
+        let (a, b) = ((&a, &metadata, &scales_a, select_a), (&b, &scales_b, select_b));
+        multiply_sparse_scaled::<S, A, B, K>((site, form), &mut acc, a, b);
+        acc.registers()
+    })
+}
+
+/// `ldmatrix`.
+#[track_caller]
+pub(crate) fn load_matrices<R: Registers<Register = u32>>(
+    form: &'static str,
+    arrangement: Arrangement,
+    address: u32,
+) -> R {
+    collective(Site::here(), form, address, move |_, site, addresses| {
+        matrix::load_read_matrices(site, form, &rows(&addresses, |address| address), arrangement)
+    })
+}
+
+/// `stmatrix`.
+#[track_caller]
+pub(crate) fn store_matrices<R: Registers<Register = u32>>(
+    form: &'static str,
+    arrangement: Arrangement,
+    address: u32,
+    registers: R,
+) {
+    collective(Site::here(), form, (address, registers), move |_, site, operands| {
+        let rows = rows(&operands, |(address, _)| address);
+        matrix::store_matrices(site, form, &rows, &mapped(&operands, |(_, registers)| registers), arrangement);
+        PerLane::splat(())
+    });
+}
+
+/// `movmatrix`.
+#[track_caller]
+pub(crate) fn transpose_matrix(form: &'static str, register: u32) -> u32 {
+    collective(Site::here(), form, register, move |_, site, registers| {
+        note_collective(site, form);
+        matrix::transpose_matrix(&registers)
+    })
+}
+
+/// `shfl.sync`, and whether the lane whose value it is lies within the segment.
+#[track_caller]
+pub(crate) fn shuffle(form: &'static str, mode: Mode, operands: (u32, u32, u32)) -> (u32, bool) {
+    let [d, within] = collective(Site::here(), form, operands, move |_, site, operands| {
+        note_collective(site, form);
+        let of_lanes = operands.array();
+        PerLane::from_array(std::array::from_fn(|lane| {
+            let (_, b, c) = of_lanes[lane];
+            let (source, within) = mode.source(lane, b, c);
+            [of_lanes[source].0, u32::from(within)]
+        }))
+    });
+    (d, within != 0)
+}
+
+/// `bar.sync`.
+#[track_caller]
+pub(crate) fn sync_block() {
+    collective(Site::here(), "bar.sync", (), |warp, site, nothing| {
+        warp.sync(site);
+        nothing
+    });
+}
+
+/// `bar.sync` of some of the block's threads.
+#[track_caller]
+pub(crate) fn sync_named(barrier: u32, threads: u32) {
+    collective(Site::here(), "bar.sync", (), move |warp, site, nothing| {
+        warp.sync_named(site, barrier, threads);
+        nothing
+    });
+}
+
+/// `bar.warp.sync`.
+#[track_caller]
+pub(crate) fn sync_warp() {
+    collective(Site::here(), BAR_WARP_SYNC, (), |warp, site, nothing| {
+        warp.sync_warp();
+        note_collective(site, BAR_WARP_SYNC);
+        nothing
+    });
+}
+
+/// `elect.sync`.
+#[track_caller]
+pub(crate) fn elect() -> bool {
+    let elected = collective(Site::here(), "elect.sync", (), |warp, site, _| {
+        note_collective(site, "elect.sync");
+        PerLane::from_array(std::array::from_fn(|lane| u8::from(lane == warp.elected())))
+    });
+    elected != 0
+}
+
+/// `trap`.
+#[track_caller]
+pub(crate) fn trap() -> ! {
+    fail(Site::here(), Misuse::Trap)
+}
+
+/// `%tid.x`.
+#[track_caller]
+pub(crate) fn thread() -> u32 {
+    let lane = match current_lane() {
+        Some(lane) => lane,
+        // A destructor of a lane that waited when the run failed.
+        None if std::thread::panicking() => 0,
+        None => fail(Site::here(), Misuse::RawAtWarpScope { form: "%tid.x" }),
+    };
+    with_block(|block| (block.running() * LANES + lane) as u32)
+}
+
+/// `%clock64`: how often the block has read it.
+#[track_caller]
+pub(crate) fn clock() -> u64 {
+    if current_lane().is_none() && !std::thread::panicking() {
+        fail(Site::here(), Misuse::RawAtWarpScope { form: "%clock64" });
+    }
+    spend(Site::here());
+    with_block(BlockState::read_clock)
+}
+
+/// `%ctaid`.
+pub(crate) fn block() -> [u32; 3] {
+    with_block(|block| coordinates(block.index))
+}
+
+/// `%nctaid`.
+pub(crate) fn grid() -> [u32; 3] {
+    with_block(|block| coordinates(block.grid))
+}
+
+/// `%cluster_ctaid`.
+pub(crate) fn block_in_cluster() -> [u32; 3] {
+    with_cluster(|cluster, block| {
+        let first = cluster.blocks[0].index;
+        [block.index.x - first.x, block.index.y - first.y, block.index.z - first.z]
+    })
+}
+
+/// `%cluster_nctaid`.
+pub(crate) fn cluster_shape() -> [u32; 3] {
+    with_cluster(|cluster, _| coordinates(cluster.shape))
+}
+
+/// `%clusterid`.
+pub(crate) fn cluster() -> [u32; 3] {
+    with_cluster(|cluster, block| by_cluster(block.index, cluster.shape))
+}
+
+/// `%nclusterid`.
+pub(crate) fn clusters() -> [u32; 3] {
+    with_cluster(|cluster, block| by_cluster(block.grid, cluster.shape))
+}
+
+fn by_cluster(of: Grid, shape: Grid) -> [u32; 3] {
+    [of.x / shape.x, of.y / shape.y, of.z / shape.z]
+}
+
+/// `%cluster_ctarank`.
+pub(crate) fn cluster_rank() -> u32 {
+    with_block(|block| block.rank as u32)
+}
+
+/// `%cluster_nctarank`.
+pub(crate) fn cluster_size() -> u32 {
+    with_block(|block| block.blocks as u32)
+}
+
+fn coordinates(Grid { x, y, z }: Grid) -> [u32; 3] {
+    [x, y, z]
+}
+
+/// `ld.shared`, of one element.
+#[track_caller]
+pub(crate) fn load_element<T: Pod>(address: u32) -> T {
+    let site = Site::here();
+    check_aligned("read", site, address, size_of::<T>());
+    let mut value = T::zeroed();
+    load_shared(site, address, bytemuck::bytes_of_mut(&mut value));
+    value
+}
+
+/// `st.shared`, of one element.
+#[track_caller]
+pub(crate) fn store_element<T: Pod>(address: u32, value: T) {
+    let site = Site::here();
+    check_aligned("write", site, address, size_of::<T>());
+    store_shared(site, address, bytemuck::bytes_of(&value));
+}
+
+/// `cp.async` of `BYTES`, the first `some` of which come from `from`.
+///
+/// # Safety
+/// They are there, if `from` points into a slice of the kernel's.
+#[track_caller]
+pub(crate) unsafe fn copy<const BYTES: usize>(form: &'static str, to: u32, from: *const u8, some: usize) {
+    if std::thread::panicking() {
+        return;
+    }
+    let site = Site::here();
+    if current_lane().is_none() {
+        fail(site, Misuse::RawAtWarpScope { form });
+    }
+    check_aligned("copy", site, to, BYTES);
+    if some > BYTES {
+        fail(site, Misuse::CopyTooLong { some, bytes: BYTES });
+    }
+    let mut bytes = [0; BYTES];
+    if some > 0 {
+        // SAFETY: the caller's.
+        unsafe { slices::read_for_copy(site, from, BYTES, &mut bytes[..some]) };
+    }
+    copies::start_copy(site, form, to, &bytes, some);
+}
+
+/// `cp.async.commit_group`.
+#[track_caller]
+pub(crate) fn commit_copies() {
+    copies::commit_copies(Site::here());
+}
+
+/// `cp.async.wait_group`.
+#[track_caller]
+pub(crate) fn wait_for_copies(newest: usize) {
+    copies::wait_for_copies(Site::here(), newest);
+}
+
+fn check_aligned(access: &'static str, site: Site, address: u32, bytes: usize) {
+    if !(address as usize).is_multiple_of(bytes) && !std::thread::panicking() {
+        fail(site, Misuse::SharedMisaligned { access, address, bytes });
+    }
+}
+
+/// `of` in each lane. As a loop, and by a pointer: there are a thousand and a half of these, of far fewer types.
+#[inline(never)]
+fn mapped<T: Copy, U: Copy>(values: &PerLane<T>, of: fn(T) -> U) -> PerLane<U> {
+    let values = values.array();
+    let mut results = [of(values[0]); LANES];
+    for lane in 1..LANES {
+        results[lane] = of(values[lane]);
+    }
+    PerLane::from_array(results)
+}
+
+fn rows<T: Copy>(operands: &PerLane<T>, address: fn(T) -> u32) -> PerLane<RowAddr> {
+    // SAFETY: whoever loads or stores the row checks it.
+    mapped(&mapped(operands, address), |address| unsafe { RowAddr::from_address(address) })
+}

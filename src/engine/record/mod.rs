@@ -1,0 +1,211 @@
+//! What the operations tell of themselves, if the simulator was asked for a profile or a trace.
+
+mod banks;
+mod closure_run;
+mod instruction;
+mod profile;
+mod trace;
+
+pub(crate) use instruction::Traffic;
+pub use profile::{BytesMoved, Executed, Profile, SharedSite};
+pub use trace::{Trace, TraceEvent};
+
+use crate::engine::record::closure_run::ClosureRun;
+use crate::engine::warps::block::BlockState;
+use crate::engine::warps::context::{current_lane, with_block};
+use crate::lane::LANES;
+use crate::lane::Site;
+use crate::{Grid, RowAddr};
+use instruction::{Code, Instruction, LaneAccess};
+use profile::Profiler;
+use std::cell::Cell;
+use std::vec::Vec;
+use trace::Tracer;
+
+std::thread_local! {
+    /// Whether the block that is being simulated has a recorder. Most runs have none, and pay for no more than a look
+    /// at this.
+    static RECORDING: Cell<bool> = const { Cell::new(false) };
+}
+
+/// What a block is recorded in, or, put together, a launch.
+pub(crate) struct Recorder {
+    profiler: Option<Profiler>,
+    tracer: Option<Tracer>,
+    /// The lane closure that is running, from its start or its last collective: only one warp runs at a time, and none waits
+    /// in between.
+    closure: ClosureRun,
+}
+
+/// What is to be recorded.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Recorded {
+    pub(crate) profiled: bool,
+    pub(crate) traced: bool,
+}
+
+impl Recorded {
+    /// A recorder, if there is something to record.
+    pub(crate) fn recorder(self) -> Option<Recorder> {
+        let Recorded { profiled, traced } = self;
+        (profiled || traced).then(|| Recorder {
+            profiler: profiled.then(Profiler::default),
+            tracer: traced.then(Tracer::new),
+            closure: ClosureRun::default(),
+        })
+    }
+}
+
+impl Recorder {
+    pub(crate) fn begin_block(&mut self, block: Grid, warps: usize) {
+        if let Some(tracer) = &mut self.tracer {
+            tracer.begin_block(block, warps);
+        }
+    }
+
+    /// All warps have come to a `sync`.
+    pub(crate) fn pass_barrier(&mut self) {
+        if let Some(tracer) = &mut self.tracer {
+            tracer.pass_barrier();
+        }
+    }
+
+    pub(crate) fn end_block(&mut self) {
+        if let Some(tracer) = &mut self.tracer {
+            tracer.end_block();
+        }
+    }
+
+    /// Adds what a later block was recorded in.
+    pub(crate) fn append(&mut self, later: Self) {
+        if let (Some(profiler), Some(later)) = (&mut self.profiler, later.profiler) {
+            profiler.append(later);
+        }
+        if let (Some(tracer), Some(later)) = (&mut self.tracer, later.tracer) {
+            tracer.append(later);
+        }
+    }
+
+    pub(crate) fn finish(self) -> (Option<Profile>, Option<Trace>) {
+        (self.profiler.map(Profiler::finish), self.tracer.map(Tracer::finish))
+    }
+
+    fn add(&mut self, warp: usize, instruction: &Instruction) {
+        if let Some(profiler) = &mut self.profiler {
+            profiler.add(instruction);
+        }
+        if let Some(tracer) = &mut self.tracer {
+            tracer.add(warp, instruction);
+        }
+    }
+
+    fn access(&mut self, warp: usize, code: Code, traffic: Traffic, address: usize, bytes: usize) {
+        match current_lane() {
+            Some(lane) => self.closure.add(code, traffic, LaneAccess { lane, address, bytes }),
+            // Outside of a lane closure it is uniform: all lanes do it.
+            None => {
+                let accesses = (0..LANES).map(|lane| LaneAccess { lane, address, bytes }).collect();
+                self.add(warp, &Instruction { code, traffic, lanes: LANES, accesses });
+            }
+        }
+    }
+}
+
+/// From now on, whether there is a recorder; returns what was before.
+pub(crate) fn set_recording(recording: bool) -> bool {
+    RECORDING.replace(recording)
+}
+
+fn recorded(work: impl FnOnce(&mut Recorder, &BlockState)) {
+    with_block(|block| {
+        if let Some(recorder) = &block.recorder {
+            work(&mut recorder.borrow_mut(), block);
+        }
+    });
+}
+
+/// The running lane, or, at warp scope, the warp, executes an instruction that goes to no memory.
+#[inline]
+pub(crate) fn note_lane(site: Site, form: &'static str) {
+    if RECORDING.get() {
+        match current_lane() {
+            Some(_) => access(site, form, Traffic::None, 0, 0),
+            None => collective(site, form, Traffic::None, Vec::new()),
+        }
+    }
+}
+
+/// The warp executes a collective that goes to no memory.
+#[inline]
+pub(crate) fn note_collective(site: Site, form: &'static str) {
+    if RECORDING.get() {
+        collective(site, form, Traffic::None, Vec::new());
+    }
+}
+
+/// The warp executes a collective that goes to the rows whose addresses the first lanes give.
+#[inline]
+pub(crate) fn note_rows(site: Site, form: &'static str, traffic: Traffic, rows: &[RowAddr]) {
+    if RECORDING.get() {
+        let rows = rows.iter().enumerate();
+        let access = |(lane, row): (usize, &RowAddr)| {
+            let (address, bytes) = (row.address() as usize, RowAddr::BYTES as usize);
+            LaneAccess { lane, address, bytes }
+        };
+        collective(site, form, traffic, rows.map(access).collect());
+    }
+}
+
+#[cold]
+fn collective(site: Site, form: &'static str, traffic: Traffic, accesses: Vec<LaneAccess>) {
+    let code = Code { location: site.location, form };
+    let instruction = Instruction { code, traffic, lanes: LANES, accesses };
+    recorded(|recorder, block| recorder.add(block.running(), &instruction));
+}
+
+/// The warp comes to a `sync`.
+#[inline]
+pub(crate) fn note_sync(site: Site) {
+    if RECORDING.get() {
+        note_collective(site, "bar.sync");
+        recorded(|recorder, _| {
+            if let Some(tracer) = &mut recorder.tracer {
+                tracer.wait();
+            }
+        });
+    }
+}
+
+/// A lane, or uniform code, loads or stores an element.
+#[inline]
+pub(crate) fn note_element(site: Site, traffic: Traffic, address: usize, bytes: usize) {
+    if RECORDING.get() {
+        access(site, traffic.of_an_element(bytes), traffic, address, bytes);
+    }
+}
+
+/// A lane starts a copy of so many bytes from global memory.
+#[inline]
+pub(crate) fn note_copy(site: Site, form: &'static str, to: u32, bytes: usize) {
+    if RECORDING.get() {
+        access(site, form, Traffic::Copy, to as usize, bytes);
+    }
+}
+
+#[cold]
+fn access(site: Site, form: &'static str, traffic: Traffic, address: usize, bytes: usize) {
+    let code = Code { location: site.location, form };
+    recorded(|recorder, block| recorder.access(block.running(), code, traffic, address, bytes));
+}
+
+/// The last lane has ended a lane closure, or has come to a collective in it.
+#[inline]
+pub(crate) fn note_end_of_closure() {
+    if RECORDING.get() {
+        recorded(|recorder, block| {
+            for instruction in recorder.closure.end() {
+                recorder.add(block.running(), &instruction);
+            }
+        });
+    }
+}

@@ -1,0 +1,160 @@
+//! The barrier of a cluster: who has arrived, and who waits (`barrier.cluster`).
+
+use crate::PerLane;
+use crate::engine::findings::{ClusterMisuse, Misuse};
+use crate::engine::memory::order::{Known, executing};
+use crate::engine::record::{note_collective, note_lane};
+use crate::engine::warps::block::{Waiting, WarpOfBlock};
+use crate::engine::warps::context::{current_lane, fail, with_cluster};
+use crate::engine::warps::lanes::collective;
+use crate::lane::LANES;
+use crate::lane::Site;
+use std::ops::Range;
+use std::vec;
+use std::vec::Vec;
+
+/// What has come to a cluster's barrier. Of a warp that has ended nobody waits for an arrival.
+pub(crate) struct ClusterBarrier {
+    /// How often all have come.
+    times: u32,
+    warps: Vec<Warp>,
+    /// What those told who have arrived since.
+    told: Known,
+    /// What all told before.
+    over: Known,
+}
+
+/// The lanes of a warp, a bit for each.
+#[derive(Debug, Clone, Copy, Default)]
+struct Warp {
+    has_ended: bool,
+    /// Those that have arrived since all had come.
+    arrived: u32,
+    /// Those that have arrived and not waited since.
+    owes_wait: u32,
+}
+
+impl Warp {
+    fn is_lacking(&self) -> bool {
+        !self.has_ended && self.arrived != u32::MAX
+    }
+}
+
+fn bits(lanes: Range<usize>) -> u32 {
+    lanes.fold(0, |bits, lane| bits | 1 << lane)
+}
+
+impl ClusterBarrier {
+    /// Of so many warps.
+    pub(crate) fn new(warps: usize) -> Self {
+        ClusterBarrier { times: 0, warps: vec![Warp::default(); warps], told: Known::default(), over: Known::default() }
+    }
+
+    /// Whether all have come so often.
+    pub(crate) fn was_met(&self, times: u32) -> bool {
+        self.times >= times
+    }
+
+    /// The warps, counted through the blocks, that are to come yet.
+    pub(crate) fn lacking(&self) -> impl Iterator<Item = usize> {
+        (0..self.warps.len()).filter(|&agent| self.warps[agent].is_lacking())
+    }
+
+    /// A warp has ended.
+    pub(crate) fn leave(&mut self, agent: usize) {
+        self.warps[agent].has_ended = true;
+        self.meet();
+    }
+
+    fn arrive(&mut self, agent: usize, lanes: Range<usize>, told: &Known) -> Result<(), ClusterMisuse> {
+        let (warp, lanes) = (&mut self.warps[agent], bits(lanes));
+        if warp.owes_wait & lanes != 0 {
+            return Err(ClusterMisuse::ArrivedAgain);
+        }
+        warp.arrived |= lanes;
+        warp.owes_wait |= lanes;
+        self.told.join(told);
+        self.meet();
+        Ok(())
+    }
+
+    /// How often all must have come before these lanes go on.
+    fn awaited(&mut self, agent: usize, lanes: Range<usize>) -> Result<u32, ClusterMisuse> {
+        let (warp, lanes) = (&mut self.warps[agent], bits(lanes));
+        if warp.owes_wait & lanes != lanes {
+            return Err(ClusterMisuse::NotArrived);
+        }
+        warp.owes_wait &= !lanes;
+        Ok(if warp.arrived & lanes == 0 { self.times } else { self.times + 1 })
+    }
+
+    /// If all have come, it begins anew.
+    fn meet(&mut self) {
+        if self.warps.iter().any(|warp| warp.arrived != 0) && !self.warps.iter().any(Warp::is_lacking) {
+            self.times += 1;
+            self.warps.iter_mut().for_each(|warp| warp.arrived = 0);
+            self.over.join(&std::mem::take(&mut self.told));
+        }
+    }
+}
+
+/// `barrier.cluster.arrive`, by the running lane or by each of the warp. A relaxed one does not tell what was written before it.
+pub(crate) fn arrive(site: Site, form: &'static str, is_relaxed: bool) {
+    if std::thread::panicking() {
+        return;
+    }
+    note_lane(site, form);
+    let arrived = with_cluster(|cluster, block| {
+        let lanes = executing(current_lane());
+        block.order.make_partial();
+        let told = block.order.release(block.agent(), lanes.clone());
+        let told = if is_relaxed { told.relaxed() } else { told };
+        cluster.barrier.borrow_mut().arrive(block.agent(), lanes, &told)
+    });
+    arrived.unwrap_or_else(|misuse| fail(site, Misuse::ClusterBarrier { misuse }));
+}
+
+/// `barrier.cluster.wait`, by a warp.
+pub(crate) fn wait(warp: WarpOfBlock<'_>, site: Site, form: &'static str) {
+    if std::thread::panicking() {
+        return;
+    }
+    note_collective(site, form);
+    let awaited = with_cluster(|cluster, block| cluster.barrier.borrow_mut().awaited(block.agent(), 0..LANES));
+    let times = awaited.unwrap_or_else(|misuse| fail(site, Misuse::ClusterBarrier { misuse }));
+    while !with_cluster(|cluster, _| cluster.barrier.borrow().was_met(times)) {
+        warp.suspend(Waiting::Cluster { times, location: site.location });
+        if std::thread::panicking() {
+            return;
+        }
+    }
+    // Nobody comes again before this warp does: what is over is what those told whom it has waited for.
+    with_cluster(|cluster, block| block.order.acquire(block.agent(), 0..LANES, &cluster.barrier.borrow().over));
+}
+
+// What the functions of `raw` call: each is one lane's.
+
+/// `barrier.cluster.arrive`; an `.aligned` one all lanes come to together.
+#[track_caller]
+pub(crate) fn arrive_in_lane(form: &'static str, is_relaxed: bool) {
+    let site = Site::here();
+    if form.ends_with(".aligned") {
+        collective(site, form, (), move |_, site, nothing| {
+            arrive(site, form, is_relaxed);
+            nothing
+        });
+    } else if current_lane().is_some() || std::thread::panicking() {
+        arrive(site, form, is_relaxed);
+    } else {
+        fail(site, Misuse::RawAtWarpScope { form });
+    }
+}
+
+/// `barrier.cluster.wait`. Here the lanes of a warp wait together; where it is not `.aligned`, they may come to it at different lines.
+#[track_caller]
+pub(crate) fn wait_in_lane(form: &'static str) {
+    collective(Site::here(), form, (), move |warp, site, _| {
+        wait(warp, site, form);
+        PerLane::splat(())
+    });
+}

@@ -1,0 +1,180 @@
+//! Which warp and lane the thread is simulating, for the operations that are handed no scope.
+
+use crate::engine::findings::{Misuse, Place};
+use crate::engine::record;
+use crate::engine::warps::block::{BlockState, ClusterState};
+use crate::engine::warps::deadlock;
+use crate::engine::warps::lanes::{self, LaneYielder};
+use crate::engine::warps::stack::{self, Running, StackOf};
+use crate::lane::LANES;
+use crate::lane::Site;
+use core::panic::Location;
+use std::boxed::Box;
+use std::cell::{Cell, RefCell};
+use std::io::Write;
+use std::panic;
+use std::rc::Rc;
+use std::string::{String, ToString};
+use std::sync::Once;
+
+std::thread_local! {
+    /// The cluster that is being simulated, and the rank of the block.
+    static BLOCK: RefCell<Option<(Rc<ClusterState>, usize)>> = const { RefCell::new(None) };
+    static LANE: Cell<usize> = const { Cell::new(NO_LANE) };
+    static PANIC: RefCell<Option<(String, Option<Place>)>> = const { RefCell::new(None) };
+    /// What ended the run, while the warps that wait are unwound. A destructor that fails now ends the program.
+    static ENDED_BY: RefCell<Option<String>> = const { RefCell::new(None) };
+}
+
+const NO_LANE: usize = LANES;
+
+/// A misuse on its way out of the kernel.
+pub(crate) struct Failure {
+    pub(crate) misuse: Misuse,
+    pub(crate) location: &'static Location<'static>,
+    pub(crate) lane: Option<usize>,
+}
+
+/// Runs `work` as part of simulating the block of this rank.
+pub(crate) fn in_block<R>(cluster: &Rc<ClusterState>, rank: usize, work: impl FnOnce() -> R) -> R {
+    /// What was being simulated before: a kernel may simulate another.
+    struct Restore {
+        block: Option<(Rc<ClusterState>, usize)>,
+        recording: bool,
+        lane: usize,
+        yielder: LaneYielder,
+        stack: StackOf,
+        running: Option<Running>,
+    }
+    impl Drop for Restore {
+        fn drop(&mut self) {
+            BLOCK.set(self.block.take());
+            record::set_recording(self.recording);
+            LANE.set(self.lane);
+            lanes::set_yielder(self.yielder);
+            stack::run_on(self.stack);
+            stack::set_running(self.running);
+        }
+    }
+    hush_panics();
+    stack::prepare_thread();
+    let block = &cluster.blocks[rank];
+    let _restore = Restore {
+        block: BLOCK.replace(Some((cluster.clone(), rank))),
+        recording: record::set_recording(block.recorder.is_some()),
+        lane: LANE.replace(NO_LANE),
+        yielder: lanes::yielder(),
+        stack: stack::current(),
+        running: stack::set_running(Some(Running::of(block.findings.kernel(), block))),
+    };
+    work()
+}
+
+/// The block that is being simulated.
+pub(crate) fn with_block<R>(work: impl FnOnce(&BlockState) -> R) -> R {
+    with_cluster(|_, block| work(block))
+}
+
+/// The block that is being simulated, and its cluster.
+pub(crate) fn with_cluster<R>(work: impl FnOnce(&ClusterState, &BlockState) -> R) -> R {
+    BLOCK.with_borrow(|block| {
+        let (cluster, rank) = block.as_ref().expect("warps, tiles and slices are only used while their kernel runs");
+        work(cluster, &cluster.blocks[*rank])
+    })
+}
+
+/// The block that is being simulated, if one is.
+pub(crate) fn try_with_block<R>(work: impl FnOnce(&BlockState) -> R) -> Option<R> {
+    BLOCK.with_borrow(|block| block.as_ref().map(|(cluster, rank)| work(&cluster.blocks[*rank])))
+}
+
+/// The cluster that is being simulated, if one is and it can tell.
+pub(crate) fn try_with_cluster<R>(work: impl FnOnce(&ClusterState) -> Option<R>) -> Option<R> {
+    BLOCK.with_borrow(|block| block.as_ref().and_then(|(cluster, _)| work(cluster)))
+}
+
+/// From now on this lane runs, or, again, uniform code.
+pub(crate) fn set_lane(lane: Option<usize>) {
+    LANE.set(lane.unwrap_or(NO_LANE));
+}
+
+/// The lane that is running, or that was when the kernel ended by a panic.
+pub(crate) fn current_lane() -> Option<usize> {
+    Some(LANE.get()).filter(|&lane| lane != NO_LANE)
+}
+
+/// Ends the run with a misuse, at the lane that is running if one is.
+pub(crate) fn fail(site: Site, misuse: Misuse) -> ! {
+    fail_in_lane(site, current_lane(), misuse)
+}
+
+/// Ends the run with a misuse that a collective found in a lane's operand.
+pub(crate) fn fail_in_lane(site: Site, lane: Option<usize>, misuse: Misuse) -> ! {
+    if cfg!(panic = "abort") || std::thread::panicking() {
+        tell_what_ended_the_run();
+        _ = writeln!(std::io::stderr(), "error: {misuse}\n  --> {}", site.location);
+    }
+    // A kernel that catches the unwinding does not hide it. Else it is found again at the end, and known then.
+    try_with_block(|block| note_end(block, misuse.clone(), Some(site.location.into()), lane));
+    panic::resume_unwind(Box::new(Failure { misuse, location: site.location, lane }))
+}
+
+/// Notes what ends the running warp.
+fn note_end(block: &BlockState, misuse: Misuse, place: Option<Place>, lane: Option<usize>) {
+    let (rank, warp) = (block.rank, Some(block.running()));
+    let cause = try_with_cluster(|cluster| deadlock::cause(cluster, &misuse, rank, warp));
+    block.findings.add(misuse, cause, place, rank, warp, lane);
+}
+
+/// Unwinds what is left of a run that ended by this.
+pub(crate) fn unwind(ended_by: Option<String>, work: impl FnOnce()) {
+    ENDED_BY.set(ended_by);
+    work();
+    ENDED_BY.set(None);
+}
+
+/// A destructor is about to end the program, with what ended the run untold.
+fn tell_what_ended_the_run() {
+    ENDED_BY.with_borrow(|ended_by| {
+        if let Some(ended_by) = ended_by {
+            let text = "While the other warps were unwound, a destructor failed too:";
+            _ = writeln!(std::io::stderr(), "{ended_by}\n\n{text}");
+        }
+    });
+}
+
+/// The message and the place of the panic that just ended a kernel.
+pub(crate) fn take_panic() -> Option<(String, Option<Place>)> {
+    PANIC.take()
+}
+
+/// A panic in a kernel becomes part of the run's error, with its place, which only a panic hook is told. So the hook
+/// keeps it, and prints nothing; all other panics go to the hook that was there before, and those that cannot unwind, behind which nothing
+/// is reported any more.
+fn hush_panics() {
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        stack::install();
+        let before = panic::take_hook();
+        panic::set_hook(Box::new(move |info| {
+            let simulating = BLOCK.try_with(|block| block.try_borrow().is_ok_and(|block| block.is_some()));
+            if simulating == Ok(true) {
+                let place = info.location().map(Place::from);
+                let message = info.payload_as_str().unwrap_or("(no message)").to_string();
+                let is_ending = ENDED_BY.try_with(|by| by.try_borrow().is_ok_and(|by| by.is_some())) == Ok(true);
+                if is_ending {
+                    tell_what_ended_the_run();
+                    before(info);
+                } else if !info.can_unwind() {
+                    before(info);
+                } else {
+                    let (misuse, lane) = (Misuse::Panic { message: message.clone() }, current_lane());
+                    try_with_block(|block| note_end(block, misuse, place.clone(), lane));
+                }
+                PANIC.set(Some((message, place)));
+            } else {
+                before(info);
+            }
+        }));
+    });
+}

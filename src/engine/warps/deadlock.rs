@@ -1,0 +1,138 @@
+//! Deadlocks: which warps wait for what, and which of the waits is the others' cause.
+
+use crate::engine::findings::{
+    Awaited, BarrierMisuse, BarrierState, Cause, EndedWarp, Misuse, RANK_SHIFT, WaitingWarp, address_of,
+};
+use crate::engine::warps::block::{BlockState, ClusterState, Waiting};
+use crate::engine::warps::schedule::{Progress, Stopped};
+use crate::engine::warps::{handover, mbarrier};
+use core::panic::Location;
+use std::vec::Vec;
+
+/// How far a wait is from being the cause of the others: 0 is nearest.
+fn distance(cluster: &ClusterState, progress: &[Progress], waits: &WaitingWarp) -> usize {
+    let Awaited::Barrier { address, phase, of, arrivals, bytes } = waits.awaited else {
+        return match waits.awaited {
+            Awaited::Registers { .. } | Awaited::WarpGroup { .. } => 0,
+            _ => 4,
+        };
+    };
+    match arrivals {
+        0 if bytes > 0 => 1,
+        _ if arrivals < of => 2,
+        _ => {
+            // Who arrived before, and waits now, is to arrive again when its own wait ends.
+            let (rank, local) = memory(cluster, waits, address);
+            let barriers = cluster.blocks[rank].barriers.borrow();
+            let arrived = barriers.get(local).into_iter().flat_map(|barrier| barrier.history.arrivals());
+            let mut arrived = arrived.filter(|(of, _)| *of != phase);
+            let waits = |agent: usize| !matches!(progress.get(agent), Some(Progress::Ended) | None);
+            if arrived.any(|(_, by)| waits(by.agent)) { 5 } else { 3 }
+        }
+    }
+}
+
+/// The block, by rank, and the address in it, of a barrier that a warp waits for: one of its own.
+fn memory(cluster: &ClusterState, waits: &WaitingWarp, address: u32) -> (usize, u32) {
+    let is_its = |block: &BlockState| Some(block.index) == waits.block;
+    let own = cluster.blocks.iter().position(is_its).unwrap_or(0);
+    let rank = (address >> RANK_SHIFT).checked_sub(1).map_or(own, |rank| rank as usize);
+    (rank, address & ((1 << RANK_SHIFT) - 1))
+}
+
+/// No warp can go on, and not all have ended.
+pub(super) fn deadlock(progress: &[Progress], cluster: &ClusterState) -> Stopped {
+    let (mut waiting, mut ended) = (Vec::new(), Vec::new());
+    for (agent, progress) in progress.iter().enumerate() {
+        let (state, _) = cluster.warp(agent);
+        let (warp, block) = state.findings.warp(agent);
+        let mut waits = |location: &'static Location<'static>, awaited| {
+            let waits = WaitingWarp { warp, block, place: location.into(), awaited };
+            // Lanes of a warp may wait each for itself.
+            if !waiting.contains(&waits) {
+                waiting.push(waits);
+            }
+        };
+        match progress {
+            Progress::Waiting(Waiting::Sync(location)) => waits(location, Awaited::Sync),
+            Progress::Waiting(Waiting::Named { barrier, threads, location }) => {
+                waits(location, Awaited::Named { barrier: *barrier, threads: *threads });
+            }
+            Progress::Waiting(Waiting::Cluster { location, .. }) => {
+                let lacking = cluster.barrier.borrow().lacking().count();
+                waits(location, Awaited::Cluster { lacking });
+            }
+            Progress::Waiting(Waiting::WarpGroup { group, location, .. }) => {
+                waits(location, Awaited::WarpGroup { group: *group });
+            }
+            Progress::Waiting(Waiting::Registers { warp, count, location }) => {
+                let registers = state.registers.borrow();
+                let (held, free) = (registers.held(*warp), registers.free());
+                waits(location, Awaited::Registers { count: *count, held, free });
+            }
+            Progress::Waiting(Waiting::Phases(phases)) => {
+                for wait in phases {
+                    let barriers = state.barriers.borrow();
+                    // In a cluster, the address says of which block the barrier is.
+                    let address = if block.is_some() { address_of(state.rank, wait.address) } else { wait.address };
+                    if let Some(barrier) = barriers.get(wait.address) {
+                        waits(wait.location, barrier.awaited(address));
+                    }
+                }
+            }
+            Progress::Waiting(Waiting::Turn(_)) | Progress::Ended => ended.push(EndedWarp { warp, block }),
+        }
+    }
+    waiting.sort_by_cached_key(|waits| distance(cluster, progress, waits));
+    let first = waiting.first();
+    let place = first.map(|waiting: &WaitingWarp| waiting.place.clone());
+    let in_it = |block: &BlockState| Some(block.index) == first.and_then(|waiting| waiting.block);
+    let rank = cluster.blocks.iter().position(in_it).unwrap_or(0);
+    let mut barriers: Vec<BarrierState> = Vec::new();
+    for waits in &waiting {
+        if let Awaited::Barrier { address, .. } = waits.awaited
+            && barriers.iter().all(|known| known.address != address)
+        {
+            let (rank, local) = memory(cluster, waits, address);
+            let block = &cluster.blocks[rank];
+            if let Some(barrier) = block.barriers.borrow().get(local) {
+                barriers.push(BarrierState { address, ..mbarrier::barrier_state(block, local, barrier) });
+            }
+        }
+    }
+    Stopped { misuse: Misuse::Deadlock { waiting, ended, barriers }, place, rank, warp: None, lane: None }
+}
+
+/// The mistake behind what ended a run, by this warp of the block of this rank: a phase that is
+/// told of other bytes than it expects, or a barrier of too few arrivals, or one that is arrived at
+/// too early.
+pub(super) fn cause(cluster: &ClusterState, misuse: &Misuse, rank: usize, warp: Option<usize>) -> Option<Cause> {
+    let at = match misuse {
+        Misuse::Barrier { address, misuse } => {
+            let of = (address >> RANK_SHIFT).checked_sub(1).map_or(rank, |rank| rank as usize);
+            let address = address & ((1 << RANK_SHIFT) - 1);
+            match misuse {
+                BarrierMisuse::UnexpectedBytes { .. } => Some((of, address)),
+                BarrierMisuse::TooManyArrivals { .. } => {
+                    let agent = cluster.blocks[rank].agent_of(warp?);
+                    return handover::runs_ahead(cluster, of, address, agent);
+                }
+                BarrierMisuse::PhaseMissed { .. } => return handover::wrong_count(cluster, of, address),
+                _ => None,
+            }
+        }
+        Misuse::Deadlock { waiting, .. } => waiting.iter().find_map(|waits| {
+            let Awaited::Barrier { address, .. } = waits.awaited else { return None };
+            let (rank, local) = memory(cluster, waits, address);
+            let barriers = cluster.blocks[rank].barriers.borrow();
+            barriers.get(local).is_some_and(|barrier| barrier.lacks_bytes_only()).then_some((rank, local))
+        }),
+        _ => None,
+    };
+    let (rank, address) = at?;
+    let block = &cluster.blocks[rank];
+    let barriers = block.barriers.borrow();
+    let barrier = barriers.get(address)?;
+    let named = if cluster.blocks.len() > 1 { address_of(rank, address) } else { address };
+    Some(barrier.history.wrong_bytes(named, barrier.phase(), |by| block.findings.actor(by)))
+}

@@ -1,0 +1,108 @@
+//! Lanes that wait by reading, and loops that do not end.
+//!
+//! Here a warp goes on until it waits at a barrier or ends, and no other of its block runs meanwhile. One that reads the same element
+//! over and over, and does nothing else, waits for what nobody will write; one that reads and writes without end waits for something
+//! else that does not happen.
+
+use crate::engine::findings::{Memory, Misuse};
+use crate::engine::warps::context::fail;
+use crate::lane::Site;
+use std::cell::Cell;
+
+/// Accesses that a warp may make in a turn, unless the simulator is told otherwise: half a minute of them.
+pub(crate) const PATIENCE: u64 = 1 << 28;
+
+/// Reads in a row, all of the same value, that nobody makes but to wait: seconds of them.
+const MANY: u64 = 1 << 25;
+
+/// Reads in a row of one element and of one value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Reads {
+    address: usize,
+    value: u128,
+    times: u64,
+}
+
+const NONE: Reads = Reads { address: 0, value: 0, times: 0 };
+
+std::thread_local! {
+    /// Those of the running lane, up to now.
+    static READS: Cell<Reads> = const { Cell::new(NONE) };
+    /// Accesses that the warp may make in this turn, and those that are left.
+    static TURN: Cell<(u64, u64)> = const { Cell::new((u64::MAX, u64::MAX)) };
+}
+
+impl Reads {
+    /// With one more.
+    fn and(self, address: usize, value: u128) -> Self {
+        let times = if (self.address, self.value) == (address, value) { self.times } else { 0 };
+        Reads { address, value, times: times + 1 }
+    }
+}
+
+/// A warp's turn begins.
+pub(crate) fn begin_turn(patience: u64) {
+    TURN.set((patience, patience));
+}
+
+/// The running lane has read `value` from memory that may change.
+#[inline]
+pub(crate) fn note_read(site: Site, address: usize, value: &[u8], memory: impl FnOnce() -> Memory) {
+    let mut bits = [0; size_of::<u128>()];
+    bits[..value.len()].copy_from_slice(value);
+    let reads = READS.get().and(address, u128::from_ne_bytes(bits));
+    READS.set(reads);
+    let (patience, _) = TURN.get();
+    if reads.times == MANY.min(patience) && !std::thread::panicking() {
+        fail(site, Misuse::Polling { memory: memory() });
+    }
+    spend(site);
+}
+
+/// The running lane accesses memory in another way.
+#[inline]
+pub(crate) fn note_access(site: Site) {
+    forget_reads();
+    spend(site);
+}
+
+/// One of the accesses that a warp may make in a turn.
+#[inline]
+pub(crate) fn spend(site: Site) {
+    let (patience, left) = TURN.get();
+    if left == 0 && !std::thread::panicking() {
+        fail(site, Misuse::Endless { accesses: patience });
+    }
+    TURN.set((patience, left.saturating_sub(1)));
+}
+
+/// The running lane does something else, or another goes on.
+#[inline]
+pub(crate) fn forget_reads() {
+    READS.set(NONE);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_of_another_address_or_value_start_anew() {
+        let reads = NONE.and(4, 1).and(4, 1).and(4, 1);
+        assert_eq!(reads.times, 3);
+        assert_eq!(reads.and(5, 1).times, 1);
+        assert_eq!(reads.and(4, 2).times, 1);
+        assert_eq!(reads.and(4, 2).and(4, 1).times, 1);
+    }
+
+    #[test]
+    fn anything_else_starts_anew() {
+        let memory = || Memory::Shared { address: 4 };
+        note_read(Site::here(), 4, &[1], memory);
+        note_read(Site::here(), 4, &[1], memory);
+        assert_eq!(READS.get().times, 2);
+        forget_reads();
+        note_read(Site::here(), 4, &[1], memory);
+        assert_eq!(READS.get().times, 1);
+    }
+}

@@ -1,0 +1,270 @@
+//! The warps of a cluster as coroutines, which take turns, and the barriers at which they wait for each other.
+
+use crate::engine::Job;
+use crate::engine::findings::{Found, Misuse, Place};
+use crate::engine::memory::boxes::Boxes;
+use crate::engine::memory::bulk;
+use crate::engine::memory::global::GlobalAccesses;
+use crate::engine::memory::peer;
+use crate::engine::record::{Recorded, Recorder};
+use crate::engine::warps::block::{BlockState, ClusterState, Waiting, WarpOfBlock, random_of};
+use crate::engine::warps::context::{Failure, current_lane, in_block, take_panic, unwind};
+use crate::engine::warps::deadlock::{self, deadlock};
+use crate::engine::warps::polling::begin_turn;
+use crate::engine::warps::registers;
+use crate::engine::warps::stack::{self, StackOf};
+use crate::engine::wgmma;
+use crate::lane::Grid;
+use crate::lane::LANES;
+use corosensei::stack::DefaultStack;
+use corosensei::{Coroutine, CoroutineResult, Yielder};
+use std::any::Any;
+use std::boxed::Box;
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::format;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::rc::Rc;
+use std::string::String;
+use std::vec::Vec;
+
+/// A warp's stack. Fragments are held for all 32 lanes, and unoptimised code moves them about; only what is touched
+/// takes memory.
+const STACK_BYTES: usize = 16 << 20;
+
+/// A warp that is being simulated; it yields where it waits.
+struct WarpCoroutine {
+    warp: Coroutine<(), Waiting, ()>,
+    stack: StackOf,
+}
+
+/// How far a warp is.
+pub(super) enum Progress {
+    Waiting(Waiting),
+    Ended,
+}
+
+impl Progress {
+    /// It can go on.
+    const READY: Self = Progress::Waiting(Waiting::Turn(Vec::new()));
+
+    /// Whether the warp can go on.
+    fn is_ready(&self, cluster: &ClusterState, state: &BlockState) -> bool {
+        match self {
+            Progress::Waiting(Waiting::Turn(_)) => true,
+            Progress::Waiting(Waiting::Phases(waits)) => {
+                let barriers = state.barriers.borrow();
+                waits.iter().any(|wait| barriers.is_settled(wait))
+            }
+            Progress::Waiting(Waiting::Cluster { times, .. }) => cluster.barrier.borrow().was_met(*times),
+            Progress::Waiting(Waiting::WarpGroup { group, groups, .. }) => {
+                state.wgmma.borrow().have_committed(*group, *groups)
+            }
+            Progress::Waiting(Waiting::Registers { warp, count, .. }) => state.registers.borrow().has(*warp, *count),
+            Progress::Waiting(Waiting::Sync(_) | Waiting::Named { .. }) | Progress::Ended => false,
+        }
+    }
+
+    /// Whether the warp can go on by a wait that ends without what it was for.
+    fn may_give_up(&self, state: &BlockState) -> bool {
+        let Progress::Waiting(Waiting::Phases(waits)) = self else { return false };
+        let barriers = state.barriers.borrow();
+        waits.iter().any(|wait| barriers.may_give_up(wait) && !barriers.is_settled(wait))
+    }
+}
+
+/// The warps of a block that wait at a barrier of which all have come that it is for, if there is one.
+fn met(progress: &[Progress]) -> Option<Vec<usize>> {
+    let named = |progress: &Progress| match progress {
+        Progress::Waiting(Waiting::Named { barrier, threads, .. }) => Some((*barrier, *threads)),
+        _ => None,
+    };
+    progress.iter().filter_map(named).find_map(|at| {
+        let warps: Vec<usize> = (0..progress.len()).filter(|&warp| named(&progress[warp]) == Some(at)).collect();
+        (warps.len() * LANES == at.1 as usize).then_some(warps)
+    })
+}
+
+/// What is known of a cluster that has run.
+pub(crate) struct Ran {
+    pub(crate) accesses: GlobalAccesses,
+    pub(crate) found: Found,
+    pub(crate) boxes: Boxes,
+    pub(crate) recorder: Option<Recorder>,
+}
+
+/// Runs the blocks of a cluster to their end, or as far as they can go. The first is this one.
+pub(crate) fn run(job: &Job<'_>, first: Grid, seed: u64, patience: u64, recorded: Recorded) -> Ran {
+    let cluster = Rc::new(ClusterState::new(job, first, seed, recorded));
+    for block in &cluster.blocks {
+        if let Some(recorder) = &block.recorder {
+            recorder.borrow_mut().begin_block(block.index, block.warps());
+        }
+    }
+    let warps = cluster.blocks.iter().flat_map(|block| (0..block.warps()).map(move |warp| (block, warp)));
+    let mut warps: Vec<WarpCoroutine> = warps
+        .map(|(state, warp)| {
+            let body = job.body;
+            let stack = DefaultStack::new(STACK_BYTES).expect("address space for the stacks of a block's warps");
+            let of = StackOf::warp(&stack);
+            // SAFETY: what the coroutine borrows (the launch's body, the block's state) outlives `warps`.
+            let warp = unsafe {
+                Coroutine::with_stack_unchecked(stack, move |yielder: &Yielder<(), Waiting>, ()| {
+                    body(WarpOfBlock { state, warp, yielder });
+                })
+            };
+            WarpCoroutine { warp, stack: of }
+        })
+        .collect();
+    let ran = take_turns(&cluster, &mut warps, random_of(first, seed), patience);
+    // Warps that have not ended are unwound, and what they hold is dropped, as part of the block that ended the run.
+    let ended_by = ran.as_ref().err().map(|stopped| {
+        let place = stopped.place.as_ref().map_or(String::new(), |place| format!("\n  --> {place}"));
+        let block = cluster.blocks[stopped.rank].index;
+        format!("error: {}{place}\n   = in kernel `{}`, block {block}", stopped.misuse, job.name)
+    });
+    let rank = ran.as_ref().err().map_or(0, |stopped| stopped.rank);
+    let cause = ran.as_ref().err().and_then(|stopped| deadlock::cause(&cluster, &stopped.misuse, rank, stopped.warp));
+    in_block(&cluster, rank, || unwind(ended_by, || drop(warps)));
+    let cluster = Rc::into_inner(cluster).expect("the warps have let go of it");
+    let findings = Rc::clone(&cluster.blocks[0].findings);
+    if let Err(stopped) = ran {
+        let Stopped { misuse, place, rank, warp, lane } = *stopped;
+        findings.add(misuse, cause, place, rank, warp, lane);
+    }
+    let (accesses, boxes) = (cluster.blocks[0].global.take(), cluster.boxes.take());
+    let recorders = cluster.blocks.into_iter().filter_map(|block| {
+        let mut recorder = block.recorder.map(RefCell::into_inner)?;
+        recorder.end_block();
+        Some(recorder)
+    });
+    let recorder = recorders.reduce(|mut all, later| {
+        all.append(later);
+        all
+    });
+    Ran { accesses, found: findings.take(), boxes, recorder }
+}
+
+/// Why the warps of a cluster did not all end.
+pub(super) struct Stopped {
+    pub(super) misuse: Misuse,
+    pub(super) place: Option<Place>,
+    /// The block.
+    pub(super) rank: usize,
+    pub(super) warp: Option<usize>,
+    pub(super) lane: Option<usize>,
+}
+
+/// What a panic says.
+fn message_of(payload: &(dyn Any + Send)) -> String {
+    let text = payload.downcast_ref::<&str>().copied();
+    let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
+    text.unwrap_or("(no message)").into()
+}
+
+/// Resumes the warps, one at a time and in a random order, until all have ended.
+fn take_turns(
+    cluster: &Rc<ClusterState>,
+    warps: &mut [WarpCoroutine],
+    mut random: fastrand::Rng,
+    patience: u64,
+) -> Result<(), Box<Stopped>> {
+    let mut progress: Vec<_> = warps.iter().map(|_| Progress::READY).collect();
+    loop {
+        let is_ready = |&agent: &usize| progress[agent].is_ready(cluster, cluster.warp(agent).0);
+        let mut ready: Vec<usize> = (0..warps.len()).filter(is_ready).collect();
+        let goes_on = |&agent: &usize| !matches!(&progress[agent], Progress::Waiting(Waiting::Turn(tested)) if !tested.is_empty());
+        if !ready.iter().any(goes_on) {
+            if land_awaited(cluster, &progress, &mut random)? {
+                continue;
+            }
+            ready.extend((0..warps.len()).filter(|&agent| progress[agent].may_give_up(cluster.warp(agent).0)));
+        }
+        let Some(&agent) = random.choice(&ready) else {
+            if progress.iter().all(|progress| matches!(progress, Progress::Ended)) {
+                return Ok(());
+            }
+            return Err(Box::new(deadlock(&progress, cluster)));
+        };
+        let (state, warp) = cluster.warp(agent);
+        state.run_warp(warp);
+        begin_turn(patience);
+        let resumed = in_block(cluster, state.rank, || {
+            let WarpCoroutine { warp, stack } = &mut warps[agent];
+            stack::run_on(*stack);
+            catch_unwind(AssertUnwindSafe(|| warp.resume(()))).map_err(|payload| (payload, current_lane()))
+        });
+        progress[agent] = match resumed {
+            Ok(CoroutineResult::Yield(waiting)) => Progress::Waiting(waiting),
+            Ok(CoroutineResult::Return(())) => Progress::Ended,
+            Err((payload, lane)) => {
+                let (rank, warp) = (state.rank, Some(warp));
+                return Err(Box::new(match payload.downcast::<Failure>() {
+                    Ok(failure) => {
+                        let place = Some(failure.location.into());
+                        Stopped { misuse: failure.misuse, place, rank, warp, lane: failure.lane }
+                    }
+                    Err(payload) => {
+                        // The hook that is told the place is this crate's, unless the program has set another since.
+                        let (message, place) = take_panic().unwrap_or_else(|| (message_of(&*payload), None));
+                        Stopped { misuse: Misuse::Panic { message }, place, rank, warp, lane }
+                    }
+                }));
+            }
+        };
+        let of_block = state.agent_of(0)..state.agent_of(state.warps());
+        let in_block = &mut progress[of_block];
+        if matches!(in_block[warp], Progress::Ended) {
+            cluster.barrier.borrow_mut().leave(agent);
+            end_warp(state, in_block.iter().all(|progress| matches!(progress, Progress::Ended)));
+        } else if in_block.iter().all(|progress| matches!(progress, Progress::Waiting(Waiting::Sync(_)))) {
+            state.pass_sync();
+            in_block.fill_with(|| Progress::READY);
+        } else if let Some(warps) = met(in_block) {
+            state.pass_named(&warps);
+            warps.into_iter().for_each(|warp| in_block[warp] = Progress::READY);
+        }
+    }
+}
+
+/// The running warp of a block has ended, and maybe with it the block.
+fn end_warp(state: &BlockState, is_last: bool) {
+    peer::end_warp(state, is_last);
+    registers::end_warp(state);
+    if is_last {
+        state.has_ended.set(true);
+        bulk::end(state);
+        wgmma::end(state);
+    }
+}
+
+/// Lets a copy land that a warp waits for, if there is one.
+fn land_awaited(
+    cluster: &ClusterState,
+    progress: &[Progress],
+    random: &mut fastrand::Rng,
+) -> Result<bool, Box<Stopped>> {
+    let awaited = progress.iter().enumerate().flat_map(|(agent, progress)| {
+        let addresses: Vec<u32> = match progress {
+            Progress::Waiting(Waiting::Phases(waits)) => waits.iter().map(|wait| wait.address).collect(),
+            Progress::Waiting(Waiting::Turn(tested)) => tested.clone(),
+            Progress::Waiting(
+                Waiting::Sync(_)
+                | Waiting::Named { .. }
+                | Waiting::Cluster { .. }
+                | Waiting::WarpGroup { .. }
+                | Waiting::Registers { .. },
+            )
+            | Progress::Ended => Vec::new(),
+        };
+        let rank = cluster.warp(agent).0.rank;
+        addresses.into_iter().map(move |address| (rank, address))
+    });
+    let awaited: BTreeSet<(usize, u32)> = awaited.collect();
+    bulk::land_one(cluster, &awaited, |count| random.usize(..count)).map_err(|wrong| {
+        let (misuse, started) = *wrong;
+        let (block, warp) = cluster.warp(started.agent);
+        let (place, lane) = (Some(started.location.into()), started.lane());
+        Box::new(Stopped { misuse, place, rank: block.rank, warp: Some(warp), lane })
+    })
+}

@@ -1,0 +1,118 @@
+//! What the simulator knows of a form of `wgmma`.
+
+use super::Operands;
+use super::land::{Land, land, land_sparse};
+use super::start::check_metadata;
+use crate::engine::arithmetic::Product;
+use crate::fragment::{FragmentShape, RoleA, RoleC, RoleSparseA, Shape, SparseWidth};
+use crate::isa::ptx;
+use crate::lane::Site;
+use crate::{Element, Width, wgmma_arithmetic, wgmma_forms, wgmma_ptx, wgmma_shape, wgmma_sparse_forms};
+
+/// Forms that differ in N alone, as they are computed.
+///
+/// All of them are in one table: what computes them is compiled there once, and not in each program whose kernels multiply.
+#[derive(Debug)]
+pub(crate) struct Family {
+    /// The instruction, as in PTX, of N columns.
+    pub(super) ptx: &'static str,
+    /// Columns of A, rows of B.
+    pub(super) k: usize,
+    /// Columns of A that are there.
+    pub(super) kept: usize,
+    /// Bits of an element of A or B.
+    pub(super) bits: usize,
+    /// Notes what is wrong with a sparse A's metadata.
+    pub(crate) check: fn(Site, &Operands),
+    pub(crate) land: Land,
+}
+
+/// A form, as it is computed.
+#[derive(Debug, Clone, Copy)]
+pub struct Form {
+    /// The instruction, as in PTX, of which there is one form.
+    pub(crate) ptx: &'static str,
+    /// Columns of B and D.
+    pub(crate) n: usize,
+    pub(crate) family: &'static Family,
+}
+
+impl PartialEq for Form {
+    fn eq(&self, other: &Self) -> bool {
+        self.ptx == other.ptx
+    }
+}
+
+impl Form {
+    /// The form of this family with `n` columns.
+    pub(crate) const fn of(family: &str, ptx: &'static str, n: usize) -> Self {
+        let family = match (find(&DENSE, family), find(&SPARSE, family)) {
+            (Some(family), _) | (None, Some(family)) => family,
+            (None, None) => panic!("every family is in one of the tables"),
+        };
+        Self { ptx, n, family }
+    }
+}
+
+const fn find(families: &'static [Family], ptx: &str) -> Option<&'static Family> {
+    let mut index = 0;
+    while index < families.len() {
+        if is_same(families[index].ptx, ptx) {
+            return Some(&families[index]);
+        }
+        index += 1;
+    }
+    None
+}
+
+/// Whether two names are the same. (In constants, `==` is not for strings.)
+const fn is_same(one: &str, other: &str) -> bool {
+    let (one, other) = (one.as_bytes(), other.as_bytes());
+    let mut at = 0;
+    while at < one.len() && at < other.len() && one[at] == other[at] {
+        at += 1;
+    }
+    at == one.len() && at == other.len()
+}
+
+impl Family {
+    /// With a dense A.
+    const fn dense<S, Left, Right, D, O>(ptx: &'static str) -> Self
+    where
+        S: Shape + FragmentShape<RoleA, Left::Width> + FragmentShape<RoleC, D::Width>,
+        Left: Element + Product<Right, D, O, D = D>,
+        Right: Element,
+        D: Element,
+    {
+        let kept = <S as FragmentShape<RoleA, Left::Width>>::LAYOUT.cols();
+        let (check, land): (fn(Site, &Operands), Land) = (|_, _| {}, land::<S, Left, Right, D, O>);
+        Self { ptx, k: S::K, kept, bits: Left::Width::BITS, check, land }
+    }
+
+    /// With a sparse A.
+    const fn sparse<S, Left, Right, D, O>(ptx: &'static str) -> Self
+    where
+        S: Shape + FragmentShape<RoleSparseA, Left::Width> + FragmentShape<RoleC, D::Width>,
+        Left: Element<Width: SparseWidth> + Product<Right, D, O, D = D>,
+        Right: Element<Width = Left::Width>,
+        D: Element,
+    {
+        let kept = <S as FragmentShape<RoleSparseA, Left::Width>>::LAYOUT.cols();
+        let (check, land): (fn(Site, &Operands), Land) =
+            (check_metadata::<S, Left::Width>, land_sparse::<S, Left, Right, D, O>);
+        Self { ptx, k: S::K, kept, bits: Left::Width::BITS, check, land }
+    }
+}
+
+macro_rules! families {
+    ([$name:ident $of:ident] $($d:ident [$(($a:ident $b:ident))*] $k:literal $option:ident $columns:ident $per:tt $behind:ident $selectors:tt
+        $version:literal;)*) => {
+        static $name: [Family; [$($(stringify!($a $b)),*),*].len()] = [$($(
+            Family::$of::<wgmma_shape!($selectors $a), ptx::$a, ptx::$b, ptx::$d, wgmma_arithmetic!($a $option)>(
+                wgmma_ptx!($selectors "N" $d $a $b $k $option),
+            )
+        ),*),*];
+    };
+}
+wgmma_forms!(families[DENSE dense]);
+wgmma_sparse_forms!(families[SPARSE sparse]);

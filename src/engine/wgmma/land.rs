@@ -1,0 +1,143 @@
+//! What a `wgmma.mma_async` computes: of each of its four warps 16 rows of A and D.
+
+use super::descriptor::Descriptor;
+use super::marks::{Column, Columns, columns, of_columns};
+use super::{A, Operands, Operation};
+use crate::engine::arithmetic::{Product, codes, product};
+use crate::fragment::{Fragment, FragmentShape, Registers, Role, RoleA, RoleC, RoleSparseA, Shape, SparseWidth};
+use crate::{Accumulator, Element, Kept, PerLane, Width};
+use std::vec;
+use std::vec::Vec;
+
+/// The word at an address in shared memory, which is a multiple of 4.
+pub(super) type Words<'a> = &'a dyn Fn(u32) -> u32;
+
+/// `(shared memory, operands, c)`: D's registers. Operands, sums and registers are those of the four warps, by rank.
+pub(super) type Land = fn(Words<'_>, &[Operands], &[Columns]) -> Vec<Columns>;
+
+/// Rows of a warp's part.
+pub(super) const ROWS: usize = 16;
+
+pub(super) fn land<S, Left, Right, D, O>(shared: Words<'_>, warps: &[Operands], c: &[Columns]) -> Vec<Columns>
+where
+    S: Shape + FragmentShape<RoleA, Left::Width> + FragmentShape<RoleC, D::Width>,
+    Left: Element + Product<Right, D, O, D = D>,
+    Right: Element,
+    D: Element,
+{
+    let (operation, n) = (&warps[0].operation, warps[0].operation.form.n);
+    let a = left::<RoleA, S, Left>(shared, warps);
+    let (b, c) = (right::<Right>(shared, operation, S::K), sums::<S, D>(operation, c));
+    registers::<S, D>(&Left::multiply(&a, &b, &c, n, S::K), n)
+}
+
+pub(super) fn land_sparse<S, Left, Right, D, O>(shared: Words<'_>, warps: &[Operands], c: &[Columns]) -> Vec<Columns>
+where
+    S: Shape + FragmentShape<RoleSparseA, Left::Width> + FragmentShape<RoleC, D::Width>,
+    Left: Element<Width: SparseWidth> + Product<Right, D, O, D = D>,
+    Right: Element<Width = Left::Width>,
+    D: Element,
+{
+    let (operation, n) = (&warps[0].operation, warps[0].operation.form.n);
+    let a = left::<RoleSparseA, S, Left>(shared, warps);
+    let kept = |warp: &Operands| codes::<Left::Width>(warp.chunks(S::K / Left::Width::CHUNK), &warp.metadata);
+    let kept: Vec<Kept> = warps.iter().flat_map(kept).collect();
+    let (b, c) = (right::<Right>(shared, operation, S::K), sums::<S, D>(operation, c));
+    registers::<S, D>(&product::<Left, Right, D, O>((&a, &kept), &b, &c, n, S::K), n)
+}
+
+/// A, or what is kept of it.
+fn left<R: Role, S: FragmentShape<R, T::Width>, T: Element>(shared: Words<'_>, warps: &[Operands]) -> Vec<T> {
+    let of_warp = |(rank, warp): (usize, &Operands)| -> Vec<T> {
+        let negates = warp.operation.negates.0;
+        let elements: Vec<T> = match warp.a {
+            A::Registers(registers) => {
+                Fragment::<R, S, T>::from_registers(PerLane::from_array(registers.array().map(bytemuck::cast))).matrix()
+            }
+            A::Shared { descriptor, transposed } => {
+                let a = read(descriptor, transposed);
+                let places = (0..ROWS).flat_map(|row| (0..S::LAYOUT.cols()).map(move |k| (rank * ROWS + row, k)));
+                places.map(|(row, k)| element(shared, &a, row, k)).collect()
+            }
+        };
+        elements.into_iter().map(|element| signed(element, negates)).collect()
+    };
+    warps.iter().enumerate().flat_map(of_warp).collect()
+}
+
+/// B, of `k` rows.
+fn right<T: Element>(shared: Words<'_>, operation: &Operation, k: usize) -> Vec<T> {
+    let b = read(operation.b, operation.transposes_b);
+    let places = (0..k).flat_map(|k| (0..operation.form.n).map(move |col| (col, k)));
+    places.map(|(col, k)| signed(element(shared, &b, col, k), operation.negates.1)).collect()
+}
+
+/// What is added to.
+fn sums<S: FragmentShape<RoleC, D::Width>, D: Element>(operation: &Operation, c: &[Columns]) -> Vec<D> {
+    let n = operation.form.n;
+    let mut sums = vec![D::zeroed(); c.len() * ROWS * n];
+    if operation.accumulates {
+        for (warp, c) in c.iter().enumerate() {
+            for (piece, registers) in c.chunks(registers_of::<S, D>()).enumerate() {
+                let matrix = piece_of::<S, D>(registers).matrix();
+                for (row, of) in matrix.chunks(8).enumerate() {
+                    sums[(warp * ROWS + row) * n + piece * 8..][..8].copy_from_slice(of);
+                }
+            }
+        }
+    }
+    sums
+}
+
+/// The registers of D, of `n` columns.
+fn registers<S: FragmentShape<RoleC, D::Width>, D: Element>(d: &[D], n: usize) -> Vec<Columns> {
+    let of_piece = |d: &[D], piece: usize| -> Columns {
+        let matrix: Vec<D> = d.chunks(n).flat_map(|row| &row[piece * 8..][..8]).copied().collect();
+        let words = Accumulator::<S, D>::from_matrix(&matrix).registers();
+        match registers_of::<S, D>() {
+            2 => columns::<[u32; 2]>(&PerLane::from_array(words.array().map(bytemuck::cast))),
+            _ => columns::<[u32; 4]>(&PerLane::from_array(words.array().map(bytemuck::cast))),
+        }
+    };
+    d.chunks(ROWS * n).map(|d| (0..n / 8).flat_map(|piece| of_piece(d, piece)).collect()).collect()
+}
+
+/// A descriptor, which was read before.
+fn read(word: u64, transposed: bool) -> Descriptor {
+    Descriptor::read(word, transposed).expect("it was read when the multiplication was started")
+}
+
+/// Registers of 8 columns of D: 2 or 4.
+const fn registers_of<S: FragmentShape<RoleC, D::Width>, D: Element>() -> usize {
+    <S::Registers as Registers>::COUNT
+}
+
+/// 8 columns of D.
+fn piece_of<S: FragmentShape<RoleC, D::Width>, D: Element>(registers: &[Column]) -> Accumulator<S, D> {
+    let lanes = match registers_of::<S, D>() {
+        2 => of_columns::<[u32; 2]>(registers).array().map(bytemuck::cast),
+        _ => of_columns::<[u32; 4]>(registers).array().map(bytemuck::cast),
+    };
+    Accumulator::from_registers(PerLane::from_array(lanes))
+}
+
+/// The element at `k` of a line of a matrix in shared memory.
+fn element<T: Element>(shared: Words<'_>, matrix: &Descriptor, line: usize, k: usize) -> T {
+    let bits = T::Width::BITS;
+    let address = matrix.address(line, k, bits);
+    let word = shared(address & !3);
+    // Bits of one byte are told apart by K.
+    let slot = (address as usize % 4 * 8 + if bits < 8 { k * bits % 8 } else { 0 }) / bits;
+    T::unpack(bytemuck::cast(word), slot)
+}
+
+/// The element, or, negated, that of the other sign.
+fn signed<T: Element>(element: T, negated: bool) -> T {
+    let mut element = element;
+    if negated {
+        // Of floating-point numbers, the highest bit is the sign.
+        let bytes = bytemuck::bytes_of_mut(&mut element);
+        *bytes.last_mut().expect("an element has bytes") ^= 0x80;
+    }
+    element
+}

@@ -1,0 +1,377 @@
+//! `wgmma`: what warpgroups multiply, asynchronously.
+//!
+//! Results come when they are waited for, and no sooner: until then registers hold marks, by which they are known again, and
+//! what is in shared memory is read. That is when the first of the four warps goes on behind a wait that is for the group; it does
+//! when all four have come to that group's end. From then on, as kernels rely on, all four have read their operands.
+//!
+//! To those who write to shared memory, a multiplication has read it until a warp that knows of such a wait tells them.
+
+mod descriptor;
+mod form;
+mod land;
+mod lane;
+mod marks;
+mod start;
+
+use crate::PerLane;
+use crate::engine::findings::Misuse;
+use crate::engine::memory::order::Known;
+use crate::engine::memory::race::{Access, Lanes};
+use crate::engine::record::note_collective;
+use crate::engine::warps::block::{BlockState, Waiting, WarpOfBlock};
+use crate::engine::warps::context::{current_lane, fail, with_block};
+use crate::fragment::Registers;
+use crate::lane::LANES;
+use crate::lane::Site;
+pub use form::Form;
+pub(crate) use lane::{commit_in_lane, fence_in_lane, multiply_in_lane, settle_in_lane, wait_in_lane};
+pub(crate) use marks::Columns;
+use marks::{Column, columns, mark, marked, of_columns};
+pub(crate) use start::multiply;
+use std::collections::HashMap;
+use std::collections::VecDeque;
+use std::ops::Range;
+use std::vec::Vec;
+
+/// Warps of a warpgroup.
+pub(crate) const WARPS: usize = 4;
+
+/// Results in registers that are remembered of each warp.
+const REMEMBERED: usize = 16;
+
+/// A `wgmma.mma_async`, but for its registers, A, and the metadata of that.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Operation {
+    pub(crate) form: Form,
+    pub(crate) b: u64,
+    pub(crate) transposes_b: bool,
+    /// Whether it adds to D; else D is overwritten.
+    pub(crate) accumulates: bool,
+    pub(crate) negates: (bool, bool),
+    /// Of a sparse A, which of the matrices that a register has the metadata of; of a dense one, 0.
+    pub(crate) selector: u32,
+}
+
+/// Where A is.
+#[derive(Clone, Copy)]
+pub(crate) enum A<R = [u32; 4]> {
+    Shared { descriptor: u64, transposed: bool },
+    Registers(R),
+}
+
+/// A `wgmma.mma_async`, but for what it adds to.
+pub(crate) struct Operands {
+    pub(crate) operation: Operation,
+    pub(crate) a: A<PerLane<[u32; 4]>>,
+    /// The metadata of a sparse A; of a dense one, nothing.
+    pub(crate) metadata: PerLane<u32>,
+}
+
+impl Operands {
+    /// Of so many chunks in a row of a sparse A, where its metadata lies among that in a register.
+    fn chunks(&self, count: usize) -> Range<usize> {
+        let first = self.operation.selector as usize * count;
+        first..first + count
+    }
+}
+
+/// A multiplication that has not come to its end in all four warps.
+struct Multiplication {
+    number: u32,
+    /// How many groups the warp had made before this one's.
+    group: u32,
+    registers: usize,
+    c: C,
+    operands: Operands,
+    started: Access,
+}
+
+/// What a multiplication adds to.
+enum C {
+    Columns(Columns),
+    /// What the multiplication of this number is to return.
+    Result(u32),
+}
+
+/// What has become of a warp's multiplications.
+#[derive(Default)]
+struct Warp {
+    /// Whether a fence lies behind the last wait.
+    is_fenced: bool,
+    started: u32,
+    committed: u32,
+    /// Groups that it has waited for.
+    awaited: u32,
+    in_flight: Vec<Multiplication>,
+    /// Results that are there, by the number of the multiplication, with its group.
+    landed: HashMap<u32, (u32, Columns)>,
+    /// Results that have come into registers.
+    settled: VecDeque<Columns>,
+    /// The last one's group, and where.
+    last: Option<(u32, Access)>,
+}
+
+/// The warpgroups of a block.
+#[derive(Default)]
+pub(crate) struct WarpGroups {
+    warps: Vec<Warp>,
+}
+
+impl WarpGroups {
+    fn warp(&mut self, warp: usize) -> &mut Warp {
+        let warps = (warp / WARPS + 1) * WARPS;
+        if self.warps.len() < warps {
+            self.warps.resize_with(warps, Warp::default);
+        }
+        &mut self.warps[warp]
+    }
+
+    /// Whether all four warps of a warpgroup have made so many groups.
+    pub(crate) fn have_committed(&self, group: usize, groups: u32) -> bool {
+        let warps = self.warps.get(group * WARPS..(group + 1) * WARPS);
+        groups == 0 || warps.is_some_and(|warps| warps.iter().all(|warp| warp.committed >= groups))
+    }
+
+    /// The first word that is a mark of what the warp has in flight.
+    pub(crate) fn find_mark(&self, warp: usize, lane: Option<usize>, bytes: &[u8]) -> Option<Access> {
+        let warp = self.warps.get(warp)?;
+        let words = bytes.chunks_exact(4).map(|word| u32::from_le_bytes(word.try_into().expect("four bytes")));
+        words.filter_map(marked).find_map(|of| {
+            let here = lane.is_none_or(|lane| of.lane == lane);
+            warp.in_flight.iter().find(|flying| here && of.is_of(flying.number, flying.registers)).map(|of| of.started)
+        })
+    }
+}
+
+impl Warp {
+    /// Registers become those of a multiplication: what it adds to.
+    fn take_registers(&self, block: &BlockState, by: Access, held: Columns) -> C {
+        let newest = self.in_flight.iter().rev().find(|flying| {
+            let is_mark = |register: usize| held[register][0] == mark(flying.number, register, 0);
+            flying.registers == held.len() && (0..held.len()).any(is_mark)
+        });
+        match newest {
+            Some(flying) if is_all_marks(&held, flying.number) => C::Result(flying.number),
+            _ => {
+                self.check_unmarked(block, by, &held);
+                // What another warp's wait has brought to its end, this one has not waited for.
+                let is_it =
+                    |(number, (_, d)): &(&u32, &(u32, Columns))| d.len() == held.len() && is_all_marks(&held, **number);
+                match self.landed.iter().find(is_it) {
+                    Some((&number, _)) => C::Result(number),
+                    None => C::Columns(held),
+                }
+            }
+        }
+    }
+
+    /// Tells of registers that are in flight, and taken for something else.
+    fn check_unmarked(&self, block: &BlockState, by: Access, held: &[Column]) {
+        let mut words = held.iter().flatten().copied().filter_map(marked);
+        let taken = words.find_map(|of| self.in_flight.iter().find(|flying| of.is_of(flying.number, flying.registers)));
+        if let Some(flying) = taken {
+            let place = flying.started.location.into();
+            block.findings.note(by, Misuse::AccumulatorInFlight { access: "read", place });
+        }
+    }
+}
+
+/// Whether registers are what a multiplication is to return.
+fn is_all_marks(held: &[Column], number: u32) -> bool {
+    let is_marks =
+        |(register, column): (usize, &Column)| (0..LANES).all(|lane| column[lane] == mark(number, register, lane));
+    held.iter().enumerate().all(is_marks)
+}
+
+/// `wgmma.fence`.
+pub(crate) fn fence(site: Site) {
+    if !std::thread::panicking() {
+        note_collective(site, "wgmma.fence.sync.aligned");
+        with_block(|block| block.wgmma.borrow_mut().warp(block.running()).is_fenced = true);
+    }
+}
+
+/// `wgmma.commit_group`.
+pub(crate) fn commit(site: Site) {
+    if !std::thread::panicking() {
+        note_collective(site, "wgmma.commit_group.sync.aligned");
+        with_block(|block| block.wgmma.borrow_mut().warp(block.running()).committed += 1);
+    }
+}
+
+/// `wgmma.wait_group`.
+pub(crate) fn wait(warp: WarpOfBlock<'_>, site: Site, newest: usize) {
+    if std::thread::panicking() {
+        return;
+    }
+    note_collective(site, "wgmma.wait_group.sync.aligned");
+    let group = warp.warp() / WARPS;
+    let groups = with_block(|block| block.wgmma.borrow_mut().warp(warp.warp()).committed.saturating_sub(newest as u32));
+    while !with_block(|block| block.wgmma.borrow().have_committed(group, groups)) {
+        warp.suspend(Waiting::WarpGroup { group, groups, location: site.location });
+        if std::thread::panicking() {
+            return;
+        }
+    }
+    with_block(|block| {
+        complete(block, group, groups).unwrap_or_else(|misuse| fail(site, misuse));
+        let mut all = block.wgmma.borrow_mut();
+        let own = all.warp(warp.warp());
+        if groups > own.awaited {
+            own.awaited = groups;
+            own.is_fenced = false;
+        }
+        let mut known = Known::default();
+        known.pass_asynchronously(block.asynchronous(group), groups);
+        block.order.acquire(block.agent(), 0..LANES, &known);
+    });
+}
+
+/// The multiplications of a warpgroup's first groups come to their end.
+fn complete(block: &BlockState, group: usize, groups: u32) -> Result<(), Misuse> {
+    let mut all = block.wgmma.borrow_mut();
+    let mut ended: Vec<Vec<Multiplication>> = Vec::new();
+    for warp in group * WARPS..(group + 1) * WARPS {
+        let flying = &mut all.warp(warp).in_flight;
+        ended.push(flying.extract_if(.., |flying| flying.group < groups).collect());
+    }
+    check_same(group, &ended)?;
+    // The same of each warp is one multiplication.
+    let mut ended: Vec<_> = ended.into_iter().map(Vec::into_iter).collect();
+    loop {
+        let (mut numbers, mut warps, mut c) = (Vec::new(), Vec::new(), Vec::new());
+        for (rank, of_warp) in ended.iter_mut().enumerate() {
+            let Some(of_warp) = of_warp.next() else { continue };
+            numbers.push((of_warp.number, of_warp.group));
+            warps.push(of_warp.operands);
+            let landed = &mut all.warp(group * WARPS + rank).landed;
+            c.push(match of_warp.c {
+                C::Columns(columns) => columns,
+                // It has ended before this one.
+                C::Result(before) => landed.remove(&before).map(|(_, columns)| columns).unwrap_or_default(),
+            });
+        }
+        let Some(Operands { operation: Operation { form, .. }, .. }) = warps.first() else { break };
+        let d = (form.family.land)(&|address| block.shared.peek(address), &warps, &c);
+        for (rank, ((number, of_group), d)) in numbers.into_iter().zip(d).enumerate() {
+            all.warp(group * WARPS + rank).landed.insert(number, (of_group, d));
+        }
+    }
+    block.is_multiplying.set(all.warps.iter().any(|warp| !warp.in_flight.is_empty()));
+    Ok(())
+}
+
+/// Checks that the warps of a warpgroup have come to the same.
+fn check_same(group: usize, ended: &[Vec<Multiplication>]) -> Result<(), Misuse> {
+    let shared = |a: &A<PerLane<[u32; 4]>>| match a {
+        A::Shared { descriptor, transposed } => Some((*descriptor, *transposed)),
+        A::Registers(_) => None,
+    };
+    let first = &ended[0];
+    for (rank, other) in ended.iter().enumerate().skip(1) {
+        let is_same = |(one, other): (&Multiplication, &Multiplication)| {
+            one.operands.operation == other.operands.operation
+                && one.group == other.group
+                && shared(&one.operands.a) == shared(&other.operands.a)
+                && one.started.location == other.started.location
+        };
+        let differing = first.iter().zip(other).position(|pair| !is_same(pair));
+        let longer = if first.len() > other.len() { first } else { other };
+        let differing = differing.or((first.len() != other.len()).then(|| first.len().min(other.len())));
+        if let Some(at) = differing {
+            let one = first.get(at).unwrap_or(&longer[at]);
+            return Err(Misuse::WarpGroupDiverges {
+                form: one.operands.operation.form.ptx,
+                place: one.started.location.into(),
+                warp: group * WARPS + rank,
+                other: other.get(at).map(|other| other.started.location.into()),
+            });
+        }
+    }
+    Ok(())
+}
+
+/// Results come into registers of the running warp, if they are there.
+pub(crate) fn settle<R: Registers<Register = u32>>(site: Site, registers: PerLane<R>) -> PerLane<R> {
+    if std::thread::panicking() {
+        return registers;
+    }
+    with_block(|block| {
+        let mut groups = block.wgmma.borrow_mut();
+        let warp = groups.warp(block.running());
+        let mut held = columns(&registers);
+        let numbers = warp.in_flight.iter().map(|flying| (flying.number, flying.registers, flying.started));
+        let landed = warp.landed.iter().map(|(number, (_, d))| (*number, d.len(), block.access_by(Lanes::Each, site)));
+        let known: Vec<(u32, usize, Access)> = numbers.chain(landed).filter(|(_, of, _)| *of == R::COUNT).collect();
+        let marks = |number: u32| {
+            let is_mark = |(register, column): (usize, &Column)| {
+                (0..LANES).any(|lane| column[lane] == mark(number, register, lane))
+            };
+            held.iter().enumerate().any(is_mark)
+        };
+        let Some((number, _, started)) = known.into_iter().find(|(number, ..)| marks(*number)) else {
+            return registers;
+        };
+        if !is_all_marks(&held, number) {
+            let place = started.location.into();
+            block
+                .findings
+                .note(block.access_by(Lanes::Each, site), Misuse::AccumulatorInFlight { access: "write", place });
+        }
+        let is_there = warp.landed.get(&number).is_some_and(|(group, _)| *group < warp.awaited);
+        if is_there && let Some((_, d)) = warp.landed.remove(&number) {
+            for (register, column) in held.iter_mut().enumerate() {
+                for lane in (0..LANES)
+                    .filter(|&lane| registers.array()[lane].as_ref()[register] == mark(number, register, lane))
+                {
+                    column[lane] = d[register][lane];
+                }
+            }
+            if warp.settled.len() == REMEMBERED {
+                warp.settled.pop_front();
+            }
+            warp.settled.push_back(held.clone());
+        }
+        of_columns(&held)
+    })
+}
+
+/// Tells of registers that are taken for what they are to be, and that the warp has not waited for.
+pub(crate) fn check_finished<R: Registers<Register = u32>>(site: Site, registers: &PerLane<R>) {
+    if std::thread::panicking() {
+        return;
+    }
+    with_block(|block| {
+        let mut groups = block.wgmma.borrow_mut();
+        let warp = groups.warp(block.running());
+        let by = block.access_by(Lanes::Each, site);
+        let held = columns(registers);
+        warp.check_unmarked(block, by, &held);
+        // What another warp's wait has brought to its end, this one has not waited for.
+        let not_awaited = |(number, (group, d)): &(&u32, &(u32, Columns))| {
+            *group >= warp.awaited && d.len() == held.len() && is_all_marks(&held, **number)
+        };
+        if warp.landed.iter().any(|landed| not_awaited(&landed)) {
+            block.findings.note(by, Misuse::AccumulatorInFlight { access: "read", place: site.location.into() });
+        }
+    });
+}
+
+/// The running lane, or warp, stores these bytes: tells of those that are registers in flight.
+pub(crate) fn check_stored(block: &BlockState, site: Site, bytes: &[u8]) {
+    if block.is_multiplying.get()
+        && let Some(started) = block.wgmma.borrow().find_mark(block.running(), current_lane(), bytes)
+    {
+        let place = started.location.into();
+        block.findings.note(block.access(site), Misuse::AccumulatorInFlight { access: "read", place });
+    }
+}
+
+/// The block has ended: nothing may be in flight.
+pub(crate) fn end(block: &BlockState) {
+    for warp in &block.wgmma.borrow().warps {
+        if let Some((_, started)) = warp.last.filter(|(group, _)| *group >= warp.awaited) {
+            block.findings.note(started, Misuse::WgmmaUnfinished);
+        }
+    }
+}

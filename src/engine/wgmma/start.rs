@@ -1,0 +1,132 @@
+//! A `wgmma.mma_async` starts: what it will read is noted, and checked, and its registers become marks.
+
+use super::descriptor::Descriptor;
+use super::land::ROWS;
+use super::marks::{Columns, columns, mark, of_columns};
+use super::{A, C, Multiplication, Operands, Operation, WARPS};
+use crate::PerLane;
+use crate::engine::arithmetic::{check_codes, codes};
+use crate::engine::findings::Misuse;
+use crate::engine::memory::race::{Access, Lanes};
+use crate::engine::record::note_collective;
+use crate::engine::warps::context::{fail, with_block};
+use crate::fragment::{Registers, Shape, SparseWidth};
+use crate::lane::Site;
+use std::vec::Vec;
+
+/// A matrix in shared memory: its descriptor, read.
+fn described(site: Site, form: &'static str, operand: char, word: u64, transposed: bool) -> Descriptor {
+    Descriptor::read(word, transposed).unwrap_or_else(|why| fail(site, Misuse::MatrixDescriptor { form, operand, why }))
+}
+
+/// Notes what is wrong with the metadata of the running warp's rows.
+pub(super) fn check_metadata<S: Shape, W: SparseWidth>(site: Site, operands: &Operands) {
+    let chunks = operands.chunks(S::K / W::CHUNK);
+    let kept = codes::<W>(chunks.clone(), &operands.metadata);
+    let first_row = with_block(|block| block.running() % WARPS * ROWS);
+    check_codes::<W>((site, operands.operation.form.ptx, false), first_row, chunks.start, &kept);
+}
+
+/// A `wgmma.mma_async` of the running warp starts. Returns the registers as they are until its end: marks.
+pub(crate) fn multiply<R: Registers<Register = u32>>(site: Site, operands: Operands, d: PerLane<R>) -> PerLane<R> {
+    if std::thread::panicking() { d } else { of_columns(&start(site, operands, columns(&d))) }
+}
+
+/// The same of columns, whose number the compiler need not know.
+fn start(site: Site, operands: Operands, held: Columns) -> Columns {
+    let Operation { form, b, transposes_b, .. } = operands.operation;
+    let family = form.family;
+    (family.check)(site, &operands);
+    note_collective(site, form.ptx);
+    let of_b = described(site, form.ptx, 'B', b, transposes_b);
+    let mut chunks = chunks(&of_b, form.n, family.k, family.bits);
+    check_swizzle(site, form.ptx, 'B', &of_b, &chunks);
+    if let A::Shared { descriptor, transposed } = operands.a {
+        let a = described(site, form.ptx, 'A', descriptor, transposed);
+        let of_a = self::chunks(&a, WARPS * ROWS, family.kept, family.bits);
+        check_swizzle(site, form.ptx, 'A', &a, &of_a);
+        chunks.extend(of_a);
+    }
+    let registers = held.len();
+    let started = with_block(|block| {
+        block.order.make_partial();
+        let (by, running) = (block.access_by(Lanes::Each, site), block.running());
+        let mut groups = block.wgmma.borrow_mut();
+        let warp = groups.warp(running);
+        let agent = block.asynchronous(running / WARPS);
+        let reading = Access {
+            agent,
+            by: Lanes::One(0),
+            closure: 0,
+            before: 0,
+            epoch: u32::MAX,
+            warp_epoch: 0,
+            tick: warp.committed + 1,
+            ..by
+        };
+        for chunk in chunks {
+            block.shared.start_group_read(by, reading, chunk, 16)?;
+        }
+        let c = warp.take_registers(block, by, held);
+        if let A::Registers(registers) = &operands.a {
+            warp.check_unmarked(block, by, &columns(registers));
+        }
+        warp.check_unmarked(block, by, &[*operands.metadata.array()]);
+        if !warp.is_fenced && !(matches!(c, C::Result(_)) || matches!(&c, C::Columns(of) if warp.settled.contains(of)))
+        {
+            block.findings.note(by, Misuse::WgmmaUnfenced { form: form.ptx });
+        }
+        warp.started += 1;
+        let (number, group) = (warp.started, warp.committed);
+        warp.last = Some((group, by));
+        warp.in_flight.push(Multiplication { number, group, registers, c, operands, started: by });
+        block.is_multiplying.set(true);
+        Ok(number)
+    });
+    let number = started.unwrap_or_else(|misuse| fail(site, misuse));
+    (0..registers).map(|register| std::array::from_fn(|lane| mark(number, register, lane))).collect()
+}
+
+/// Tells of a matrix that a tensor copy wrote with another swizzle than its descriptor has.
+fn check_swizzle(site: Site, form: &'static str, operand: char, matrix: &Descriptor, chunks: &[u32]) {
+    with_block(|block| {
+        let mut written = chunks.iter().filter_map(|&chunk| block.shared.swizzle_of(chunk));
+        let read = matrix.swizzle();
+        if let Some((written, location)) = written.find(|(written, _)| *written != read) {
+            let misuse = Misuse::WrongSwizzle { form, operand, read, written, place: location.into() };
+            block.findings.note(block.access_by(Lanes::Each, site), misuse);
+        }
+    });
+}
+
+/// The chunks of 16 bytes that have the elements of so many lines along so many of K.
+fn chunks(descriptor: &Descriptor, lines: usize, k: usize, bits: usize) -> Vec<u32> {
+    let (every_line, every_k) = descriptor.chunk(bits);
+    let firsts = (0..lines).step_by(every_line).flat_map(|line| (0..k).step_by(every_k).map(move |k| (line, k)));
+    let mut chunks: Vec<u32> = firsts.map(|(line, k)| descriptor.address(line, k, bits)).collect();
+    chunks.sort_unstable();
+    chunks.dedup();
+    chunks
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_chunks_are_those_of_all_elements() {
+        for (swizzle, transposed, bits) in
+            [(0, false, 16), (1, false, 16), (2, false, 8), (3, false, 32), (1, false, 1), (0, true, 16), (1, true, 16)]
+        {
+            let (start, leading, stride) = (0x800 >> 4, 1024 >> 4, 2048 >> 4);
+            let descriptor =
+                Descriptor::read(start | leading << 16 | stride << 32 | swizzle << 62, transposed).unwrap();
+            let (lines, k) = (24, 256 / bits);
+            let elements = (0..lines).flat_map(|line| (0..k).map(move |k| (line, k)));
+            let mut all: Vec<u32> = elements.map(|(line, k)| descriptor.address(line, k, bits) & !15).collect();
+            all.sort_unstable();
+            all.dedup();
+            assert_eq!(chunks(&descriptor, lines, k, bits), all, "{swizzle} {transposed} {bits}");
+        }
+    }
+}

@@ -1,0 +1,27 @@
+/// The address of one matrix row for `ldmatrix` and `stmatrix`: eight 16-bit elements in shared memory,
+/// 16-byte aligned.
+///
+/// A tile makes it ([`SharedTile::row`](crate::SharedTile::row)), in bounds and aligned.
+#[derive(Clone, Copy)]
+pub struct RowAddr(u32);
+
+impl RowAddr {
+    /// Bytes of a row.
+    pub const BYTES: u32 = 16;
+
+    /// A row at an address of one's own making, in the `.shared` window.
+    ///
+    /// # Safety
+    /// The 16 bytes from `address` belong to the block's shared memory, and `address` is a multiple of 16.
+    /// (The simulator checks both.)
+    #[inline(always)]
+    pub const unsafe fn from_address(address: u32) -> Self {
+        RowAddr(address)
+    }
+
+    /// The address in the `.shared` window.
+    #[inline(always)]
+    pub const fn address(self) -> u32 {
+        self.0
+    }
+}

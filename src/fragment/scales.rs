@@ -1,0 +1,96 @@
+//! The scales of blocks, and which lane holds which.
+
+use super::{Role, RoleA, RoleB};
+use crate::element::{Bits8, Element, ue4m3, ue8m0};
+use crate::lane::{PerLane, Sealed};
+use core::marker::PhantomData;
+
+/// A kind of scaled blocks: [`Mxf8f6f4`], [`Mxf4`] or [`Mxf4Nvf4`].
+pub trait ScaledKind: Sealed + Copy + 'static {
+    /// An element of the scales.
+    type Scale: Element<Width = Bits8>;
+    /// The scales of a row of A or a column of B.
+    type Scales;
+    /// How many there are.
+    const SCALES: usize;
+}
+
+macro_rules! kinds {
+    ($($(#[$doc:meta])* $kind:ty, $scales:literal $scale:ident;)*) => {$(
+        impl Sealed for $kind {}
+        impl ScaledKind for $kind {
+            type Scale = $scale;
+            type Scales = [$scale; $scales];
+            const SCALES: usize = $scales;
+        }
+    )*};
+}
+
+/// `.kind::mxf8f6f4`, `.scale_vec::1X`: one scale for 32 elements.
+#[derive(Debug, Clone, Copy)]
+pub struct Mxf8f6f4;
+/// `.kind::mxf4`, `.scale_vec::2X`: one scale for 32 elements, of 64.
+#[derive(Debug, Clone, Copy)]
+pub struct Mxf4;
+/// `.kind::mxf4nvf4`: `SCALES` scales of type `T` for 64 elements: [`ue8m0`], two or four, or [`ue4m3`], four.
+#[derive(Debug, Clone, Copy)]
+pub struct Mxf4Nvf4<const SCALES: usize, T>(PhantomData<T>);
+
+kinds! {
+    Mxf8f6f4, 1 ue8m0;
+    Mxf4, 2 ue8m0;
+    Mxf4Nvf4<2, ue8m0>, 2 ue8m0;
+    Mxf4Nvf4<4, ue8m0>, 4 ue8m0;
+    Mxf4Nvf4<4, ue4m3>, 4 ue4m3;
+}
+
+/// A [`Select`](crate::Select) as a value.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Selected {
+    /// The first byte.
+    pub byte: usize,
+    /// Which lanes of each four.
+    pub thread: usize,
+}
+
+/// Scales of role `R` of a kind: one register in each lane.
+pub struct Scales<R, K> {
+    pub(crate) register: PerLane<u32>,
+    _kind: PhantomData<fn() -> (R, K)>,
+}
+
+/// Scales of the rows of A.
+pub type ScaleA<K> = Scales<RoleA, K>;
+/// Scales of the columns of B.
+pub type ScaleB<K> = Scales<RoleB, K>;
+
+impl<R, K> Clone for Scales<R, K> {
+    #[inline(always)]
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<R, K> Copy for Scales<R, K> {}
+
+impl<R: Role, K: ScaledKind> Scales<R, K> {
+    /// What byte `byte` of the register of `lane` is: in the set that this selects, the scale of this row of A (column of B), of
+    /// the so-manieth block.
+    pub const fn position(lane: usize, byte: usize) -> (Selected, usize, usize) {
+        let (group, thread) = (lane / 4, lane % 4);
+        let (thread, line) = if R::RUNS_DOWN { (thread / 2, group + 8 * (thread % 2)) } else { (thread, group) };
+        let block = byte % K::SCALES;
+        (Selected { byte: byte - block, thread }, line, block)
+    }
+
+    /// The registers, as the instruction takes them.
+    #[inline(always)]
+    pub fn registers(&self) -> PerLane<u32> {
+        self.register
+    }
+
+    /// The scales whose registers these are.
+    #[inline(always)]
+    pub const fn from_registers(register: PerLane<u32>) -> Self {
+        Scales { register, _kind: PhantomData }
+    }
+}

@@ -1,0 +1,182 @@
+//! The legal forms of the matrix instructions: tables, of which everything else that is one a form is made, and the list of
+//! them all, [`FORMS`].
+//!
+//! `dense.rs` and `scaled.rs` are `mma`, `sparse.rs` and `sparse_scaled.rs` are `mma.sp`, `wgmma.rs` is `wgmma.mma_async`, `matrices.rs` is `ldmatrix`, `stmatrix` and `movmatrix`. `raw` makes its functions of
+//! them, the typed instructions their implementations, the conformance run its kernels; `tests/forms.rs` compares them with a list
+//! of what ptxas accepts.
+
+mod dense;
+mod matrices;
+mod operation;
+mod options;
+mod scaled;
+mod sparse;
+mod sparse_scaled;
+mod tensor;
+#[cfg(not(target_arch = "nvptx64"))]
+mod values;
+mod wgmma;
+
+pub use crate::target::Needs;
+#[doc(hidden)]
+pub use operation::Operation;
+pub use options::{AndPopc, AnyOrder, F8F6F4, Ordered, Plain, Rm, Rn, Rp, Rz, SatFinite, Widen, XorPopc};
+#[doc(hidden)]
+pub use options::{Quad, WarpGroupFp8};
+pub use tensor::TensorMapWords;
+#[cfg(not(target_arch = "nvptx64"))]
+pub use values::*;
+
+use crate::fragment::Arrangement;
+
+/// What becomes of a form on some GPU.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Nature {
+    /// One matrix instruction.
+    Native,
+    /// Several instructions, which ptxas makes of it.
+    Emulated,
+    /// Nothing: the GPU has not got it.
+    Absent,
+}
+
+/// A form of an instruction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Form {
+    /// `mma`, `ldmatrix`, ...
+    pub family: &'static str,
+    /// The instruction, as in PTX.
+    pub ptx: &'static str,
+    /// Bits of a register.
+    pub register_bits: usize,
+    /// How the matrices of `ldmatrix`, `stmatrix` and `movmatrix` lie; of `movmatrix`, those of the result.
+    pub arrangement: Option<Arrangement>,
+    /// Registers that D takes in a lane; zero where there is none.
+    pub d: usize,
+    /// Registers that A takes; of `stmatrix` and `movmatrix`, those of the source.
+    pub a: usize,
+    /// Registers that B takes.
+    pub b: usize,
+    /// Registers that C takes.
+    pub c: usize,
+    /// The scales that a row of A and a column of B have each, or zero.
+    pub scales: usize,
+    /// Sparsity selectors, or zero where A is dense.
+    pub selectors: usize,
+    /// What the GPU must be.
+    pub needs: Needs,
+    /// The PTX version from which on there is the form, as in `7.8`.
+    pub ptx_version: &'static str,
+    /// What becomes of it on sm_90.
+    pub on_sm_90: Nature,
+}
+
+/// All forms, table by table.
+pub const FORMS: &[&[Form]] = &[
+    matrices::LOADS,
+    matrices::STORES,
+    matrices::MOVES,
+    dense::FORMS,
+    scaled::FORMS,
+    sparse::ANY,
+    sparse::ORDERED,
+    sparse::ORDERED_ONLY,
+    sparse_scaled::FORMS,
+];
+
+/// All forms, in the order of the tables.
+pub fn all() -> impl Iterator<Item = &'static Form> {
+    FORMS.iter().copied().flatten()
+}
+
+/// The type of a shape: that of `m8n8k4` with f16 says how A and B lie.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! mma_shape {
+    (m8n8k4 $la:ident $lb:ident f16) => { $crate::M8N8K4Quad<$crate::isa::ptx::$la, $crate::isa::ptx::$lb> };
+    ($shape:ident row col $a:ident) => { $crate::isa::ptx::$shape };
+}
+
+/// The type of an element of A or B: `kind::f8f6f4` and `kind::mxf8f6f4` have e2m1 in bytes.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! mma_element {
+    (f8f6f4 e2m1) => { $crate::InByte<$crate::e2m1> };
+    (mxf8f6f4 e2m1) => { $crate::InByte<$crate::e2m1> };
+    ($q:ident $element:ident) => { $crate::isa::ptx::$element };
+}
+
+/// By what the simulator knows the arithmetic of a form: its option, but for `m8n8k4` with f16.
+#[allow(unused_macros, reason = "the simulator's")]
+macro_rules! mma_arithmetic {
+    (m8n8k4 f16 plain) => {
+        crate::isa::Quad
+    };
+    ($shape:ident $a:ident $q:ident) => {
+        crate::isa::ptx::$q
+    };
+}
+#[allow(unused_imports, reason = "the simulator's")]
+pub(crate) use mma_arithmetic;
+
+/// The type of a kind of scaled blocks.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! mma_kind {
+    (mxf8f6f4 $vec:tt ue8m0) => { $crate::Mxf8f6f4 };
+    (mxf4 $vec:tt ue8m0) => { $crate::Mxf4 };
+    (mxf4nvf4 $vec:tt $scale:ident) => { $crate::Mxf4Nvf4<$vec, $crate::isa::ptx::$scale> };
+}
+
+/// What the tables say, as types and values.
+#[doc(hidden)]
+#[allow(non_camel_case_types, non_upper_case_globals, missing_docs, reason = "as in PTX and in the tables")]
+pub mod ptx {
+    use super::Nature;
+    use crate::target::{ArchOnly, ArchSpecific, AtLeast};
+
+    pub use crate::{b1, bf16, e2m1, e2m3, e3m2, f16, s4, tf32, u4, ue4m3, ue8m0};
+    pub use core::primitive::{f32, f64, u8};
+    pub type e4m3 = crate::F8E4M3;
+    pub type e5m2 = crate::F8E5M2;
+    pub type s8 = i8;
+    pub type s32 = i32;
+
+    pub type m8n8k4 = crate::M8N8K4;
+    pub type m8n8k16 = crate::M8N8K16;
+    pub type m8n8k32 = crate::M8N8K32;
+    pub type m8n8k128 = crate::M8N8K128;
+    pub type m16n8k4 = crate::M16N8K4;
+    pub type m16n8k8 = crate::M16N8K8;
+    pub type m16n8k16 = crate::M16N8K16;
+    pub type m16n8k32 = crate::M16N8K32;
+    pub type m16n8k64 = crate::M16N8K64;
+    pub type m16n8k128 = crate::M16N8K128;
+    pub type m16n8k256 = crate::M16N8K256;
+
+    pub type row = crate::RowMajor;
+    pub type col = crate::ColMajor;
+
+    pub use super::options::{
+        AndPopc as and_popc, F8F6F4 as f8f6f4, Plain as plain, Rm as rm, Rn as rn, Rp as rp, Rz as rz,
+        SatFinite as satfinite, Widen as widen, XorPopc as xor_popc,
+    };
+
+    pub type b32 = u32;
+    pub type b64 = u64;
+
+    pub type sm_75 = AtLeast<75>;
+    pub type sm_80 = AtLeast<80>;
+    pub type sm_89 = AtLeast<89>;
+    pub type sm_90 = AtLeast<90>;
+    pub use super::options::{AnyOrder as any, Ordered as ordered};
+
+    pub type sm_90a = crate::target::OnlyArch<90>;
+    pub type blackwell = ArchSpecific<100>;
+    pub type blackwell_120 = ArchSpecific<120>;
+    pub type only_120 = ArchOnly<120>;
+
+    pub const native: Nature = Nature::Native;
+    pub const emulated: Nature = Nature::Emulated;
+    pub const absent: Nature = Nature::Absent;
+}

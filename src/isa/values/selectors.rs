@@ -1,0 +1,59 @@
+//! What is part of an instruction beside its name: constants that say which lanes and bytes hold metadata and scales.
+
+use crate::Selected;
+use crate::isa::Form;
+use std::format;
+use std::string::String;
+
+/// The selectors of an instruction; those that its form has not got are zero.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Selectors {
+    /// Of which of the matrices in a register of metadata.
+    pub metadata: u32,
+    /// Which scales of A.
+    pub scales_a: Selected,
+    /// Which scales of B.
+    pub scales_b: Selected,
+}
+
+impl Selectors {
+    /// Whether a form takes these; if not, what it takes.
+    ///
+    /// ```
+    /// use ptx_matrix::forms::{self, Selectors};
+    /// let form = forms::all().find(|form| form.ptx == "mma.sp.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32").unwrap();
+    /// let of = |metadata| Selectors { metadata, ..Selectors::default() }.check(form);
+    /// assert_eq!(of(1), Ok(()));
+    /// assert_eq!(of(2).unwrap_err(), "the selector of the metadata is 2; this form takes one from 0 to 1");
+    /// ```
+    pub fn check(&self, form: &Form) -> Result<(), String> {
+        let last = form.selectors.max(1) as u32 - 1;
+        if self.metadata > last {
+            let takes = if last == 0 { String::from("0 only") } else { format!("one from 0 to {last}") };
+            return Err(format!("the selector of the metadata is {}; this form takes {takes}", self.metadata));
+        }
+        let bytes: &[usize] = match form.scales {
+            1 => &[0, 1, 2, 3],
+            2 => &[0, 2],
+            _ => &[0],
+        };
+        let has_scales = form.scales > 0;
+        let sides = [
+            ("A", self.scales_a, if has_scales { 1 } else { 0 }),
+            ("B", self.scales_b, if has_scales { 3 } else { 0 }),
+        ];
+        for (side, Selected { byte, thread }, last_thread) in sides {
+            if !bytes.contains(&byte) {
+                return Err(format!(
+                    "the scales of {side} are selected from byte {byte} on; this form takes {bytes:?}"
+                ));
+            }
+            if thread > last_thread {
+                return Err(format!(
+                    "the scales of {side} are selected from thread {thread}; this form takes 0 to {last_thread}"
+                ));
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,191 @@
+//! The tables of `wgmma.mma_async` and `wgmma.mma_async.sp` (PTX ISA 9.7.15.5.2, 9.7.15.6.4), as ptxas 13.5 accepts it (`tests/wgmma.rs`
+//! asks it).
+
+/// Hands the forms with a dense A to a macro, behind what else it is given, in rows of those that differ only in the elements of A and B, and
+/// in N:
+///
+/// - the element of D, the elements of A and B (in pairs), K (the columns of A, also where only half of its elements are kept);
+/// - what else is in the name (`plain`: nothing);
+/// - the N: `eights` are all multiples of 8 up to 256, `sixteens` those up to 32 and the multiples of 16;
+/// - the registers that D takes in a lane for each 8 columns;
+/// - what stands behind the operands: A and B negated or not (`negate`), and transposed or not, too (`transpose`), or nothing (`nothing`);
+/// - of a sparse A, of how many matrices a register has the metadata, among which the selector chooses; 0 where A is dense;
+/// - the PTX version from which on there is the form.
+///
+/// A is in shared memory, or in four registers of each lane.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! wgmma_forms {
+    ($with:ident $($first:tt)*) => {
+        $with! {
+            $($first)*
+            f16 [(f16 f16)] 16 plain eights 2 transpose 0 8.0;
+            f32 [(f16 f16)] 16 plain eights 4 transpose 0 8.0;
+            f32 [(bf16 bf16)] 16 plain eights 4 transpose 0 8.0;
+            f32 [(tf32 tf32)] 8 plain eights 4 negate 0 8.0;
+            f16 [(e4m3 e4m3) (e4m3 e5m2) (e5m2 e4m3) (e5m2 e5m2)] 32 plain eights 2 negate 0 8.0;
+            f32 [(e4m3 e4m3) (e4m3 e5m2) (e5m2 e4m3) (e5m2 e5m2)] 32 plain eights 4 negate 0 8.0;
+            s32 [(s8 s8) (u8 u8)] 32 plain sixteens 4 nothing 0 8.0;
+            s32 [(s8 s8) (u8 u8)] 32 satfinite sixteens 4 nothing 0 8.0;
+            s32 [(s8 u8) (u8 s8)] 32 plain sixteens 4 nothing 0 8.4;
+            s32 [(s8 u8) (u8 s8)] 32 satfinite sixteens 4 nothing 0 8.4;
+            s32 [(b1 b1)] 256 and_popc sixteens 4 nothing 0 8.0;
+        }
+    };
+}
+
+/// Hands the forms with a sparse A to a macro, as `wgmma_forms` does.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! wgmma_sparse_forms {
+    ($with:ident $($first:tt)*) => {
+        $with! {
+            $($first)*
+            f16 [(f16 f16)] 32 plain eights 2 transpose 2 8.2;
+            f32 [(f16 f16)] 32 plain eights 4 transpose 2 8.2;
+            f32 [(bf16 bf16)] 32 plain eights 4 transpose 2 8.2;
+            f32 [(tf32 tf32)] 16 plain eights 4 negate 2 8.2;
+            f16 [(e4m3 e4m3) (e4m3 e5m2) (e5m2 e4m3) (e5m2 e5m2)] 64 plain eights 2 negate 1 8.2;
+            f32 [(e4m3 e4m3) (e4m3 e5m2) (e5m2 e4m3) (e5m2 e5m2)] 64 plain eights 4 negate 1 8.2;
+            s32 [(s8 s8) (u8 u8)] 64 plain sixteens 4 nothing 1 8.2;
+            s32 [(s8 s8) (u8 u8)] 64 satfinite sixteens 4 nothing 1 8.2;
+            s32 [(s8 u8) (u8 s8)] 64 plain sixteens 4 nothing 1 8.4;
+            s32 [(s8 u8) (u8 s8)] 64 satfinite sixteens 4 nothing 1 8.4;
+        }
+    };
+}
+
+/// Calls a macro for each N of a row of the table, with N, names for the registers of D, and what else it is given:
+/// `$with! { @form N [d0 d1 ..] $arguments }`.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! wgmma_columns {
+    (eights $per:tt => $with:ident $arguments:tt) => {
+        $crate::wgmma_columns! { @names $per $with $arguments [
+            8 16 24 32 40 48 56 64 72 80 88 96 104 112 120 128
+            136 144 152 160 168 176 184 192 200 208 216 224 232 240 248 256
+        ] }
+    };
+    (sixteens $per:tt => $with:ident $arguments:tt) => {
+        $crate::wgmma_columns! { @names $per $with $arguments [
+            8 16 24 32 _ 48 _ 64 _ 80 _ 96 _ 112 _ 128
+            _ 144 _ 160 _ 176 _ 192 _ 208 _ 224 _ 240 _ 256
+        ] }
+    };
+    (@names $per:tt $with:ident $arguments:tt $columns:tt) => {
+        $crate::wgmma_columns! { @$per $with $arguments [] $columns
+            d0 d1 d2 d3 d4 d5 d6 d7 d8 d9 d10 d11 d12 d13 d14 d15
+            d16 d17 d18 d19 d20 d21 d22 d23 d24 d25 d26 d27 d28 d29 d30 d31
+            d32 d33 d34 d35 d36 d37 d38 d39 d40 d41 d42 d43 d44 d45 d46 d47
+            d48 d49 d50 d51 d52 d53 d54 d55 d56 d57 d58 d59 d60 d61 d62 d63
+            d64 d65 d66 d67 d68 d69 d70 d71 d72 d73 d74 d75 d76 d77 d78 d79
+            d80 d81 d82 d83 d84 d85 d86 d87 d88 d89 d90 d91 d92 d93 d94 d95
+            d96 d97 d98 d99 d100 d101 d102 d103 d104 d105 d106 d107 d108 d109 d110 d111
+            d112 d113 d114 d115 d116 d117 d118 d119 d120 d121 d122 d123 d124 d125 d126 d127
+        }
+    };
+    (@2 $with:ident $arguments:tt [$($d:ident)*] [$n:tt $($columns:tt)*] $d0:ident $d1:ident $($rest:ident)*) => {
+        $crate::wgmma_columns! { @form $n $with $arguments [$($d)* $d0 $d1] }
+        $crate::wgmma_columns! { @2 $with $arguments [$($d)* $d0 $d1] [$($columns)*] $($rest)* }
+    };
+    (@4 $with:ident $arguments:tt [$($d:ident)*] [$n:tt $($columns:tt)*] $d0:ident $d1:ident $d2:ident $d3:ident $($rest:ident)*) => {
+        $crate::wgmma_columns! { @form $n $with $arguments [$($d)* $d0 $d1 $d2 $d3] }
+        $crate::wgmma_columns! { @4 $with $arguments [$($d)* $d0 $d1 $d2 $d3] [$($columns)*] $($rest)* }
+    };
+    (@$per:tt $with:ident $arguments:tt $d:tt [] $($rest:ident)*) => {};
+    // No form has so many columns.
+    (@form _ $with:ident $arguments:tt $d:tt) => {};
+    (@form $n:tt $with:ident $arguments:tt $d:tt) => { $with! { @form $n $d $arguments } };
+}
+
+/// A form as in PTX.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! wgmma_ptx {
+    ($selectors:tt $n:literal $d:ident $a:ident $b:ident $k:literal $option:ident) => {
+        concat!(
+            "wgmma.mma_async", $crate::wgmma_ptx!(@sp $selectors), ".sync.aligned.m64n", $n, "k", $k,
+            ".", stringify!($d), ".", stringify!($a), ".", stringify!($b), $crate::wgmma_ptx!(@$option)
+        )
+    };
+    (@sp 0) => { "" };
+    (@sp $selectors:tt) => { ".sp" };
+    (@plain) => { "" };
+    (@satfinite) => { ".satfinite" };
+    (@and_popc) => { ".and.popc" };
+}
+
+/// By what the simulator knows the arithmetic of a form: its option, but for fp8.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! wgmma_arithmetic {
+    (e4m3 plain) => {
+        $crate::isa::WarpGroupFp8
+    };
+    (e5m2 plain) => {
+        $crate::isa::WarpGroupFp8
+    };
+    ($a:ident $option:ident) => {
+        $crate::isa::ptx::$option
+    };
+}
+
+/// The shape of `mma`, by the selectors and the elements of A, whose fragments are a warp's part of a form's A (with a sparse A, of what is kept of
+/// it), and a warp's part of 8 columns of its D.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! wgmma_shape {
+    (0 tf32) => {
+        $crate::M16N8K8
+    };
+    (0 f16) => {
+        $crate::M16N8K16
+    };
+    (0 bf16) => {
+        $crate::M16N8K16
+    };
+    (0 b1) => {
+        $crate::M16N8K256
+    };
+    (0 $bits8:ident) => {
+        $crate::M16N8K32
+    };
+    ($selectors:tt tf32) => {
+        $crate::M16N8K16
+    };
+    ($selectors:tt f16) => {
+        $crate::M16N8K32
+    };
+    ($selectors:tt bf16) => {
+        $crate::M16N8K32
+    };
+    ($selectors:tt $bits8:ident) => {
+        $crate::M16N8K64
+    };
+}
+
+/// Calls a macro with the name of a form, which is that of PTX with `_` for `.`, before other arguments.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! wgmma_named {
+    (0 $($form:tt)*) => { $crate::wgmma_named! { @form wgmma_mma_async_sync_aligned_m64n $($form)* } };
+    (@form $begin:ident $n:literal $d:ident $a:ident $b:ident $k:literal plain => $with:ident $arguments:tt) => {
+        $with! { @named ${concat($begin, $n, k, $k, _, $d, _, $a, _, $b)} $arguments }
+    };
+    (@form $begin:ident $n:literal $d:ident $a:ident $b:ident $k:literal $option:ident => $with:ident $arguments:tt) => {
+        $with! { @named ${concat($begin, $n, k, $k, _, $d, _, $a, _, $b, _, $option)} $arguments }
+    };
+    ($selectors:literal $($form:tt)*) => { $crate::wgmma_named! { @form wgmma_mma_async_sp_sync_aligned_m64n $($form)* } };
+}
+
+/// What a tile has of the elements of a form, by their name in the table: bits are in words.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! wgmma_stored {
+    (b1) => {
+        u32
+    };
+    ($element:ident) => {
+        $crate::isa::ptx::$element
+    };
+}

@@ -1,0 +1,95 @@
+//! On the device a `PerLane` is the executing lane's own value, and a lane is the executing one.
+
+use super::{LANES, Lane, PerLane};
+use core::marker::PhantomData;
+
+/// In each lane its own value.
+pub(super) type Stored<T> = T;
+
+/// A lane's number: the hardware knows it.
+pub(super) type Number = ();
+
+/// The source line of an operation: reports are the simulator's.
+pub(super) type Line = ();
+
+/// The line that calls.
+#[inline(always)]
+pub(super) fn caller() -> Line {}
+
+impl<T> PerLane<T> {
+    #[inline(always)]
+    pub(super) const fn splat_stored(value: T) -> Self
+    where
+        T: Copy,
+    {
+        PerLane(value)
+    }
+
+    /// A function, the same in every lane, of each lane's value.
+    #[inline(always)]
+    pub(crate) fn map<U>(self, value: impl Fn(T) -> U) -> PerLane<U>
+    where
+        T: Copy,
+    {
+        PerLane(value(self.0))
+    }
+
+    /// A function, the same in every lane, of each lane's values.
+    #[inline(always)]
+    pub(crate) fn zip<U, R>(self, other: PerLane<U>, value: impl Fn(T, U) -> R) -> PerLane<R>
+    where
+        T: Copy,
+        U: Copy,
+    {
+        PerLane(value(self.0, other.0))
+    }
+
+    #[inline(always)]
+    pub(crate) fn lane_ref(&self, lane: Lane<'_>) -> &T {
+        let _ = lane;
+        &self.0
+    }
+}
+
+/// The executing lane's own value: what an instruction's operand is made of.
+impl<T> PerLane<T> {
+    #[inline(always)]
+    pub(crate) fn from_own(value: T) -> Self {
+        PerLane(value)
+    }
+
+    #[inline(always)]
+    pub(crate) fn own(self) -> T {
+        self.0
+    }
+
+    #[inline(always)]
+    pub(crate) fn own_mut(&mut self) -> &mut T {
+        &mut self.0
+    }
+}
+
+impl Lane<'_> {
+    #[inline(always)]
+    pub(crate) fn current() -> Self {
+        Lane { number: (), _closure: PhantomData }
+    }
+
+    #[inline(always)]
+    pub(super) fn number(self) -> usize {
+        // SAFETY: reading a special register; a lane, so this is a lane closure.
+        unsafe { core::arch::nvptx::_thread_idx_x() as u32 as usize % LANES }
+    }
+}
+
+/// `[element(0), element(1), ..]`.
+#[inline(always)]
+pub(crate) fn array<T, const N: usize>(element: impl Fn(usize) -> T) -> [T; N] {
+    core::array::from_fn(element)
+}
+
+/// `[value(array[0]), value(array[1]), ..]`.
+#[inline(always)]
+pub(crate) fn mapped<T: Copy, U, const N: usize>(array: [T; N], value: impl Fn(T) -> U) -> [U; N] {
+    array.map(value)
+}

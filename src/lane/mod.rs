@@ -1,0 +1,104 @@
+//! What differs by lane: [`PerLane`], and the [`Lane`] that a lane closure is given.
+
+mod grid;
+#[cfg_attr(target_arch = "nvptx64", path = "device.rs")]
+#[cfg_attr(not(target_arch = "nvptx64"), path = "host.rs")]
+mod here;
+mod sealed;
+mod site;
+
+pub use grid::Grid;
+use here::{Line, Number, Stored, caller};
+pub(crate) use here::{array, mapped};
+pub use sealed::Sealed;
+pub use site::Site;
+
+use core::cell::UnsafeCell;
+use core::marker::PhantomData;
+
+/// Lanes in a warp.
+pub const LANES: usize = 32;
+
+/// What a lane closure may capture.
+///
+/// A lane closure runs once per lane. It may read what is uniform and what is per lane, and write global
+/// and shared memory; it may not carry a lane's value out by another way than its result, or the value
+/// would pass for a uniform one. So it captures no interior mutability (`Cell`, atomics), no raw pointer,
+/// and neither the warp nor the block, whose collectives all lanes must reach together.
+///
+/// A `static` is not captured; but a kernel that uses one that can change is refused by the builder.
+///
+/// # Safety
+/// An implementation by hand asserts that a shared reference to the type carries no value from one lane
+/// to uniform code.
+#[diagnostic::on_unimplemented(
+    message = "a lane closure must not capture `{Self}`",
+    label = "this lane closure captures `{Self}`",
+    note = "a lane closure runs once per lane: collectives (`sync`, `load`, `accumulate`, ...) belong outside of it, and a value leaves it only as its result, a `PerLane`"
+)]
+pub unsafe auto trait LaneCapture {}
+
+impl<T: ?Sized> !LaneCapture for UnsafeCell<T> {}
+impl<T: ?Sized> !LaneCapture for *const T {}
+impl<T: ?Sized> !LaneCapture for *mut T {}
+
+/// A value that may differ from lane to lane of a warp.
+///
+/// It is made by [`Warp::each`](crate::Warp::each) and read with [`Lane::get`] inside another lane closure;
+/// outside of one there is no way to ask for "the" value. On the device it is the lane's own `T` and
+/// costs nothing; on the host it holds all 32.
+///
+/// ```
+/// use ptx_matrix::*;
+///
+/// #[kernel(threads = 32)]
+/// fn squares(block: &Block, d: GlobalMut<u32>) {
+///     let warp = block.warp();
+///     let mut numbers: PerLane<u32> = warp.each(|lane| lane.id() as u32);
+///     warp.update(&mut numbers, |_, number| *number *= *number);
+///     warp.each(|lane| d.set(lane.id(), lane.get(&numbers)));
+/// }
+///
+/// let mut d = [0; 32];
+/// squares::simulate(1, &mut d).unwrap();
+/// assert_eq!(d[7], 49);
+/// ```
+#[derive(Clone, Copy)]
+#[repr(transparent)]
+pub struct PerLane<T>(Stored<T>);
+
+impl<T> PerLane<T> {
+    /// The same value in every lane.
+    #[inline(always)]
+    pub const fn splat(value: T) -> Self
+    where
+        T: Copy,
+    {
+        Self::splat_stored(value)
+    }
+}
+
+// SAFETY: all-zero bytes are a `T` in each lane.
+unsafe impl<T: bytemuck::Zeroable> bytemuck::Zeroable for PerLane<T> {}
+
+/// One lane of a warp, inside a lane closure.
+#[derive(Clone, Copy)]
+pub struct Lane<'w> {
+    #[allow(dead_code, reason = "the hardware knows it")]
+    number: Number,
+    _closure: PhantomData<&'w ()>,
+}
+
+impl Lane<'_> {
+    /// The lane's number in its warp, `0..32`.
+    #[inline(always)]
+    pub fn id(self) -> usize {
+        self.number()
+    }
+
+    /// This lane's value.
+    #[inline(always)]
+    pub fn get<T: Copy>(self, values: &PerLane<T>) -> T {
+        *values.lane_ref(self)
+    }
+}

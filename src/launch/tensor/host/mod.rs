@@ -1,0 +1,8 @@
+//! How the host makes tensor maps.
+
+mod encode;
+mod im2col;
+mod place;
+
+pub use encode::{EncodedMap, EncodedMapMut, Tensor};
+pub use im2col::Im2colTensor;

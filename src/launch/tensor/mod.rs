@@ -1,0 +1,123 @@
+//! Tensor maps as parameters of kernels, and how the host makes them (`cuTensorMapEncodeTiled`,
+//! `cuTensorMapEncodeIm2col`).
+
+#[cfg(not(target_arch = "nvptx64"))]
+mod host;
+
+#[cfg(not(target_arch = "nvptx64"))]
+pub use host::{EncodedMap, EncodedMapMut, Im2colTensor, Tensor};
+
+#[cfg(not(target_arch = "nvptx64"))]
+use super::{Device, ParamValue, Params};
+use super::{KernelParam, TypeName};
+use crate::copy::{BoxTile, TensorMap, TensorMapMut, TensorMode};
+use crate::isa::TensorMapWords;
+
+/// The parameters that tensor maps are.
+macro_rules! maps {
+    ($($map:ident $encoded:ident [$($host:tt)*] $slice:ident;)*) => {$(
+        // SAFETY: one parameter: the map's 128 bytes, which the builder makes `Head` point to.
+        unsafe impl<Tile: BoxTile, const RANK: usize, Mode: TensorMode> KernelParam for $map<'_, Tile, RANK, Mode> {
+            type In<'k> = $map<'k, Tile, RANK, Mode>;
+            type Head = *const TensorMapWords;
+            type Tail = ();
+            const BY_VALUE: bool = true;
+            const TYPE: TypeName = TypeName::Parts(&[
+                TypeName::Text(concat!(stringify!($map), "<")),
+                Tile::TYPE,
+                TypeName::Text(", "),
+                TypeName::Number(RANK),
+                TypeName::Text(", "),
+                TypeName::Text(Mode::NAME),
+                TypeName::Text(">"),
+            ]);
+
+            #[inline(always)]
+            unsafe fn enter<'k>(head: Self::Head, _: (), _: &'static str) -> Self::In<'k> {
+                // SAFETY: the caller's.
+                unsafe { $map::at(head) }
+            }
+
+            #[cfg(not(target_arch = "nvptx64"))]
+            type Host<'h, D: Device + 'h> = $($host)* $encoded<'h, D, Tile, RANK, Mode>;
+            #[cfg(not(target_arch = "nvptx64"))]
+            fn bind<'h, D: Device + 'h>(device: &D, host: Self::Host<'h, D>, name: &'static str) -> Self::In<'h> {
+                let (start, len) = device.$slice(host.buffer);
+                $map::of(host.words, (name, start, len))
+            }
+            #[cfg(not(target_arch = "nvptx64"))]
+            fn values(bound: Self::In<'_>, into: &mut Params) {
+                into.push(ParamValue::new(bound.words().0));
+            }
+        }
+    )*};
+}
+maps! {
+    TensorMap EncodedMap [&'h] slice;
+    TensorMapMut EncodedMapMut [] slice_mut;
+}
+
+/// A map, or none: what a kernel does without then, it finds out by `match`.
+///
+/// ```
+/// use ptx_matrix::{sim::Simulator, *};
+///
+/// type Tile = SharedTile<f32, 8, 32, Swizzle128>;
+///
+/// /// Counts in a tile, and brings it to a tensor, if there is one: else to a slice.
+/// #[kernel(threads = 32, target = "sm_90")]
+/// fn count(block: &Block, #[shared] tile: Tile, tensor: Option<TensorMapMut<Tile, 2>>, slice: GlobalMut<f32>) {
+///     let warp = block.warp();
+///     tile.fill(warp, |row, col| (row * 32 + col) as f32);
+///     warp.fence_for_bulk();
+///     warp.sync();
+///     match tensor {
+///         Some(tensor) => warp.elect(|lane| {
+///             tile.store_box(lane, tensor, [0, 0]);
+///             BulkGroup::commit(lane);
+///             BulkGroup::wait_read::<0>(lane);
+///         }),
+///         None => tile.for_each(warp, |row, col, number| slice.set(row * 32 + col, number)),
+///     }
+/// }
+///
+/// let (device, mut one, mut other) = (Simulator::default(), [0.0; 256], [0.0; 256]);
+/// let mut tensor = Tensor::<Tile, 2>::new([32, 8]).map_mut(&device, &mut one[..])?;
+/// count::launch(&device, 1, Some(tensor.by_ref()), &mut []).check();
+/// count::launch(&device, 1, None, &mut other).check();
+/// assert!(one == other && one[255] == 255.0);
+/// # Ok::<(), TensorMapError>(())
+/// ```
+// SAFETY: one parameter: the map's 128 bytes, or as many zeros, which no map has.
+unsafe impl<P: KernelParam<Head = *const TensorMapWords, Tail = ()>> KernelParam for Option<P> {
+    type In<'k> = Option<P::In<'k>>;
+    type Head = *const TensorMapWords;
+    type Tail = ();
+    const BY_VALUE: bool = true;
+    const IS_EARLY: bool = P::IS_EARLY;
+    const TYPE: TypeName = TypeName::Parts(&[TypeName::Text("Option<"), P::TYPE, TypeName::Text(">")]);
+
+    #[inline(always)]
+    unsafe fn enter<'k>(head: Self::Head, _: (), name: &'static str) -> Self::In<'k> {
+        // SAFETY: by the caller, it points to the parameter's bytes, which do not change; and to a map, if these are not zero.
+        unsafe { if (*head).0[0] == 0 { None } else { Some(P::enter(head, (), name)) } }
+    }
+
+    #[cfg(not(target_arch = "nvptx64"))]
+    type Host<'h, D: Device + 'h> = Option<P::Host<'h, D>>;
+    #[cfg(not(target_arch = "nvptx64"))]
+    fn bind<'h, D: Device + 'h>(device: &D, host: Self::Host<'h, D>, name: &'static str) -> Self::In<'h> {
+        host.map(|host| P::bind(device, host, name))
+    }
+    #[cfg(not(target_arch = "nvptx64"))]
+    fn values(bound: Self::In<'_>, into: &mut Params) {
+        match bound {
+            Some(map) => {
+                P::values(map, into);
+                let starts_with_zeros = into.last().is_some_and(|map| map.bytes().starts_with(&[0; 8]));
+                assert!(!starts_with_zeros, "a tensor map starts with the tensor's address");
+            }
+            None => into.push(ParamValue::new([0u64; 16])),
+        }
+    }
+}

@@ -1,0 +1,298 @@
+//! Slices of global memory.
+
+use crate::element::Element;
+#[cfg(not(target_arch = "nvptx64"))]
+use crate::engine::{self, ElementOf, Slice, Traffic};
+use crate::lane::Site;
+use crate::machine::check;
+use bytemuck::Pod;
+
+/// A slice of global memory: a kernel's parameter, or a part of it.
+pub(crate) struct RawSlice<T> {
+    start: *mut T,
+    len: usize,
+    /// The kernel's parameter.
+    #[cfg(not(target_arch = "nvptx64"))]
+    name: &'static str,
+    /// Elements of it that lie before `start`.
+    #[cfg(not(target_arch = "nvptx64"))]
+    skipped: usize,
+    /// Whether a `GlobalMut` of the launch is the same memory, though this is a `Global`.
+    #[cfg(not(target_arch = "nvptx64"))]
+    in_place: bool,
+}
+
+impl<T> Clone for RawSlice<T> {
+    #[inline(always)]
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<T> Copy for RawSlice<T> {}
+
+impl<T> RawSlice<T> {
+    /// The slice of `len` elements from `start` on, for the kernel parameter `name`.
+    #[inline(always)]
+    pub(crate) fn new(start: *mut T, len: usize, name: &'static str) -> Self {
+        #[cfg(target_arch = "nvptx64")]
+        let _ = name;
+        RawSlice {
+            start,
+            len,
+            #[cfg(not(target_arch = "nvptx64"))]
+            name,
+            #[cfg(not(target_arch = "nvptx64"))]
+            skipped: 0,
+            #[cfg(not(target_arch = "nvptx64"))]
+            in_place: false,
+        }
+    }
+
+    /// Its first element's address.
+    #[inline(always)]
+    pub(crate) const fn start(self) -> *mut T {
+        self.start
+    }
+
+    /// Elements.
+    #[inline(always)]
+    pub(crate) const fn len(self) -> usize {
+        self.len
+    }
+
+    /// The kernel's parameter, for reports; on the device nothing.
+    #[inline(always)]
+    pub(crate) const fn name(self) -> &'static str {
+        #[cfg(target_arch = "nvptx64")]
+        return "";
+        #[cfg(not(target_arch = "nvptx64"))]
+        self.name
+    }
+
+    /// The slice without its first `count` elements.
+    #[inline(always)]
+    pub(crate) fn skip(self, count: usize, site: Site) -> Self {
+        let RawSlice { start, len, .. } = self;
+        check!(count <= len, site, GlobalOutOfBounds { access: "slice", name: self.name, index: count, len });
+        // SAFETY: within the slice, or its end.
+        let start = unsafe { start.add(count) };
+        RawSlice {
+            start,
+            len: len - count,
+            #[cfg(not(target_arch = "nvptx64"))]
+            skipped: self.skipped + count,
+            ..self
+        }
+    }
+
+    /// An address that is aligned as the slice's start is. A buffer on a GPU starts at a multiple of 256; the simulator counts
+    /// from the start of its slice, wherever the host has that.
+    #[inline(always)]
+    pub(crate) fn alignment(self) -> usize {
+        #[cfg(target_arch = "nvptx64")]
+        return self.start.addr();
+        #[cfg(not(target_arch = "nvptx64"))]
+        return self.skipped * size_of::<T>();
+    }
+
+    /// Where it starts, for who goes there by other means: the simulator knows the slice by that address from here on.
+    #[inline(always)]
+    pub(crate) fn as_ptr(self, is_mut: bool) -> *mut T {
+        #[cfg(target_arch = "nvptx64")]
+        let _ = is_mut;
+        #[cfg(not(target_arch = "nvptx64"))]
+        engine::note_slice(Slice {
+            name: self.name,
+            address: self.start.addr(),
+            len: self.len,
+            element: size_of::<T>(),
+            is_mut,
+        });
+        self.start
+    }
+
+    /// The same slice, whose reads the simulator orders with the writes of the launch if it is `in_place`.
+    #[allow(dead_code, reason = "the host binds a kernel's parameters")]
+    pub(crate) fn in_place(self, in_place: bool) -> Self {
+        #[cfg(target_arch = "nvptx64")]
+        return {
+            let _ = in_place;
+            self
+        };
+        #[cfg(not(target_arch = "nvptx64"))]
+        RawSlice { in_place, ..self }
+    }
+}
+
+impl<T: Element> RawSlice<T> {
+    /// An element, for reports.
+    #[cfg(not(target_arch = "nvptx64"))]
+    const fn of(self, index: usize) -> ElementOf {
+        ElementOf { name: self.name, index }
+    }
+
+    #[inline(always)]
+    fn element(self, index: usize, access: &'static str, site: Site) -> *mut T {
+        #[cfg(target_arch = "nvptx64")]
+        let _ = access;
+        check!(index < self.len, site, GlobalOutOfBounds { access, name: self.name, index, len: self.len });
+        // SAFETY: within the slice.
+        unsafe { self.start.add(index) }
+    }
+
+    /// Tells the simulator that elements of the slice are read.
+    #[inline(always)]
+    pub(crate) fn note_read(self, site: Site, index: usize, count: usize) {
+        #[cfg(target_arch = "nvptx64")]
+        let _ = (site, index, count);
+        #[cfg(not(target_arch = "nvptx64"))]
+        {
+            let start = self.start.addr() + index * size_of::<T>();
+            engine::read_constant(site, start..start + count * size_of::<T>(), self.of(index));
+        }
+    }
+
+    /// The same, of those from an address on.
+    #[inline(always)]
+    pub(crate) fn note_read_at(self, site: Site, from: *const T, count: usize) {
+        #[cfg(target_arch = "nvptx64")]
+        let _ = (site, from, count);
+        #[cfg(not(target_arch = "nvptx64"))]
+        self.note_read(site, from.addr().wrapping_sub(self.start.addr()) / size_of::<T>(), count);
+    }
+
+    /// Reads element `index`, which no thread writes.
+    #[inline(always)]
+    pub(crate) fn get(self, index: usize, site: Site) -> T {
+        let element = self.element(index, "read", site);
+        #[cfg(not(target_arch = "nvptx64"))]
+        {
+            if self.in_place {
+                return self.read_written(element, index, site);
+            }
+            engine::note_access(site);
+            engine::note_element(site, Traffic::GlobalRead, element.addr(), size_of::<T>());
+            self.note_read(site, index, 1);
+        }
+        // SAFETY: an element of the slice, which nobody writes.
+        unsafe { element.read() }
+    }
+
+    /// The same, unchecked on the device.
+    ///
+    /// # Safety
+    /// `index` is less than `len()`.
+    #[inline(always)]
+    pub(crate) unsafe fn get_unchecked(self, index: usize, site: Site) -> T {
+        #[cfg(target_arch = "nvptx64")]
+        // SAFETY: the caller's.
+        return unsafe {
+            let _ = site;
+            self.start.add(index).read()
+        };
+        #[cfg(not(target_arch = "nvptx64"))]
+        return self.get(index, site);
+    }
+
+    /// Reads element `index`, which threads may write.
+    #[inline(always)]
+    pub(crate) fn get_written(self, index: usize, site: Site) -> T {
+        let element = self.element(index, "read", site);
+        #[cfg(target_arch = "nvptx64")]
+        // SAFETY: an element of the slice. Volatile: another thread may have written it since.
+        return unsafe {
+            let _ = site;
+            element.read_volatile()
+        };
+        #[cfg(not(target_arch = "nvptx64"))]
+        return self.read_written(element, index, site);
+    }
+
+    #[cfg(not(target_arch = "nvptx64"))]
+    #[inline(always)]
+    fn read_written(self, element: *mut T, index: usize, site: Site) -> T {
+        // SAFETY: an element of the slice, which nobody writes before the block has ended.
+        let mut value = unsafe { element.read() };
+        let bytes = bytemuck::bytes_of_mut(&mut value);
+        engine::read_global(site, element.addr(), self.of(index), bytes);
+        value
+    }
+
+    /// Writes element `index`.
+    #[inline(always)]
+    pub(crate) fn set(self, index: usize, value: T, site: Site) {
+        let element = self.element(index, "write", site);
+        #[cfg(target_arch = "nvptx64")]
+        // SAFETY: an element of the slice.
+        unsafe {
+            let _ = site;
+            element.write(value);
+        }
+        #[cfg(not(target_arch = "nvptx64"))]
+        {
+            engine::note_access(site);
+            // SAFETY: an element of the slice, which nobody writes before the block has ended.
+            let before = unsafe { element.read() };
+            let (before, value) = (bytemuck::bytes_of(&before), bytemuck::bytes_of(&value));
+            // Exposed: when the block has ended, its writes go there.
+            engine::write_global(site, element.expose_provenance(), self.of(index), before, value);
+        }
+    }
+
+    /// The same, unchecked on the device.
+    ///
+    /// # Safety
+    /// `index` is less than `len()`.
+    #[inline(always)]
+    pub(crate) unsafe fn set_unchecked(self, index: usize, value: T, site: Site) {
+        #[cfg(target_arch = "nvptx64")]
+        // SAFETY: the caller's.
+        unsafe {
+            let _ = site;
+            self.start.add(index).write(value);
+        }
+        #[cfg(not(target_arch = "nvptx64"))]
+        self.set(index, value, site);
+    }
+
+    /// Writes as many bytes as a piece has, from element `first` on.
+    ///
+    /// # Safety
+    /// They are elements of the slice, and aligned.
+    #[inline(always)]
+    pub(crate) unsafe fn store_piece<P: Pod>(self, first: usize, piece: P, site: Site) {
+        #[cfg(target_arch = "nvptx64")]
+        // SAFETY: the caller's.
+        unsafe {
+            let _ = site;
+            self.as_ptr(true).add(first).cast::<P>().write(piece);
+        }
+        #[cfg(not(target_arch = "nvptx64"))]
+        for (further, value) in bytemuck::cast_slice::<P, T>(&[piece]).iter().enumerate() {
+            self.set(first + further, *value, site);
+        }
+    }
+
+    /// Reads a value that is `count` elements of the slice, which nobody writes.
+    ///
+    /// # Safety
+    /// They are elements of the slice, and the address is a multiple of the value's size.
+    #[inline(always)]
+    pub(crate) unsafe fn load_piece<V: Pod>(self, from: *const T, count: usize, site: Site) -> V {
+        #[cfg(target_arch = "nvptx64")]
+        // SAFETY: the caller's; nobody writes them.
+        return unsafe {
+            let _ = (count, site);
+            from.cast::<V>().read()
+        };
+        #[cfg(not(target_arch = "nvptx64"))]
+        {
+            self.note_read_at(site, from, count);
+            // SAFETY: the caller's.
+            let value = unsafe { from.cast::<V>().read_unaligned() };
+            engine::note_access(site);
+            engine::note_element(site, Traffic::GlobalRead, from.addr(), size_of::<V>());
+            value
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! A tensor map, as a kernel has it.
+
+#[cfg(not(target_arch = "nvptx64"))]
+use crate::engine::{Slice, note_slice};
+use crate::isa::TensorMapWords;
+
+/// A tensor map: on the device where it lies, on the host its bytes and the slice that it is of.
+#[derive(Clone, Copy)]
+pub(crate) struct MapRef {
+    #[cfg(target_arch = "nvptx64")]
+    words: *const TensorMapWords,
+    #[cfg(not(target_arch = "nvptx64"))]
+    words: TensorMapWords,
+    #[cfg(not(target_arch = "nvptx64"))]
+    slice: Slice,
+}
+
+impl MapRef {
+    /// The map that a kernel's parameter points to.
+    ///
+    /// # Safety
+    /// It is one, and stays there.
+    #[inline(always)]
+    pub(crate) unsafe fn at(words: *const TensorMapWords) -> Self {
+        #[cfg(target_arch = "nvptx64")]
+        return MapRef { words };
+        #[cfg(not(target_arch = "nvptx64"))]
+        unreachable!("no kernel is entered on the host, at {words:?}")
+    }
+
+    #[cfg(not(target_arch = "nvptx64"))]
+    /// The map that the host has made, of a parameter's slice: its name, start and length.
+    pub(crate) fn of<T>(words: TensorMapWords, slice: (&'static str, *mut T, usize), is_mut: bool) -> Self {
+        let (name, start, len) = slice;
+        let slice = Slice { name, address: start.addr(), len, element: size_of::<T>(), is_mut };
+        MapRef { words, slice }
+    }
+
+    /// Where the map is.
+    #[inline(always)]
+    pub(crate) fn as_ptr(&self) -> *const u8 {
+        #[cfg(target_arch = "nvptx64")]
+        return self.words.cast();
+        #[cfg(not(target_arch = "nvptx64"))]
+        {
+            note_slice(self.slice);
+            (&raw const self.words).cast()
+        }
+    }
+
+    #[cfg(not(target_arch = "nvptx64"))]
+    /// The map's bytes.
+    pub(crate) fn words(&self) -> TensorMapWords {
+        self.words
+    }
+}

@@ -1,0 +1,128 @@
+//! Values in shared memory, which one lane loads or stores.
+
+use crate::element::{Moved, Sent};
+#[cfg(not(target_arch = "nvptx64"))]
+use crate::engine::{self, peer};
+use crate::lane::Site;
+#[cfg(target_arch = "nvptx64")]
+use crate::raw;
+use bytemuck::Pod;
+
+/// One row a value: its type, the type that `raw` moves it as, and what `raw`'s functions call that.
+macro_rules! moved {
+    ($($value:ty as $moved:ty, $named:ident;)*) => {$(
+        impl Moved for $value {
+            #[inline(always)]
+            unsafe fn load_shared(site: Site, address: u32) -> $value {
+                #[cfg(target_arch = "nvptx64")]
+                // SAFETY: the caller's.
+                return unsafe {
+                    let _ = site;
+                    raw::${concat(ld_shared_, $named)}(address) as $value
+                };
+                #[cfg(not(target_arch = "nvptx64"))]
+                loaded(|bytes| engine::load_shared(site, address, bytes))
+            }
+
+            #[inline(always)]
+            unsafe fn store_shared(self, site: Site, address: u32) {
+                #[cfg(target_arch = "nvptx64")]
+                // SAFETY: the caller's.
+                unsafe {
+                    let _ = site;
+                    raw::${concat(st_shared_, $named)}(address, self as $moved);
+                }
+                #[cfg(not(target_arch = "nvptx64"))]
+                engine::store_shared(site, address, bytemuck::bytes_of(&self));
+            }
+
+            #[inline(always)]
+            unsafe fn load_cluster(site: Site, address: u32) -> $value {
+                #[cfg(target_arch = "nvptx64")]
+                // SAFETY: the caller's.
+                return unsafe {
+                    let _ = site;
+                    raw::${concat(ld_shared_cluster_, $named)}(address) as $value
+                };
+                #[cfg(not(target_arch = "nvptx64"))]
+                loaded(|bytes| peer::load(site, address, bytes))
+            }
+        }
+    )*};
+}
+moved! {
+    u8 as u16, u8;
+    u16 as u16, b16;
+    u32 as u32, b32;
+    u64 as u64, b64;
+    [u32; 4] as [u32; 4], v4_b32;
+}
+
+impl Moved for u128 {
+    #[inline(always)]
+    unsafe fn load_shared(site: Site, address: u32) -> u128 {
+        // SAFETY: the caller's.
+        bytemuck::must_cast(unsafe { <[u32; 4]>::load_shared(site, address) })
+    }
+
+    #[inline(always)]
+    unsafe fn store_shared(self, site: Site, address: u32) {
+        // SAFETY: the caller's.
+        unsafe { bytemuck::must_cast::<u128, [u32; 4]>(self).store_shared(site, address) }
+    }
+
+    #[inline(always)]
+    unsafe fn load_cluster(site: Site, address: u32) -> u128 {
+        // SAFETY: the caller's.
+        bytemuck::must_cast(unsafe { <[u32; 4]>::load_cluster(site, address) })
+    }
+}
+
+macro_rules! sent {
+    ($($value:ty as $moved:ty, $named:ident;)*) => {$(
+        impl Sent for $value {
+            #[inline(always)]
+            unsafe fn store_cluster(self, site: Site, address: u32) {
+                #[cfg(target_arch = "nvptx64")]
+                // SAFETY: the caller's.
+                unsafe {
+                    let _ = site;
+                    raw::${concat(st_shared_cluster_, $named)}(address, self as $moved);
+                }
+                #[cfg(not(target_arch = "nvptx64"))]
+                peer::store(site, address, bytemuck::bytes_of(&self));
+            }
+        }
+    )*};
+}
+sent! {
+    u8 as u16, u8;
+    u16 as u16, b16;
+    u32 as u32, b32;
+    u64 as u64, b64;
+}
+
+/// A value whose bytes the simulator loads.
+#[cfg(not(target_arch = "nvptx64"))]
+#[inline(always)]
+fn loaded<V: Pod>(load: impl FnOnce(&mut [u8])) -> V {
+    let mut value = V::zeroed();
+    load(bytemuck::bytes_of_mut(&mut value));
+    value
+}
+
+/// Loads two values of 8 bytes (`ld.shared.v2.b64`).
+///
+/// # Safety
+/// The address is that of such values in shared memory, aligned to 16 bytes.
+#[inline(always)]
+pub(crate) unsafe fn load_shared_pair<V: Pod>(site: Site, address: u32) -> [V; 2] {
+    #[cfg(target_arch = "nvptx64")]
+    // SAFETY: the caller's.
+    return unsafe {
+        let _ = site;
+        bytemuck::cast(raw::ld_shared_v2_b64(address))
+    };
+    #[cfg(not(target_arch = "nvptx64"))]
+    loaded(|bytes| engine::load_shared(site, address, bytes))
+}

@@ -1,0 +1,76 @@
+//! `shfl.sync`: values go from lane to lane, in registers of 32 bits.
+
+#[cfg(not(target_arch = "nvptx64"))]
+use crate::engine::{Mode, note_collective};
+#[cfg(not(target_arch = "nvptx64"))]
+use crate::lane::LANES;
+use crate::lane::{PerLane, Site};
+#[cfg(target_arch = "nvptx64")]
+use crate::raw;
+use bytemuck::Pod;
+
+/// One row a shuffle: its name, that of its function in `raw`, its form, how it finds a lane, and the last operand.
+macro_rules! shuffles {
+    ($($(#[$doc:meta])* $name:ident $raw:ident $form:literal $mode:ident $clamp:literal;)*) => {$(
+        $(#[$doc])*
+        ///
+        /// # Safety
+        /// The warp is converged.
+        #[inline(always)]
+        pub(crate) unsafe fn $name<T: Pod>(site: Site, values: &PerLane<T>, operand: u32) -> PerLane<T> {
+            #[cfg(target_arch = "nvptx64")]
+            return {
+                let _ = site;
+                // SAFETY: the caller's.
+                passed(values, |value| unsafe { raw::$raw(value, operand, $clamp) })
+            };
+            #[cfg(not(target_arch = "nvptx64"))]
+            return passed(site, values, $form, |lane| Mode::$mode.source(lane, operand, $clamp).0);
+        }
+    )*};
+}
+shuffles! {
+    /// The value of the lane whose number differs in the bits of the operand.
+    shuffle_xor shfl_sync_bfly_b32 "shfl.sync.bfly.b32" Butterfly 31;
+    /// The value of the lane so many before.
+    shuffle_up shfl_sync_up_b32 "shfl.sync.up.b32" Up 0;
+    /// The value of the lane so many behind.
+    shuffle_down shfl_sync_down_b32 "shfl.sync.down.b32" Down 31;
+}
+
+/// The value of the lane that each lane names.
+///
+/// # Safety
+/// The warp is converged.
+#[inline(always)]
+pub(crate) unsafe fn shuffle<T: Pod>(site: Site, values: &PerLane<T>, from: &PerLane<u32>) -> PerLane<T> {
+    #[cfg(target_arch = "nvptx64")]
+    return {
+        let _ = site;
+        let from = from.own();
+        // SAFETY: the caller's.
+        passed(values, |value| unsafe { raw::shfl_sync_idx_b32(value, from, 31) })
+    };
+    #[cfg(not(target_arch = "nvptx64"))]
+    return passed(site, values, "shfl.sync.idx.b32", |lane| Mode::Index.source(lane, from.array()[lane], 31).0);
+}
+
+/// What each lane gets, register by register.
+#[cfg(target_arch = "nvptx64")]
+#[inline(always)]
+fn passed<T: Pod>(values: &PerLane<T>, of_register: impl Fn(u32) -> u32) -> PerLane<T> {
+    let mut value = values.own();
+    for register in bytemuck::must_cast_slice_mut::<T, u32>(core::slice::from_mut(&mut value)) {
+        *register = of_register(*register);
+    }
+    PerLane::from_own(value)
+}
+
+/// What each lane gets, of the lane that is said.
+#[cfg(not(target_arch = "nvptx64"))]
+fn passed<T: Pod>(site: Site, values: &PerLane<T>, form: &'static str, source: impl Fn(usize) -> usize) -> PerLane<T> {
+    for _ in 0..size_of::<T>() / 4 {
+        note_collective(site, form);
+    }
+    PerLane::from_array(core::array::from_fn::<_, LANES, _>(|lane| values.array()[source(lane)]))
+}

@@ -1,0 +1,166 @@
+//! `wgmma`: what starts, waits for and settles multiplications.
+
+use super::BlockRef;
+#[cfg(not(target_arch = "nvptx64"))]
+use crate::engine::wgmma as engine;
+#[cfg(not(target_arch = "nvptx64"))]
+pub use crate::engine::wgmma::Form;
+use crate::fragment::Registers;
+use crate::lane::{PerLane, Site};
+
+/// Waits until at most the `NEWEST` newest groups are in flight.
+///
+/// # Safety
+/// The warpgroup is converged.
+#[inline(always)]
+pub(crate) unsafe fn wait_for<const NEWEST: u32>(site: Site, block: BlockRef<'_>) {
+    #[cfg(all(target_arch = "nvptx64", target_feature = "sm_90a"))]
+    // SAFETY: the caller's.
+    unsafe {
+        crate::raw::wgmma_wait_group_sync_aligned::<NEWEST>();
+    }
+    #[cfg(not(target_arch = "nvptx64"))]
+    engine::wait(block.warp_of_block(), site, NEWEST as usize);
+    #[cfg(target_arch = "nvptx64")]
+    let _ = (site, block);
+}
+
+/// The registers, which no multiplication adds to any more.
+#[inline(always)]
+pub(crate) fn settled<R: Registers<Register = u32>>(site: Site, registers: PerLane<R>) -> PerLane<R> {
+    #[cfg(all(target_arch = "nvptx64", target_feature = "sm_90a"))]
+    let registers = {
+        let mut registers = registers;
+        registers
+            .own_mut()
+            .as_mut()
+            .iter_mut()
+            .for_each(|register| [*register] = crate::raw::wgmma_registers([*register]));
+        registers
+    };
+    #[cfg(not(target_arch = "nvptx64"))]
+    let registers = engine::settle(site, registers);
+    #[cfg(target_arch = "nvptx64")]
+    let _ = site;
+    registers
+}
+
+/// Tells the simulator that no multiplication is to add to the registers any more.
+#[inline(always)]
+pub(crate) fn check_finished<R: Registers<Register = u32>>(site: Site, registers: &PerLane<R>) {
+    #[cfg(target_arch = "nvptx64")]
+    let _ = (site, registers);
+    #[cfg(not(target_arch = "nvptx64"))]
+    engine::check_finished(site, registers);
+}
+
+/// What comes before a group's multiplications.
+///
+/// # Safety
+/// The warpgroup is converged.
+#[inline(always)]
+pub(crate) unsafe fn fence(site: Site) {
+    #[cfg(all(target_arch = "nvptx64", target_feature = "sm_90a"))]
+    // SAFETY: the caller's.
+    unsafe {
+        crate::raw::wgmma_fence_sync_aligned();
+    }
+    #[cfg(not(target_arch = "nvptx64"))]
+    engine::fence(site);
+    #[cfg(target_arch = "nvptx64")]
+    let _ = site;
+}
+
+/// The end of a group.
+///
+/// # Safety
+/// The warpgroup is converged.
+#[inline(always)]
+pub(crate) unsafe fn commit(site: Site) {
+    #[cfg(all(target_arch = "nvptx64", target_feature = "sm_90a"))]
+    // SAFETY: the caller's.
+    unsafe {
+        crate::raw::wgmma_commit_group_sync_aligned();
+    }
+    #[cfg(not(target_arch = "nvptx64"))]
+    engine::commit(site);
+    #[cfg(target_arch = "nvptx64")]
+    let _ = site;
+}
+
+/// What the simulator computes a form by: on the device nothing.
+#[cfg(target_arch = "nvptx64")]
+#[derive(Debug, Clone, Copy)]
+pub struct Form;
+
+#[cfg(target_arch = "nvptx64")]
+impl Form {
+    pub(crate) const fn of(_: &str, _: &'static str, _: usize) -> Self {
+        Form
+    }
+}
+
+/// One multiplication with A in shared memory: the function of `raw`, and what the simulator needs.
+#[cfg(target_arch = "nvptx64")]
+macro_rules! multiply_shared {
+    ([$($raw:tt)*] $form:expr, $site:ident, $d:ident, ($a:ident, $trans_a:expr), ($b:ident, $trans_b:expr),
+        [$($metadata:ident)?] $selector:expr, $adds:ident, $negates:ident) => {{
+        let _ = $site;
+        // SAFETY: the caller's.
+        PerLane::from_own(unsafe { crate::raw::$($raw)*($d.own(), $a, $b, $($metadata.own(),)? $adds) })
+    }};
+}
+
+/// The same with A in registers.
+#[cfg(target_arch = "nvptx64")]
+macro_rules! multiply_registers {
+    ([$($raw:tt)*] $form:expr, $site:ident, $d:ident, $a:ident, ($b:ident, $trans_b:expr),
+        [$($metadata:ident)?] $selector:expr, $adds:ident, $negates:ident) => {{
+        let _ = $site;
+        // SAFETY: the caller's.
+        PerLane::from_own(unsafe { crate::raw::$($raw)*($d.own(), $a.own(), $b, $($metadata.own(),)? $adds) })
+    }};
+}
+
+#[cfg(not(target_arch = "nvptx64"))]
+macro_rules! multiply_shared {
+    ([$($raw:tt)*] $form:expr, $site:ident, $d:ident, ($a:ident, $trans_a:expr), ($b:ident, $trans_b:expr),
+        [$($metadata:ident)?] $selector:expr, $adds:ident, $negates:ident) => {{
+        let a = crate::engine::wgmma::A::Shared { descriptor: $a, transposed: $trans_a };
+        let kept = crate::machine::wgmma::metadata([$($metadata)?]);
+        crate::machine::wgmma::simulated($site, $d, ($form, a), ($b, $trans_b), (kept, $selector), ($adds, $negates))
+    }};
+}
+
+#[cfg(not(target_arch = "nvptx64"))]
+macro_rules! multiply_registers {
+    ([$($raw:tt)*] $form:expr, $site:ident, $d:ident, $a:ident, ($b:ident, $trans_b:expr),
+        [$($metadata:ident)?] $selector:expr, $adds:ident, $negates:ident) => {{
+        let a = crate::engine::wgmma::A::Registers($a);
+        let kept = crate::machine::wgmma::metadata([$($metadata)?]);
+        crate::machine::wgmma::simulated($site, $d, ($form, a), ($b, $trans_b), (kept, $selector), ($adds, $negates))
+    }};
+}
+
+pub(crate) use {multiply_registers, multiply_shared};
+
+/// The metadata of a sparse A, or none.
+#[cfg(not(target_arch = "nvptx64"))]
+pub(crate) fn metadata<const N: usize>(words: [PerLane<u32>; N]) -> PerLane<u32> {
+    words.first().copied().unwrap_or(PerLane::splat(0))
+}
+
+/// What starts a multiplication in the simulator: A, B and whether it is transposed, the metadata of a sparse A with its selector, and
+/// whether products are added to D, and subtracted.
+#[cfg(not(target_arch = "nvptx64"))]
+pub(crate) fn simulated<R: Registers<Register = u32>>(
+    site: Site,
+    d: PerLane<R>,
+    (form, a): (engine::Form, engine::A<PerLane<[u32; 4]>>),
+    (b, transposes_b): (u64, bool),
+    (metadata, selector): (PerLane<u32>, u32),
+    (accumulates, negates): (bool, bool),
+) -> PerLane<R> {
+    let operation = engine::Operation { form, b, transposes_b, accumulates, negates: (negates, false), selector };
+    engine::multiply(site, engine::Operands { operation, a, metadata }, d)
+}

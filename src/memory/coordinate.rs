@@ -1,0 +1,85 @@
+//! Where in a tile something is loaded from or stored to: known at compile time ([`At`]) or at run time.
+
+use crate::lane::Sealed;
+use crate::lane::Site;
+use crate::machine::check;
+
+/// What is to lie in a tile, as numbers of the types involved: a window of `ROWS` x `COLS` elements in a tile
+/// of `TILE_ROWS` x `TILE_COLS`, at rows and columns that are multiples of the steps.
+pub trait Window {
+    /// Rows of the tile.
+    const TILE_ROWS: usize;
+    /// Columns of the tile.
+    const TILE_COLS: usize;
+    /// Rows of the window.
+    const ROWS: usize;
+    /// Columns of the window.
+    const COLS: usize;
+    /// The window's first row is a multiple of this.
+    const ROW_STEP: usize;
+    /// The window's first column is a multiple of this.
+    const COL_STEP: usize;
+}
+
+/// The (row, column) at which a window lies in a tile: `(row, col)`, checked when it runs (and not even then
+/// where the compiler can see it), or [`At`], checked when it is compiled.
+pub trait Coordinate: Sealed + Copy {
+    /// The coordinate, if the type tells it.
+    const KNOWN: Option<(usize, usize)>;
+
+    /// The coordinate as numbers, once it is known to be right for the window that `site` asks for.
+    fn resolve<W: Window>(self, site: Site) -> (usize, usize);
+}
+
+impl Sealed for (usize, usize) {}
+impl Coordinate for (usize, usize) {
+    const KNOWN: Option<(usize, usize)> = None;
+
+    #[inline(always)]
+    fn resolve<W: Window>(self, site: Site) -> (usize, usize) {
+        let (row, col) = self;
+        let inside = row <= const { W::TILE_ROWS.saturating_sub(W::ROWS) }
+            && col <= const { W::TILE_COLS.saturating_sub(W::COLS) }
+            && const { W::ROWS <= W::TILE_ROWS && W::COLS <= W::TILE_COLS };
+        check!(
+            inside,
+            site,
+            TileOutOfBounds { at: self, size: (W::ROWS, W::COLS), tile: (W::TILE_ROWS, W::TILE_COLS) }
+        );
+        let aligned = row.is_multiple_of(W::ROW_STEP) && col.is_multiple_of(W::COL_STEP);
+        check!(aligned, site, TileMisaligned { at: self, step: (W::ROW_STEP, W::COL_STEP) });
+        self
+    }
+}
+
+/// A coordinate that is known at compile time: a wrong one does not compile.
+#[derive(Debug, Clone, Copy)]
+pub struct At<const ROW: usize, const COL: usize>;
+
+impl<const ROW: usize, const COL: usize> Sealed for At<ROW, COL> {}
+impl<const ROW: usize, const COL: usize> Coordinate for At<ROW, COL> {
+    const KNOWN: Option<(usize, usize)> = Some((ROW, COL));
+
+    #[inline(always)]
+    fn resolve<W: Window>(self, _: Site) -> (usize, usize) {
+        const { check_known::<Self, W>() };
+        (ROW, COL)
+    }
+}
+
+/// Refuses, when it is compiled, a coordinate that is known to be wrong for a window.
+///
+/// What users call evaluates it itself, in a `const` block: the compiler then names the line of the call.
+pub(crate) const fn check_known<C: Coordinate, W: Window>() {
+    let Some((row, col)) = C::KNOWN else { return };
+    assert!(row + W::ROWS <= W::TILE_ROWS, "out of range: the last row lies beyond the tile's rows");
+    assert!(col + W::COLS <= W::TILE_COLS, "out of range: the last column lies beyond the tile's columns");
+    assert!(
+        row.is_multiple_of(W::ROW_STEP),
+        "misaligned: in a column-major tile a matrix starts at a row that is a multiple of 16 bytes"
+    );
+    assert!(
+        col.is_multiple_of(W::COL_STEP),
+        "misaligned: in a row-major tile a matrix starts at a column that is a multiple of 16 bytes"
+    );
+}

@@ -1,0 +1,231 @@
+//! Matrices in global memory.
+
+use crate::lane::Site;
+use crate::machine::check;
+use crate::memory::{Order, RowMajor};
+use crate::{Element, Global, GlobalMut, Lane, LaneCapture};
+use bytemuck::Pod;
+use core::marker::PhantomData;
+
+/// A matrix in global memory that no thread writes while the kernel runs: a [`Global`] slice, seen as `rows` x `cols`
+/// elements whose lines (rows if `RowMajor`, columns if `ColMajor`) start `stride` elements apart.
+///
+/// That it fits the slice is checked once, when it is made. [`TileReader`](crate::TileReader) brings tiles of it to shared
+/// memory.
+///
+/// ```
+/// use ptx_matrix::*;
+///
+/// /// The trace of a square matrix, and of its transpose.
+/// #[kernel(threads = 32)]
+/// fn traces(block: &Block, a: Global<f32>, n: u32, stride: u32, d: GlobalMut<f32>) {
+///     let (n, stride) = (n as usize, stride as usize);
+///     let by_row = GlobalMatrix::<f32, RowMajor>::new(a, n, n, stride);
+///     let by_col = GlobalMatrix::<f32, ColMajor>::new(a, n, n, stride);
+///     let (mut corner, mut transposed) = (0.0, 0.0);
+///     for i in 0..n {
+///         corner += by_row.get(0, i);
+///         transposed += by_col.get(i, 0);
+///     }
+///     block.warp().each(|lane| if lane.id() == 0 { d.set(0, corner - transposed) });
+/// }
+///
+/// let mut d = [1.0];
+/// traces::simulate(1, &[1.0, 2.0, 9.0, 3.0, 4.0], 2, 3, &mut d).unwrap();
+/// assert_eq!(d, [0.0]);
+/// ```
+pub struct GlobalMatrix<'k, T, O = RowMajor> {
+    elements: Global<'k, T>,
+    extent: Extent<O>,
+}
+
+/// A matrix in global memory that threads write: as [`GlobalMatrix`], in a [`GlobalMut`] slice.
+pub struct GlobalMatrixMut<'k, T, O = RowMajor> {
+    elements: GlobalMut<'k, T>,
+    extent: Extent<O>,
+}
+
+/// How a matrix lies in its slice.
+struct Extent<O> {
+    rows: u32,
+    cols: u32,
+    stride: usize,
+    _order: PhantomData<fn() -> O>,
+}
+
+impl<O> Clone for Extent<O> {
+    #[inline(always)]
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<O> Copy for Extent<O> {}
+
+impl<O: Order> Extent<O> {
+    /// Lines, and the elements of each.
+    #[inline(always)]
+    const fn lines(self) -> (usize, usize) {
+        let (rows, cols) = (self.rows as usize, self.cols as usize);
+        if O::ROW_MAJOR { (rows, cols) } else { (cols, rows) }
+    }
+
+    #[inline(always)]
+    fn fits(self, len: usize) -> bool {
+        let (lines, length) = self.lines();
+        lines == 0
+            || length == 0
+            || length <= self.stride && (lines - 1).saturating_mul(self.stride).saturating_add(length) <= len
+    }
+
+    /// The index of an element that is there.
+    #[inline(always)]
+    const fn index(self, row: usize, col: usize) -> usize {
+        if O::ROW_MAJOR { row * self.stride + col } else { col * self.stride + row }
+    }
+}
+
+macro_rules! matrix {
+    ($($matrix:ident $slice:ident;)*) => {$(
+        impl<T, O> Clone for $matrix<'_, T, O> {
+            #[inline(always)]
+            fn clone(&self) -> Self {
+                *self
+            }
+        }
+        impl<T, O> Copy for $matrix<'_, T, O> {}
+
+        // SAFETY: as the slice, and three numbers.
+        unsafe impl<T: Element, O> LaneCapture for $matrix<'_, T, O> {}
+
+        impl<'k, T: Element, O: Order> $matrix<'k, T, O> {
+            /// The matrix of `rows` x `cols` elements at the start of a slice; its lines lie `stride` elements apart. If it
+            /// does not fit the slice, the kernel stops.
+            #[inline(always)]
+            #[track_caller]
+            pub fn new(elements: $slice<'k, T>, rows: usize, cols: usize, stride: usize) -> Self {
+                let extent = Extent { rows: rows as u32, cols: cols as u32, stride, _order: PhantomData };
+                check!(
+                    rows <= u32::MAX as usize && cols <= u32::MAX as usize && extent.fits(elements.len()),
+                    Site::here(),
+                    MatrixOutOfBounds { name: elements.name(), size: (rows, cols), stride, len: elements.len() }
+                );
+                $matrix { elements, extent }
+            }
+
+            /// Its rows.
+            #[inline(always)]
+            pub const fn rows(self) -> usize {
+                self.extent.rows as usize
+            }
+
+            /// Its columns.
+            #[inline(always)]
+            pub const fn cols(self) -> usize {
+                self.extent.cols as usize
+            }
+
+            /// Elements from the start of one line to that of the next.
+            #[inline(always)]
+            pub const fn stride(self) -> usize {
+                self.extent.stride
+            }
+
+            /// Whether its lines start at addresses that are multiples of so many bytes.
+            #[inline(always)]
+            pub fn lines_start_at_multiples_of(self, bytes: usize) -> bool {
+                self.elements.alignment().is_multiple_of(bytes) && (self.stride() * size_of::<T>()).is_multiple_of(bytes)
+            }
+
+            /// The slice that it lies in.
+            #[inline(always)]
+            pub const fn elements(self) -> $slice<'k, T> {
+                self.elements
+            }
+
+            /// Where the element (row, col) is in the slice, if it is there.
+            #[inline(always)]
+            #[track_caller]
+            fn index(self, row: usize, col: usize) -> usize {
+                let inside = row < self.rows() && col < self.cols();
+                check!(
+                    inside,
+                    Site::here(),
+                    TileOutOfBounds { at: (row, col), size: (1, 1), tile: (self.rows(), self.cols()) }
+                );
+                self.extent.index(row, col)
+            }
+        }
+    )*};
+}
+matrix! {
+    GlobalMatrix Global;
+    GlobalMatrixMut GlobalMut;
+}
+
+impl<T: Element, O: Order> GlobalMatrix<'_, T, O> {
+    /// Lines (rows if `RowMajor`), and the elements of each.
+    #[inline(always)]
+    pub(crate) const fn lines(self) -> (usize, usize) {
+        self.extent.lines()
+    }
+
+    /// The element (row, col). Beyond the matrix, the kernel stops.
+    #[inline(always)]
+    #[track_caller]
+    pub fn get(self, row: usize, col: usize) -> T {
+        let index = self.index(row, col);
+        // SAFETY: in the matrix, which is in the slice.
+        unsafe { self.elements.get_unchecked(index) }
+    }
+}
+
+impl<T: Element, O: Order> GlobalMatrixMut<'_, T, O> {
+    /// Whether the matrix has all of a window.
+    #[inline(always)]
+    pub(crate) fn has(self, at: (usize, usize), size: (usize, usize)) -> bool {
+        let inside = |at: usize, size: usize, side: usize| size <= side && at <= side - size;
+        inside(at.0, size.0, self.rows()) && inside(at.1, size.1, self.cols())
+    }
+
+    /// Whether the lines of a window from there on are aligned pieces of so many elements.
+    #[inline(always)]
+    pub(crate) fn has_pieces(self, at: (usize, usize), piece: usize) -> bool {
+        let along = if O::ROW_MAJOR { at.1 } else { at.0 };
+        along.is_multiple_of(piece) && self.lines_start_at_multiples_of(piece * size_of::<T>())
+    }
+
+    /// Writes as many bytes as a piece has, from (row, col) on.
+    ///
+    /// # Safety
+    /// They are elements of the matrix, and aligned.
+    #[inline(always)]
+    pub(crate) unsafe fn store_piece<P: Pod>(self, row: usize, col: usize, piece: P, site: Site) {
+        let first = self.extent.index(row, col);
+        // SAFETY: in bounds and aligned, by the caller.
+        unsafe { self.elements.raw().store_piece(first, piece, site) }
+    }
+
+    /// As [`set`](Self::set), for a line of the kernel further out.
+    #[inline(always)]
+    pub(crate) fn set_at(self, row: usize, col: usize, value: T, site: Site) {
+        let inside = row < self.rows() && col < self.cols();
+        check!(inside, site, TileOutOfBounds { at: (row, col), size: (1, 1), tile: (self.rows(), self.cols()) });
+        self.elements.set_at(self.extent.index(row, col), value, site);
+    }
+
+    /// The element (row, col). Other lanes may be writing it, so it is read in a lane closure.
+    #[inline(always)]
+    #[track_caller]
+    pub fn get(self, lane: Lane<'_>, row: usize, col: usize) -> T {
+        self.elements.get(lane, self.index(row, col))
+    }
+
+    /// Writes the element (row, col). Beyond the matrix, the kernel stops.
+    #[inline(always)]
+    #[track_caller]
+    pub fn set(self, row: usize, col: usize, value: T) {
+        let index = self.index(row, col);
+        // SAFETY: in the matrix, which is in the slice.
+        unsafe { self.elements.set_unchecked(index, value) }
+    }
+}

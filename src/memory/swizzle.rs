@@ -1,0 +1,197 @@
+//! Swizzles: which 16-byte chunk of shared memory an element goes to, so that the eight rows of a matrix lie in
+//! different banks.
+
+use crate::lane::Sealed;
+
+/// How a tile's bytes are permuted in shared memory: pieces of 2^`BASE` bytes change places, by an exclusive or of `BITS` bits of
+/// their number with as many of the number of their line.
+pub trait Swizzle: Sealed + Copy + 'static {
+    /// How many bits are exchanged.
+    const BITS: u32;
+    /// The lowest of the address bits that are: 4, for chunks of 16 bytes, or more.
+    const BASE: u32 = 4;
+    /// The bytes within which pieces move: a tile's size is a multiple of it.
+    const SPAN: usize = if Self::BITS == 0 { 16 } else { 1 << (Self::BASE + Self::BITS) };
+    /// A tile's alignment: for TMA's swizzles, the bytes after which the pattern repeats.
+    const ALIGN: usize = match (Self::BITS, Self::BASE) {
+        (0, base) => 1 << base,
+        (bits, 4) => 128 << bits,
+        _ => 1024,
+    };
+}
+
+/// What bytes of line `line` are XORed with.
+#[inline(always)]
+const fn mask<S: Swizzle>(line: u32) -> u32 {
+    (line & ((1 << S::BITS) - 1)) << S::BASE
+}
+
+/// Where byte `offset` of a tile with lines of `pitch` bytes lies, from the tile's start.
+///
+/// The chunk's number is XORed with the number of its 128-byte line: that is TMA's swizzle, a function of the address
+/// alone. In lines of several times 128 bytes (which TMA does not write in one piece) that number would repeat too
+/// soon, and the line's own number takes its place.
+#[inline(always)]
+pub(crate) const fn swizzled<S: Swizzle>(offset: u32, pitch: u32) -> u32 {
+    let line = if pitch.is_multiple_of(128) { offset / pitch } else { offset / 128 };
+    offset ^ mask::<S>(line)
+}
+
+/// Where byte `along` of line `line` lies, from the tile's start.
+///
+/// Where a line is a multiple of 128 bytes, the line and the place in it are kept apart: then what is constant in either is
+/// an addition for the compiler, which an exclusive or with bits of both would hide.
+#[inline(always)]
+pub(crate) const fn swizzled_in_line<S: Swizzle>(line: u32, along: u32, pitch: u32) -> u32 {
+    if pitch.is_multiple_of(128) {
+        line * pitch + (along ^ mask::<S>(line))
+    } else {
+        swizzled::<S>(line * pitch + along, pitch)
+    }
+}
+
+macro_rules! swizzles {
+    ($($(#[$doc:meta])* $swizzle:ident $bits:literal $base:literal;)*) => {$(
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy)]
+        pub struct $swizzle;
+        impl Sealed for $swizzle {}
+        impl Swizzle for $swizzle {
+            const BITS: u32 = $bits;
+            const BASE: u32 = $base;
+        }
+    )*};
+}
+
+swizzles! {
+    /// Rows as they are. Eight rows of 128 bytes or more lie in the same banks: an 8-way conflict.
+    Unswizzled 0 4;
+    /// Rows as they are, from a multiple of 128 bytes on, as tensor copies need it.
+    Unswizzled128 0 7;
+    /// TMA's 32-byte swizzle, for rows of 32 bytes: `a ^= ((a >> 7) & 1) << 4`.
+    Swizzle32 1 4;
+    /// TMA's 64-byte swizzle, for rows of 64 bytes: `a ^= ((a >> 7) & 3) << 4`.
+    Swizzle64 2 4;
+    /// TMA's 128-byte swizzle, for rows of 128 bytes and more: `a ^= ((a >> 7) & 7) << 4`.
+    Swizzle128 3 4;
+    /// For lines of 128 bytes and more from which lanes read elements of 32 or 64 bits, four lines at once: pieces of 32 bytes,
+    /// by the line's number modulo 4.
+    SwizzleWords 2 5;
+}
+
+/// A swizzle that the hardware does when it copies a box of a tensor: those of TMA.
+#[diagnostic::on_unimplemented(
+    message = "tensor copies do not know the swizzle `{Self}`",
+    note = "they know `Unswizzled128`, `Swizzle32`, `Swizzle64` and `Swizzle128`"
+)]
+pub trait TensorSwizzle: Swizzle {
+    /// The driver's number for it (`CUtensorMapSwizzle`).
+    const CODE: u32;
+}
+
+impl TensorSwizzle for Unswizzled128 {
+    const CODE: u32 = 0;
+}
+impl TensorSwizzle for Swizzle32 {
+    const CODE: u32 = 1;
+}
+impl TensorSwizzle for Swizzle64 {
+    const CODE: u32 = 2;
+}
+impl TensorSwizzle for Swizzle128 {
+    const CODE: u32 = 3;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Bank conflicts of the eight 16-byte rows of a matrix: the most rows in one 16-byte column of banks.
+    fn ways<S: Swizzle>(pitch: u32) -> usize {
+        let mut rows_in_banks = [0; 8];
+        for row in 0..8 {
+            rows_in_banks[swizzled::<S>(row * pitch, pitch) as usize / 16 % 8] += 1;
+        }
+        *rows_in_banks.iter().max().unwrap()
+    }
+
+    #[test]
+    fn each_swizzle_is_free_of_conflicts_at_its_own_pitch() {
+        assert_eq!(ways::<Swizzle32>(32), 1);
+        assert_eq!(ways::<Swizzle64>(64), 1);
+        assert_eq!(ways::<Swizzle128>(128), 1);
+        assert_eq!(ways::<Swizzle128>(512), 1);
+        assert_eq!(ways::<Unswizzled>(128), 8);
+    }
+
+    /// Every swizzle, with the pitches of the tiles that it is for.
+    macro_rules! each_swizzle {
+        ($check:ident) => {
+            for pitch in [16, 32, 48, 64, 128, 192, 256, 384] {
+                $check::<Unswizzled>(pitch);
+                $check::<Swizzle32>(pitch);
+                $check::<Swizzle64>(pitch);
+                $check::<Swizzle128>(pitch);
+            }
+            for pitch in [128, 256, 384, 512] {
+                $check::<SwizzleWords>(pitch);
+            }
+        };
+    }
+
+    #[test]
+    fn a_swizzle_permutes_the_chunks_of_its_span() {
+        fn check<S: Swizzle>(pitch: u32) {
+            let mut seen = [false; 512 * 32 / 16];
+            let bytes = pitch * 32;
+            for offset in (0..bytes).step_by(2) {
+                let to = swizzled::<S>(offset, pitch);
+                assert_eq!(to / S::SPAN as u32, offset / S::SPAN as u32, "stays in its span");
+                assert_eq!(to % 16, offset % 16, "chunks move whole");
+                seen[to as usize / 16] = true;
+            }
+            assert!(seen[..bytes as usize / 16].iter().all(|&seen| seen), "{} bits, pitch {pitch}", S::BITS);
+        }
+        each_swizzle!(check);
+    }
+
+    #[test]
+    fn a_line_and_the_place_in_it_are_an_offset() {
+        fn check<S: Swizzle>(pitch: u32) {
+            for offset in 0..32 * pitch {
+                let in_line = swizzled_in_line::<S>(offset / pitch, offset % pitch, pitch);
+                assert_eq!(in_line, swizzled::<S>(offset, pitch));
+            }
+        }
+        each_swizzle!(check);
+    }
+
+    /// As lanes read a fragment across K: lane `l` an element of line `l % 4`, and `l / 4` in it.
+    #[test]
+    fn elements_of_four_lines_lie_in_different_banks() {
+        fn banks<S: Swizzle>(lanes: std::ops::Range<u32>, bytes: u32) -> usize {
+            let words: std::vec::Vec<u32> =
+                lanes.map(|lane| swizzled::<S>(lane % 4 * 256 + lane / 4 * bytes, 256) / 4).collect();
+            let mut banks = [0; 32];
+            words.iter().for_each(|word| banks[*word as usize % 32] += 1);
+            *banks.iter().max().unwrap()
+        }
+        assert_eq!(banks::<SwizzleWords>(0..32, 4), 1);
+        // Half a warp at a time.
+        assert_eq!(banks::<SwizzleWords>(0..16, 8), 1);
+        assert_eq!(banks::<SwizzleWords>(16..32, 8), 1);
+        assert!(banks::<Swizzle128>(0..32, 4) > 1);
+    }
+
+    #[test]
+    fn up_to_128_bytes_a_swizzle_is_that_of_tma() {
+        for pitch in [32, 64, 128] {
+            for offset in 0..8 * pitch {
+                let tma = |mask: u32| offset ^ ((offset >> 7 & mask) << 4);
+                assert_eq!(swizzled::<Swizzle32>(offset, pitch), tma(1));
+                assert_eq!(swizzled::<Swizzle64>(offset, pitch), tma(3));
+                assert_eq!(swizzled::<Swizzle128>(offset, pitch), tma(7));
+            }
+        }
+    }
+}

@@ -1,0 +1,350 @@
+use super::swizzle::swizzled_in_line;
+use super::{Coordinate, MAX_SHARED_BYTES, Order, RowAddr, RowMajor, Swizzle, Unswizzled, Window, check_known};
+use crate::element::{Moved, Width};
+use crate::lane::Site;
+use crate::lane::{array, mapped};
+use crate::machine::{load_shared_pair, opaque};
+use crate::scope::Threads;
+use crate::{Element, Lane, LaneCapture};
+use core::marker::PhantomData;
+
+/// A `ROWS` x `COLS` matrix in shared memory, swizzled by `S`.
+///
+/// A tile is a handle, four bytes: copying it copies no elements. It lies in the block's shared memory, aligned as
+/// its swizzle needs, because only a kernel's `#[shared]` parameter makes one; what it is asked for is in
+/// bounds, or the kernel stops (on the host with the source line, on the device with a trap).
+///
+/// The contiguous side (a row if `RowMajor`) is a multiple of 16 bytes, else it does not compile.
+///
+/// ```
+/// use ptx_matrix::*;
+///
+/// /// Transposes a 32x32 matrix: rows in, columns out.
+/// #[kernel(threads = 128)]
+/// fn transpose(block: &Block, #[shared] tile: SharedTile<u16, 32, 32, Swizzle64>, a: Global<u16>, d: GlobalMut<u16>) {
+///     tile.fill(block, |row, col| a.get(row * 32 + col));
+///     block.sync();
+///     tile.for_each(block, |row, col, value| d.set(col * 32 + row, value));
+/// }
+///
+/// let a: Vec<u16> = (0..1024).collect();
+/// let mut d = vec![0; 1024];
+/// transpose::simulate(1, &a, &mut d).unwrap();
+/// assert_eq!(d[5 * 32 + 9], a[9 * 32 + 5]);
+/// ```
+pub struct SharedTile<T, const ROWS: usize, const COLS: usize, S = Unswizzled, O = RowMajor> {
+    address: u32,
+    _type: Elements<T, S, O>,
+}
+
+/// What a tile is of; a handle to it goes to any lane.
+type Elements<T, S, O> = PhantomData<fn() -> (T, S, O)>;
+
+impl<T, const ROWS: usize, const COLS: usize, S, O> Clone for SharedTile<T, ROWS, COLS, S, O> {
+    #[inline(always)]
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<T, const ROWS: usize, const COLS: usize, S, O> Copy for SharedTile<T, ROWS, COLS, S, O> {}
+
+/// A window of one element.
+pub(crate) struct Single<Tile>(PhantomData<Tile>);
+/// A window of one row of eight 16-bit elements.
+struct MatrixRow<Tile>(PhantomData<Tile>);
+
+impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order> Window
+    for Single<SharedTile<T, ROWS, COLS, S, O>>
+{
+    const TILE_ROWS: usize = ROWS;
+    const TILE_COLS: usize = COLS;
+    const ROWS: usize = 1;
+    const COLS: usize = 1;
+    const ROW_STEP: usize = 1;
+    const COL_STEP: usize = 1;
+}
+
+impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order> Window
+    for MatrixRow<SharedTile<T, ROWS, COLS, S, O>>
+{
+    const TILE_ROWS: usize = ROWS;
+    const TILE_COLS: usize = COLS;
+    const ROWS: usize = if O::ROW_MAJOR { 1 } else { Self::CHUNK };
+    const COLS: usize = if O::ROW_MAJOR { Self::CHUNK } else { 1 };
+    const ROW_STEP: usize = Self::ROWS;
+    const COL_STEP: usize = Self::COLS;
+}
+
+impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>
+    MatrixRow<SharedTile<T, ROWS, COLS, S, O>>
+{
+    const CHUNK: usize = RowAddr::BYTES as usize / T::Width::BYTES;
+}
+
+impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order> SharedTile<T, ROWS, COLS, S, O> {
+    /// Elements from one row (column, if `ColMajor`) to the next.
+    pub(super) const PITCH: usize = if O::ROW_MAJOR { COLS } else { ROWS };
+
+    /// Bytes that the tile takes.
+    pub(super) const TILE_BYTES: usize = {
+        assert!(ROWS > 0 && COLS > 0, "a shared tile has at least one row and one column");
+        assert!(
+            ROWS.saturating_mul(COLS).saturating_mul(T::Width::BYTES) <= MAX_SHARED_BYTES,
+            "a shared tile is larger than the shared memory of any GPU's block: 227 KiB"
+        );
+        assert!(
+            (Self::PITCH * T::Width::BYTES).is_multiple_of(RowAddr::BYTES as usize),
+            "the contiguous side of a shared tile must be a multiple of 16 bytes"
+        );
+        (ROWS * COLS * T::Width::BYTES).next_multiple_of(S::SPAN)
+    };
+
+    /// A number of lines after which the swizzle repeats: elements so far apart lie a constant number of bytes apart.
+    pub(crate) const PERIOD: usize = {
+        let pitch = Self::PITCH * T::Width::BYTES;
+        let (pattern, whole_lines) = (1 << S::BITS, pitch.is_multiple_of(128));
+        let mut lines = if whole_lines { pattern } else { 1 };
+        while !whole_lines && !(lines * pitch).is_multiple_of(128 * pattern) {
+            lines *= 2;
+        }
+        lines
+    };
+
+    /// The tile's rows.
+    pub const ROWS: usize = ROWS;
+    /// The tile's columns.
+    pub const COLS: usize = COLS;
+
+    /// A tile at an address of one's own making, in the `.shared` window.
+    ///
+    /// # Safety
+    /// As for [`SharedLayout::at`](super::SharedLayout::at).
+    #[inline(always)]
+    pub const unsafe fn from_address(address: u32) -> Self {
+        SharedTile { address, _type: PhantomData }
+    }
+
+    /// Where the tile starts, in the `.shared` window.
+    #[inline(always)]
+    pub const fn address(self) -> u32 {
+        self.address
+    }
+
+    /// Where element (row, col) lies in the tile, in bytes from its start.
+    #[inline(always)]
+    pub const fn offset(row: usize, col: usize) -> u32 {
+        let (line, along) = if O::ROW_MAJOR { (row as u32, col as u32) } else { (col as u32, row as u32) };
+        swizzled_in_line::<S>(line, along * T::Width::BYTES as u32, (Self::PITCH * T::Width::BYTES) as u32)
+    }
+
+    #[inline(always)]
+    pub(super) const fn element(self, row: usize, col: usize) -> u32 {
+        self.address + Self::offset(row, col)
+    }
+
+    /// The address of the 16 bytes from (row, col) on, along the contiguous side: a matrix row.
+    ///
+    /// The coordinate along the contiguous side is a multiple of 16 bytes (8 elements of 16 bits).
+    #[inline(always)]
+    #[track_caller]
+    pub fn row<C: Coordinate>(self, at: C) -> RowAddr {
+        const { check_known::<C, MatrixRow<Self>>() };
+        let (row, col) = at.resolve::<MatrixRow<Self>>(Site::here());
+        // SAFETY: in bounds and aligned, as resolved.
+        unsafe { self.row_unchecked(row, col) }
+    }
+
+    /// The address of the 16 bytes from (row, col) on.
+    ///
+    /// # Safety
+    /// They lie in the tile, and the coordinate along the contiguous side is a multiple of 16 bytes.
+    #[inline(always)]
+    pub(crate) unsafe fn row_unchecked(self, row: usize, col: usize) -> RowAddr {
+        // SAFETY: in bounds and aligned, by the caller; chunks of 16 bytes move whole under the swizzle.
+        unsafe { RowAddr::from_address(self.element(row, col)) }
+    }
+
+    /// Writes one element.
+    #[inline(always)]
+    #[track_caller]
+    pub fn set<C: Coordinate>(self, at: C, value: T) {
+        const { check_known::<C, Single<Self>>() };
+        let site = Site::here();
+        let (row, col) = at.resolve::<Single<Self>>(site);
+        // SAFETY: in bounds, as resolved.
+        unsafe { self.store(row, col, value, site) }
+    }
+
+    /// Reads one element. Shared memory may differ from lane to lane while others write it, so it is read in
+    /// a lane closure.
+    #[inline(always)]
+    #[track_caller]
+    pub fn get<C: Coordinate>(self, lane: Lane<'_>, at: C) -> T {
+        const { check_known::<C, Single<Self>>() };
+        let site = Site::here();
+        let (row, col) = at.resolve::<Single<Self>>(site);
+        // SAFETY: in bounds, as resolved.
+        unsafe { self.load(lane, row, col, site) }
+    }
+
+    /// # Safety
+    /// (row, col) is an element of the tile.
+    #[inline(always)]
+    pub(crate) unsafe fn store(self, row: usize, col: usize, value: T, site: Site) {
+        let address = self.element(row, col);
+        // SAFETY: in bounds, by the caller; aligned, as the tile is.
+        unsafe { value.to_bits().store_shared(site, address) }
+    }
+
+    /// Writes a fragment's register, at (row, col) and on along the contiguous side.
+    ///
+    /// # Safety
+    /// Its elements are in the tile, and (row, col) lies a multiple of its size from its line's start.
+    #[inline(always)]
+    pub(crate) unsafe fn store_register(
+        self,
+        row: usize,
+        col: usize,
+        register: <T::Width as Width>::Register,
+        site: Site,
+    ) {
+        let address = self.element(row, col);
+        // SAFETY: in bounds and aligned, by the caller.
+        unsafe { register.store_shared(site, address) }
+    }
+
+    /// Reads a fragment's register, from (row, col) on along the contiguous side.
+    ///
+    /// # Safety
+    /// As for `store_register`.
+    #[inline(always)]
+    pub(crate) unsafe fn load_register(
+        self,
+        _: Lane<'_>,
+        row: usize,
+        col: usize,
+        site: Site,
+    ) -> <T::Width as Width>::Register {
+        let address = self.element(row, col);
+        // SAFETY: in bounds and aligned, by the caller.
+        unsafe { Moved::load_shared(site, address) }
+    }
+
+    /// # Safety
+    /// (row, col) is an element of the tile.
+    #[inline(always)]
+    pub(crate) unsafe fn load(self, _: Lane<'_>, row: usize, col: usize, site: Site) -> T {
+        let address = self.element(row, col);
+        // SAFETY: in bounds, by the caller; aligned, as the tile is.
+        T::from_bits(unsafe { Moved::load_shared(site, address) })
+    }
+
+    /// Reads two elements of 8 bytes, which are neighbours.
+    ///
+    /// # Safety
+    /// The 16 bytes are two such elements of the tile.
+    #[inline(always)]
+    pub(crate) unsafe fn load_pair(self, _: Lane<'_>, pair: RowAddr, site: Site) -> [T; 2] {
+        // SAFETY: by the caller; aligned, as `RowAddr` is.
+        unsafe { load_shared_pair(site, pair.address()) }
+    }
+
+    /// Calls `visit(lane, row, col)` once for every element, each in one of the threads. Neighbouring threads
+    /// get neighbouring elements.
+    #[inline(always)]
+    pub(super) fn share_out(threads: impl Threads, visit: impl Fn(Lane<'_>, usize, usize) + LaneCapture) {
+        let count = threads.count();
+        threads.each_thread(|lane, rank| {
+            // In 32 bits, which are half the registers of a `usize`.
+            let (mut index, elements) = (opaque(rank) as u32, (ROWS * COLS) as u32);
+            while index < elements {
+                let (major, minor) = ((index / Self::PITCH as u32) as usize, (index % Self::PITCH as u32) as usize);
+                let (row, col) = if O::ROW_MAJOR { (major, minor) } else { (minor, major) };
+                visit(lane, row, col);
+                index += count as u32;
+            }
+        });
+    }
+
+    /// Writes `value(row, col)` to every element; the threads (a warp's or the block's) share the work.
+    #[inline(always)]
+    #[track_caller]
+    pub fn fill(self, threads: impl Threads, value: impl Fn(usize, usize) -> T + LaneCapture) {
+        let site = Site::here();
+        // SAFETY: every (row, col) that is shared out is an element.
+        Self::share_out(threads, |_, row, col| unsafe { self.store(row, col, value(row, col), site) });
+    }
+
+    /// Calls `read(row, col, value)` for every element; the threads (a warp's or the block's) share the work.
+    #[inline(always)]
+    #[track_caller]
+    pub fn for_each(self, threads: impl Threads, read: impl Fn(usize, usize, T) + LaneCapture) {
+        let site = Site::here();
+        // SAFETY: every (row, col) that is shared out is an element.
+        Self::share_out(threads, |lane, row, col| read(row, col, unsafe { self.load(lane, row, col, site) }));
+    }
+
+    /// As [`for_each`](Self::for_each), `N` elements of a thread at a time: `read(places, values)`, where places are pairs of row and column. All of
+    /// them are on their way before the first is needed. If the threads do not have a multiple of that each, the kernel stops.
+    ///
+    /// ```
+    /// use ptx_matrix::*;
+    ///
+    /// #[kernel(threads = 32)]
+    /// fn squares(block: &Block, #[shared] tile: SharedTile<u32, 16, 32>, d: GlobalMut<u32>) {
+    ///     tile.fill(block, |row, col| (row * 32 + col) as u32);
+    ///     block.sync();
+    ///     tile.for_each_together::<8>(block, |places, numbers| {
+    ///         for ((row, col), number) in places.into_iter().zip(numbers) {
+    ///             d.set(row * 32 + col, number * number);
+    ///         }
+    ///     });
+    /// }
+    ///
+    /// let mut d = [0; 512];
+    /// squares::simulate(1, &mut d).check();
+    /// assert_eq!(d[500], 250_000);
+    /// ```
+    #[inline(always)]
+    #[track_caller]
+    pub fn for_each_together<const N: usize>(
+        self,
+        threads: impl Threads,
+        read: impl Fn([(usize, usize); N], [T; N]) + LaneCapture,
+    ) {
+        let site = Site::here();
+        assert!(
+            (ROWS * COLS).is_multiple_of(N * threads.count()),
+            "each thread has a multiple of so many of the tile's elements"
+        );
+        Self::share_out_together::<N>(threads, 1, |lane, places| {
+            // SAFETY: every (row, col) that is shared out is an element.
+            read(places, mapped(places, |(row, col)| unsafe { self.load(lane, row, col, site) }));
+        });
+    }
+
+    /// As `share_out`, in pieces of so many neighbours, `N` of a thread at a time. Threads have a multiple of that each.
+    #[inline(always)]
+    pub(super) fn share_out_together<const N: usize>(
+        threads: impl Threads,
+        piece: usize,
+        visit: impl Fn(Lane<'_>, [(usize, usize); N]) + LaneCapture,
+    ) {
+        let (count, line) = (threads.count(), Self::PITCH / piece);
+        threads.each_thread(|lane, rank| {
+            let (mut index, pieces) = (opaque(rank) as u32, (ROWS * COLS / piece) as u32);
+            while index < pieces {
+                let places = array(|i| {
+                    // Where the threads have whole lines at once, places differ in the line alone, which the compiler does not find out.
+                    let (lines, further) =
+                        if count.is_multiple_of(line) { (i * (count / line), 0) } else { (0, i * count) };
+                    let index = index as usize + further;
+                    let (major, minor) = (index / line + lines, index % line * piece);
+                    if O::ROW_MAJOR { (major, minor) } else { (minor, major) }
+                });
+                visit(lane, places);
+                index += (N * count) as u32;
+            }
+        });
+    }
+}

@@ -1,0 +1,213 @@
+//! Whole sparse matrices, compressed on the host.
+
+use super::compress::parts_with;
+use super::{Kept, Metadata};
+use crate::engine::findings::allowed;
+use crate::fragment::SparseWidth;
+use crate::{Element, LANES};
+use std::fmt;
+use std::string::ToString;
+use std::vec;
+use std::vec::Vec;
+
+/// A sparse matrix, compressed: what is kept of it, and where that was.
+///
+/// ```
+/// use ptx_matrix::{Compressed, Kept};
+///
+/// let dense = [0u8, 5, 0, 7, 9, 0, 0, 0];
+/// let sparse = Compressed::of(&dense, 1, 8)?;
+/// assert_eq!(sparse.values(), [5, 7, 9, 0]);
+/// assert_eq!(sparse.kept(), [Kept::parts(1, 3).unwrap(), Kept::parts(0, 1).unwrap()]);
+/// assert_eq!(sparse.dense(), dense);
+///
+/// let error = Compressed::of(&[1u8, 2, 0, 4], 1, 4).unwrap_err().to_string();
+/// assert_eq!(error, "row 0, columns 0 to 3: columns 0, 1, 3 are not zero; of these 4 elements at most 2 may be other than zero");
+/// # Ok::<(), ptx_matrix::CompressError>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct Compressed<T> {
+    rows: usize,
+    cols: usize,
+    values: Vec<T>,
+    kept: Vec<Kept>,
+}
+
+/// A matrix that is not sparse as `mma.sp` wants it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CompressError {
+    /// It has not so many elements, or its rows are no whole chunks.
+    Size {
+        /// Rows and columns.
+        size: (usize, usize),
+        /// Elements that there are.
+        len: usize,
+        /// Columns of a chunk.
+        chunk: usize,
+    },
+    /// More of a chunk than half is not zero.
+    NotSparse {
+        /// The row.
+        row: usize,
+        /// The first column of the chunk and the last.
+        cols: (usize, usize),
+        /// The columns that are not zero.
+        found: Vec<usize>,
+    },
+}
+
+impl std::error::Error for CompressError {}
+
+impl fmt::Display for CompressError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            CompressError::Size { size: (rows, cols), len, chunk } => write!(
+                f,
+                "a matrix of {rows} x {cols} in {len} elements: there must be rows x columns of them, and the columns a multiple of {chunk}"
+            ),
+            CompressError::NotSparse { row, cols: (first, last), found } => {
+                let found: Vec<_> = found.iter().map(usize::to_string).collect();
+                write!(
+                    f,
+                    "row {row}, columns {first} to {last}: columns {} are not zero; {}",
+                    found.join(", "),
+                    allowed(last - first + 1)
+                )
+            }
+        }
+    }
+}
+
+impl<T: Element<Width: SparseWidth> + PartialEq> Compressed<T> {
+    /// Compresses a row-major matrix. What need not be kept is a zero, of either sign.
+    pub fn of(dense: &[T], rows: usize, cols: usize) -> Result<Self, CompressError> {
+        let (chunk, len) = (T::Width::CHUNK, dense.len());
+        if rows.checked_mul(cols) != Some(len) || !cols.is_multiple_of(chunk) {
+            return Err(CompressError::Size { size: (rows, cols), len, chunk });
+        }
+        let (mut values, mut kept) = (Vec::with_capacity(len / 2), Vec::with_capacity(len / chunk));
+        for (index, elements) in dense.chunks(chunk).enumerate() {
+            let parts = parts_with::<T::Width>(|col| elements[col] != T::zeroed());
+            let Some(code) = Kept::at_least(parts) else {
+                let (row, first) = (index / (cols / chunk), index % (cols / chunk) * chunk);
+                let found = (0..chunk).filter(|&col| elements[col] != T::zeroed()).map(|col| first + col).collect();
+                return Err(CompressError::NotSparse { row, cols: (first, first + chunk - 1), found });
+            };
+            values.extend((0..T::Width::KEPT).map(|index| elements[code.column::<T::Width>(index)]));
+            kept.push(code);
+        }
+        Ok(Compressed { rows, cols, values, kept })
+    }
+
+    /// What is kept: a row-major matrix of half as many columns.
+    pub fn values(&self) -> &[T] {
+        &self.values
+    }
+
+    /// Which elements these are: of each row, chunk by chunk.
+    pub fn kept(&self) -> &[Kept] {
+        &self.kept
+    }
+
+    /// The metadata as [`Metadata::load`] takes it: 32 words for each block of 16 rows by [`Metadata::COLS`] columns, those beside
+    /// each other first. What is beyond the matrix keeps the first half of a chunk.
+    pub fn metadata(&self) -> Vec<u32> {
+        let (down, right) = (Metadata::<T::Width>::ROWS, Metadata::<T::Width>::CHUNKS);
+        let chunks = self.cols / T::Width::CHUNK;
+        let (tall, wide) = (self.rows.div_ceil(down), chunks.div_ceil(right));
+        let mut words = vec![0; tall * wide * LANES];
+        for row in 0..tall * down {
+            for chunk in 0..wide * right {
+                let there = row < self.rows && chunk < chunks;
+                let kept = if there { self.kept[row * chunks + chunk] } else { Kept::half(0) };
+                let (lane, index) = Metadata::<T::Width>::owner(row % down, chunk % right);
+                let block = row / down * wide + chunk / right;
+                words[block * LANES + lane] |= u32::from(kept.code()) << (4 * index);
+            }
+        }
+        words
+    }
+
+    /// The whole matrix again.
+    pub fn dense(&self) -> Vec<T> {
+        let mut dense = vec![T::zeroed(); self.rows * self.cols];
+        for (index, (values, kept)) in self.values.chunks(T::Width::KEPT).zip(&self.kept).enumerate() {
+            for (which, &value) in values.iter().enumerate() {
+                dense[index * T::Width::CHUNK + kept.column::<T::Width>(which)] = value;
+            }
+        }
+        dense
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{f16, s4, tf32};
+
+    /// A random matrix of which `live` says what is not zero.
+    fn random<T: Element>(rows: usize, cols: usize, value: impl Fn(u8) -> T) -> Vec<T>
+    where
+        T::Width: SparseWidth,
+    {
+        let mut rng = fastrand::Rng::with_seed(7);
+        let chunk = T::Width::CHUNK;
+        let mut dense = vec![T::zeroed(); rows * cols];
+        for chunk in dense.chunks_mut(chunk) {
+            let (first, second) = (rng.usize(..4), rng.usize(..4));
+            for (col, element) in chunk.iter_mut().enumerate() {
+                let part = if T::Width::CHUNK < 4 { 2 * col } else { col * 4 / T::Width::CHUNK };
+                let is_kept = if T::Width::CHUNK < 4 { part / 2 == first / 2 } else { part == first || part == second };
+                if is_kept && rng.u8(..8) > 0 {
+                    *element = value(rng.u8(1..8));
+                }
+            }
+        }
+        dense
+    }
+
+    fn check<T: Element<Width: SparseWidth> + PartialEq + fmt::Debug>(value: impl Fn(u8) -> T) {
+        let (rows, cols) = (40, 24 * T::Width::CHUNK);
+        let dense = random(rows, cols, value);
+        let sparse = Compressed::of(&dense, rows, cols).unwrap();
+        assert_eq!(sparse.dense(), dense);
+        // Three blocks of rows, the last half empty; two of columns, likewise.
+        let words = sparse.metadata();
+        assert_eq!(words.len(), 3 * 2 * 32);
+        for row in 0..48 {
+            for chunk in 0..32 {
+                let (lane, index) = Metadata::<T::Width>::owner(row % 16, chunk % 16);
+                let code = words[(row / 16 * 2 + chunk / 16) * 32 + lane] >> (4 * index) & 0xf;
+                let kept = if row < 40 && chunk < 24 { sparse.kept()[row * 24 + chunk].code() } else { 0b0100 };
+                assert_eq!(code, u32::from(kept), "row {row}, chunk {chunk}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_compressed_is_the_same_matrix() {
+        check(|value| tf32::from_f32(value.into()));
+        check(f16::from);
+        check(|value| value);
+        check(|value| s4::new(value as i8 - 8));
+    }
+
+    #[test]
+    fn a_matrix_that_is_not_sparse_is_refused_with_the_chunk() {
+        let error = |result: Result<Compressed<_>, CompressError>| result.unwrap_err().to_string();
+        let mut dense = vec![0_u8; 3 * 12];
+        for col in [8, 9, 11] {
+            dense[2 * 12 + col] = 1;
+        }
+        let message = error(Compressed::of(&dense, 3, 12));
+        assert!(message.starts_with("row 2, columns 8 to 11: columns 8, 9, 11 are not zero; of these 4 "), "{message}");
+        let message = error(Compressed::of(&dense, 3, 13));
+        assert!(message.starts_with("a matrix of 3 x 13 in 36 elements"), "{message}");
+        let pairs = [1, 0, 0, 1, 0, 0, 1, 0].map(s4::new);
+        let message = Compressed::of(&pairs, 1, 8).unwrap_err().to_string();
+        assert!(message.ends_with("of these 4 pairs of elements at most 2 may be other than zero"), "{message}");
+        let both = [tf32::ONE; 2];
+        let message = Compressed::of(&both, 1, 2).unwrap_err().to_string();
+        assert!(message.contains("at most 1 may be"), "{message}");
+    }
+}

@@ -1,0 +1,188 @@
+//! `mma.sync`: the product of two fragments, added to a third (PTX ISA 9.7.14.5.14).
+
+use crate::fragment::{FragmentShape, M16N8K8, M16N8K8Pairs, RoleA, RoleB, RoleC, Shape};
+use crate::isa::{Plain, ptx};
+use crate::lane::Sealed;
+use crate::lane::Site;
+use crate::machine::mma::multiply;
+use crate::target::{BuildTarget, Requirement, Supports};
+use crate::{Accumulator, Element, FragmentA, FragmentB, Warp};
+use core::marker::PhantomData;
+
+/// `mma.sync.aligned.SHAPE.row.col{.OPTION}.D.A.B.C{.OPTION}`: D = A x B + C, for a warp.
+///
+/// | shape | A, B | C, D | option | needs |
+/// | --- | --- | --- | --- | --- |
+/// | [`M16N8K8`](crate::M16N8K8), [`M16N8K16`](crate::M16N8K16) | f16 | f32, f16 | | sm_75, sm_80 |
+/// | [`M16N8K8`](crate::M16N8K8), [`M16N8K16`](crate::M16N8K16) | bf16 | f32 | | sm_80 |
+/// | [`M16N8K4`](crate::M16N8K4), [`M16N8K8`](crate::M16N8K8) | [`tf32`](crate::tf32) | f32 | | sm_80 |
+/// | [`M8N8K4Quad`](crate::M8N8K4Quad) | f16 | f32, f16; C f16 and D f32 with [`Widen`](crate::Widen) | | sm_75 |
+/// | [`M16N8K16`](crate::M16N8K16), [`M16N8K32`](crate::M16N8K32) | [`F8E4M3`](crate::F8E4M3), [`F8E5M2`](crate::F8E5M2) | f32, f16 | | sm_89 |
+/// | [`M16N8K32`](crate::M16N8K32) | `F8E4M3`, `F8E5M2` | f32, f16 | [`F8F6F4`](crate::F8F6F4) | sm_100a, 100f and the like |
+/// | [`M16N8K32`](crate::M16N8K32) | `F8E4M3`, `F8E5M2`, [`e3m2`](crate::e3m2), [`e2m3`](crate::e2m3), [`InByte`](crate::InByte)`<e2m1>` | f32, f16 | [`F8F6F4`](crate::F8F6F4) | sm_120a, 120f and the like |
+/// | [`M8N8K4`](crate::M8N8K4) | f64 | f64 | [`Rn`](crate::Rn), [`Rz`](crate::Rz), [`Rm`](crate::Rm), [`Rp`](crate::Rp) | sm_80 |
+/// | [`M16N8K4`](crate::M16N8K4), [`M16N8K8`](crate::M16N8K8), [`M16N8K16`](crate::M16N8K16) | f64 | f64 | the same | sm_90 |
+/// | [`M16N8K8Pairs`](crate::M16N8K8Pairs), which is `M16N8K8` in another order | f64 | f64 | the same | sm_90 |
+/// | [`M8N8K16`](crate::M8N8K16) | i8, u8 | i32 | [`SatFinite`](crate::SatFinite) | sm_75 |
+/// | [`M16N8K16`](crate::M16N8K16), [`M16N8K32`](crate::M16N8K32) | i8, u8 | i32 | [`SatFinite`](crate::SatFinite) | sm_80 |
+/// | [`M8N8K32`](crate::M8N8K32) | [`s4`](crate::s4), [`u4`](crate::u4) | i32 | [`SatFinite`](crate::SatFinite) | sm_75 |
+/// | [`M16N8K32`](crate::M16N8K32), [`M16N8K64`](crate::M16N8K64) | `s4`, `u4` | i32 | [`SatFinite`](crate::SatFinite) | sm_80 |
+/// | [`M8N8K128`](crate::M8N8K128) | [`b1`](crate::b1) | i32 | [`XorPopc`](crate::XorPopc), or [`AndPopc`](crate::AndPopc) | sm_75, sm_80 |
+/// | [`M16N8K128`](crate::M16N8K128), [`M16N8K256`](crate::M16N8K256) | `b1` | i32 | [`XorPopc`](crate::XorPopc), or [`AndPopc`](crate::AndPopc) | sm_80 |
+///
+/// Where two elements are named, A may be of one and B of the other. The option is a type; it may be left out, except where the
+/// row says otherwise (`XorPopc` or `AndPopc`), and is then [`Plain`].
+///
+/// Integers wrap around; f64 is a chain of fused multiply-adds. In the other formats products are exact, and each element of D
+/// is one sum over all of K and C, rounded once, as the tensor cores do it (on sm_90, which has no fp8 in this instruction,
+/// it is two such sums and an addition; `M8N8K4Quad`, which has no tensor core there, is additions of f32). A tf32 register's low
+/// 13 bits count for nothing. The simulator returns the same bits as an H200, and of what an H200 has not, what is published: see
+/// `docs/NUMERICS.md`.
+///
+/// ```
+/// use half::bf16;
+/// use ptx_matrix::*;
+///
+/// #[kernel(threads = 32)]
+/// fn outer(block: &Block, d: GlobalMut<f32>) {
+///     let warp = block.warp();
+///     let a = FragmentA::<M16N8K16, bf16>::from_fn(warp, |row, k| bf16::from_f32(if k == 0 { row as f32 } else { 0.0 }));
+///     let b = FragmentB::<M16N8K16, bf16>::from_fn(warp, |_, col| bf16::from_f32(col as f32));
+///     let mut acc = Accumulator::<M16N8K16, f32>::zero();
+///     Mma::<M16N8K16, bf16, bf16, f32>::accumulate(warp, &mut acc, &a, &b);
+///     acc.for_each(warp, |row, col, value| d.set(row * 8 + col, value));
+/// }
+///
+/// let mut d = [0.0; 16 * 8];
+/// outer::simulate(1, &mut d).unwrap();
+/// assert_eq!(d[7 * 8 + 5], 35.0);
+/// ```
+pub struct Mma<S, A, B, C, O = Plain, Target = BuildTarget>(PhantomData<(S, A, B, C, O, Target)>);
+
+/// A form of `mma` that exists: see the table at [`Mma`].
+#[diagnostic::on_unimplemented(
+    message = "there is no form `{Self}`",
+    note = "`Mma<Shape, A, B, C>` exists for f16 x f16 into f32 or f16 and bf16 x bf16 into f32 (`M16N8K8`, `M16N8K16`), f16 into f32 or f16 (`M8N8K4Quad`), tf32 x tf32 into f32 (`M16N8K4`, `M16N8K8`), F8E4M3 and F8E5M2 into f32 or f16 (`M16N8K16`, `M16N8K32`), f64 (`M8N8K4`, `M16N8K4`, `M16N8K8`, `M16N8K16`), i8 and u8 into i32 (`M8N8K16`, `M16N8K16`, `M16N8K32`), s4 and u4 into i32 (`M8N8K32`, `M16N8K32`, `M16N8K64`)",
+    note = "`Mma<Shape, A, B, C, Option>` exists with `SatFinite` for integers, `Rn`, `Rz`, `Rm`, `Rp` for f64, `F8F6F4` for F8E4M3, F8E5M2, e3m2, e2m3 and InByte<e2m1> into f32 or f16 (`M16N8K32`), `XorPopc` and `AndPopc` for b1 (`M8N8K128`, `M16N8K128`, `M16N8K256`), `Widen` for `M8N8K4Quad` with C of f16"
+)]
+pub trait MmaForm: Sealed {
+    /// The left factor.
+    type A;
+    /// The right factor.
+    type B;
+    /// What is added to.
+    type C;
+    /// The result.
+    type D;
+    /// What the GPU must be.
+    type Needs: Requirement;
+    /// The instruction, as in PTX.
+    const PTX: &'static str;
+
+    /// `a x b + c`.
+    ///
+    /// # Safety
+    /// All lanes of the warp execute it, converged.
+    #[doc(hidden)]
+    unsafe fn issue(site: Site, a: &Self::A, b: &Self::B, c: &Self::C) -> Self::D;
+}
+
+/// The implementation of each form.
+macro_rules! implementations {
+    ($($shape:ident $la:ident $lb:ident $q:ident $d:ident [$(($a:ident $b:ident))*] $c:ident $width:ident $registers:tt
+        $needs:ident $version:literal $nature:ident;)*) => {$($(
+        crate::mma_named! {
+            $q $shape $la $lb $d $a $b $c => implementations (
+                [$q $shape $la $lb $d $a $b $c] $needs [crate::mma_shape!($shape $la $lb $a)]
+                [crate::mma_element!($q $a)] [crate::mma_element!($q $b)]
+            )
+        }
+    )*)*};
+    (@named $name:ident (
+        [$q:ident $shape:ident $la:ident $lb:ident $d:ident $a:ident $b:ident $c:ident] $needs:ident [$s:ty] [$of_a:ty] [$of_b:ty]
+    )) => {
+        impl<Target> Sealed for Mma<$s, $of_a, $of_b, ptx::$c, ptx::$q, Target> {}
+        impl<Target> MmaForm for Mma<$s, $of_a, $of_b, ptx::$c, ptx::$q, Target> {
+            type A = FragmentA<$s, $of_a>;
+            type B = FragmentB<$s, $of_b>;
+            type C = Accumulator<$s, ptx::$c>;
+            type D = Accumulator<$s, ptx::$d>;
+            type Needs = ptx::$needs;
+            const PTX: &'static str = crate::mma_ptx!($q $shape $la $lb $d $a $b $c);
+
+            #[inline(always)]
+            unsafe fn issue(site: Site, a: &Self::A, b: &Self::B, c: &Self::C) -> Self::D {
+                multiply! { $name Self::PTX, [$shape $a $q], site,
+                    (a: FragmentA<$s, $of_a>, b: FragmentB<$s, $of_b>, c: Accumulator<$s, ptx::$c>) -> Accumulator<$s, ptx::$d> }
+            }
+        }
+    };
+}
+
+crate::mma_forms!(implementations);
+
+impl<O, Target> Sealed for Mma<M16N8K8Pairs, f64, f64, f64, O, Target> {}
+/// The instruction of [`M16N8K8`], in whose registers the elements are in another order.
+impl<O, Target> MmaForm for Mma<M16N8K8Pairs, f64, f64, f64, O, Target>
+where
+    Mma<M16N8K8, f64, f64, f64, O, Target>: MmaForm<
+            A = FragmentA<M16N8K8, f64>,
+            B = FragmentB<M16N8K8, f64>,
+            C = Accumulator<M16N8K8, f64>,
+            D = Accumulator<M16N8K8, f64>,
+        >,
+{
+    type A = FragmentA<M16N8K8Pairs, f64>;
+    type B = FragmentB<M16N8K8Pairs, f64>;
+    type C = Accumulator<M16N8K8Pairs, f64>;
+    type D = Accumulator<M16N8K8Pairs, f64>;
+    type Needs = <Mma<M16N8K8, f64, f64, f64, O, Target> as MmaForm>::Needs;
+    const PTX: &'static str = <Mma<M16N8K8, f64, f64, f64, O, Target> as MmaForm>::PTX;
+
+    #[inline(always)]
+    unsafe fn issue(site: Site, a: &Self::A, b: &Self::B, c: &Self::C) -> Self::D {
+        let a = FragmentA::from_registers(a.registers());
+        let b = FragmentB::from_registers(b.registers());
+        let c = Accumulator::from_registers(c.registers());
+        // SAFETY: the caller's.
+        let d = unsafe { Mma::<M16N8K8, f64, f64, f64, O, Target>::issue(site, &a, &b, &c) };
+        Accumulator::from_registers(d.registers())
+    }
+}
+
+impl<S, A, B, C, O, Target> Mma<S, A, B, C, O, Target>
+where
+    A: Element,
+    B: Element,
+    C: Element,
+    S: Shape + FragmentShape<RoleA, A::Width> + FragmentShape<RoleB, B::Width> + FragmentShape<RoleC, C::Width>,
+    Self: MmaForm<A = FragmentA<S, A>, B = FragmentB<S, B>, C = Accumulator<S, C>>,
+{
+    /// `acc += a x b`.
+    #[inline(always)]
+    #[track_caller]
+    pub fn accumulate(_: Warp<'_>, acc: &mut Accumulator<S, C>, a: &FragmentA<S, A>, b: &FragmentB<S, B>)
+    where
+        Self: MmaForm<D = Accumulator<S, C>>,
+        Target: Supports<<Self as MmaForm>::Needs>,
+    {
+        // SAFETY: warp scope is converged.
+        *acc = unsafe { Self::issue(Site::here(), a, b, acc) }
+    }
+
+    /// `a x b + c`: the way where D is of another type than C.
+    #[inline(always)]
+    #[track_caller]
+    pub fn multiply(
+        _: Warp<'_>,
+        a: &FragmentA<S, A>,
+        b: &FragmentB<S, B>,
+        c: &Accumulator<S, C>,
+    ) -> <Self as MmaForm>::D
+    where
+        Target: Supports<<Self as MmaForm>::Needs>,
+    {
+        // SAFETY: warp scope is converged.
+        unsafe { Self::issue(Site::here(), a, b, c) }
+    }
+}

@@ -1,0 +1,88 @@
+//! Fragments from closures, and elements of them to closures.
+
+use super::Rounded;
+use crate::element::{Bits16, Bits32, Element};
+use crate::fragment::{Accumulator, Fragment, FragmentShape, Role, RoleC, put, take};
+use crate::lane::LaneCapture;
+use crate::scope::Warp;
+use crate::target::BuiltFor;
+
+impl<R: Role, S: FragmentShape<R, T::Width>, T: Element> Fragment<R, S, T> {
+    /// The matrix of `value(row, col)`.
+    #[inline(always)]
+    #[track_caller]
+    pub fn from_fn(warp: Warp<'_>, value: impl Fn(usize, usize) -> T + LaneCapture) -> Self {
+        Self::from_registers(warp.each(|lane| {
+            let mut registers: S::Registers = bytemuck::Zeroable::zeroed();
+            for index in 0..S::LAYOUT.elements() {
+                let (row, col) = S::LAYOUT.position(lane.id(), index);
+                put::<T>(registers.as_mut(), index, value(row, col));
+            }
+            registers
+        }))
+    }
+
+    /// Calls `read(row, col, value)` for every element, in the lane that holds it.
+    #[inline(always)]
+    #[track_caller]
+    pub fn for_each(&self, warp: Warp<'_>, read: impl Fn(usize, usize, T) + LaneCapture) {
+        let registers = &self.registers;
+        warp.each(|lane| {
+            let registers = lane.get(registers);
+            for index in 0..S::LAYOUT.elements() {
+                let (row, col) = S::LAYOUT.position(lane.id(), index);
+                read(row, col, take::<T>(registers.as_ref(), index));
+            }
+        });
+    }
+
+    /// The matrix of `value(row, col, old)`, of the same shape and role; the element type may change
+    /// (`f32` accumulators to `bf16` before they are stored).
+    #[inline(always)]
+    #[track_caller]
+    pub fn map<U: Element>(
+        &self,
+        warp: Warp<'_>,
+        value: impl Fn(usize, usize, T) -> U + LaneCapture,
+    ) -> Fragment<R, S, U>
+    where
+        S: FragmentShape<R, U::Width>,
+    {
+        const {
+            assert!(
+                <S as FragmentShape<R, T::Width>>::LAYOUT.elements()
+                    == <S as FragmentShape<R, U::Width>>::LAYOUT.elements()
+            )
+        }
+        let registers = &self.registers;
+        Fragment::from_registers(warp.each(|lane| {
+            let old = lane.get(registers);
+            let mut new: <S as FragmentShape<R, U::Width>>::Registers = bytemuck::Zeroable::zeroed();
+            for index in 0..Self::LAYOUT.elements() {
+                let (row, col) = Self::LAYOUT.position(lane.id(), index);
+                put::<U>(new.as_mut(), index, value(row, col, take::<T>(old.as_ref(), index)));
+            }
+            new
+        }))
+    }
+}
+
+impl<S> Accumulator<S, f32>
+where
+    S: FragmentShape<RoleC, Bits32> + FragmentShape<RoleC, Bits16>,
+{
+    /// The sums, rounded to 16 bits.
+    #[inline(always)]
+    pub fn round<U: Rounded>(&self, _: Warp<'_>) -> Accumulator<S, U>
+    where
+        Self: BuiltFor<U::Needs>,
+    {
+        Fragment::from_registers(self.registers.map(|sums| {
+            let mut rounded: <S as FragmentShape<RoleC, Bits16>>::Registers = bytemuck::Zeroable::zeroed();
+            for (pair, sums) in rounded.as_mut().iter_mut().zip(sums.as_ref().chunks_exact(2)) {
+                *pair = U::round_pair(f32::from_bits(sums[0]), f32::from_bits(sums[1]));
+            }
+            rounded
+        }))
+    }
+}

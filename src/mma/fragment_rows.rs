@@ -1,0 +1,118 @@
+//! What the rows of a warp's sums come to; and sums as the left factor of the next product.
+
+use crate::element::Bits16;
+use crate::fragment::{Accumulator, Fragment, FragmentA, FragmentShape, M16N8K16, RoleC, put, take};
+use crate::mma::rows::row_of;
+use crate::{Element, LaneCapture, RowParts, RowValues, Warp};
+
+impl<S: FragmentShape<RoleC, T::Width>, T: Element> Accumulator<S, T> {
+    /// Four lanes hold a row, and each lane two elements of each of two rows.
+    const HAS_ROWS_OF_FOUR_LANES: () = {
+        let mut index = 0;
+        while index < S::LAYOUT.elements() {
+            let (row, _) = S::LAYOUT.position(5, index);
+            assert!(
+                S::LAYOUT.elements() == 4 && row == 1 + 8 * row_of(index),
+                "only of accumulators of 16 x 8 are rows folded, of which a lane has two elements of two rows"
+            );
+            index += 1;
+        }
+    };
+
+    /// In each lane, `fold` over its own elements of each row, starting from those of `start`: see [`RowParts`].
+    #[inline(always)]
+    #[track_caller]
+    pub fn fold_rows<P: Copy + LaneCapture>(
+        &self,
+        warp: Warp<'_>,
+        start: &RowParts<P>,
+        fold: impl Fn(P, T) -> P + LaneCapture,
+    ) -> RowParts<P> {
+        let () = Self::HAS_ROWS_OF_FOUR_LANES;
+        let (registers, start) = (&self.registers, &start.0);
+        RowParts(warp.each(|lane| {
+            let (registers, mut parts) = (lane.get(registers), lane.get(start));
+            for index in 0..S::LAYOUT.elements() {
+                let part = &mut parts[row_of(index)];
+                *part = fold(*part, take::<T>(registers.as_ref(), index));
+            }
+            parts
+        }))
+    }
+
+    /// The matrix of `value(element, of_row)`, with what there is for the element's row.
+    #[inline(always)]
+    #[track_caller]
+    pub fn map_rows<V: Copy + LaneCapture, U: Element>(
+        &self,
+        warp: Warp<'_>,
+        rows: &RowValues<V>,
+        value: impl Fn(T, V) -> U + LaneCapture,
+    ) -> Accumulator<S, U>
+    where
+        S: FragmentShape<RoleC, U::Width>,
+    {
+        let () = Self::HAS_ROWS_OF_FOUR_LANES;
+        let (registers, rows) = (&self.registers, &rows.0);
+        Fragment::from_registers(warp.each(|lane| {
+            let (old, rows) = (lane.get(registers), lane.get(rows));
+            let mut new: <S as FragmentShape<RoleC, U::Width>>::Registers = bytemuck::Zeroable::zeroed();
+            for index in 0..Self::LAYOUT.elements() {
+                put::<U>(new.as_mut(), index, value(take::<T>(old.as_ref(), index), rows[row_of(index)]));
+            }
+            new
+        }))
+    }
+}
+
+impl<T: Element<Width = Bits16>> FragmentA<M16N8K16, T> {
+    /// Two matrices of sums beside each other, as the left factor of a product: their registers are its registers.
+    ///
+    /// ```
+    /// use ptx_matrix::*;
+    ///
+    /// /// D = (A x B) x C, of 16 x 16 matrices of small integers, all row-major; A x B stays in registers.
+    /// #[kernel(threads = 32, target = "sm_80")]
+    /// fn multiply_twice(
+    ///     block: &Block,
+    ///     #[shared] tiles: SharedRing<SharedTile<bf16, 16, 16>, 3>,
+    ///     a: Global<bf16>,
+    ///     b: Global<bf16>,
+    ///     c: Global<bf16>,
+    ///     d: GlobalMut<f32>,
+    /// ) {
+    ///     let warp = block.warp();
+    ///     let [tile_a, tile_b, tile_c] = [0, 1, 2].map(|index| tiles.part(index));
+    ///     tile_a.fill(warp, |row, col| a.get(row * 16 + col));
+    ///     tile_b.fill(warp, |row, col| b.get(row * 16 + col));
+    ///     tile_c.fill(warp, |row, col| c.get(row * 16 + col));
+    ///     block.sync();
+    ///     let a = FragmentA::<M16N8K16, bf16>::load(warp, &tile_a, (0, 0));
+    ///     let [left, right] = [0, 8].map(|col| {
+    ///         let mut sums = Accumulator::<M16N8K16, f32>::zero();
+    ///         let b = FragmentB::<M16N8K16, bf16>::load(warp, &tile_b, (0, col));
+    ///         Mma::<M16N8K16, bf16, bf16, f32>::accumulate(warp, &mut sums, &a, &b);
+    ///         sums.round::<bf16>(warp)
+    ///     });
+    ///     let product = FragmentA::beside(&left, &right);
+    ///     for col in [0, 8] {
+    ///         let mut sums = Accumulator::<M16N8K16, f32>::zero();
+    ///         let c = FragmentB::<M16N8K16, bf16>::load(warp, &tile_c, (0, col));
+    ///         Mma::<M16N8K16, bf16, bf16, f32>::accumulate(warp, &mut sums, &product, &c);
+    ///         sums.for_each(warp, |row, at, sum| d.set(row * 16 + col + at, sum));
+    ///     }
+    /// }
+    ///
+    /// let matrix = |step: usize| (0..256).map(|i| bf16::from_f32((i * step % 3) as f32)).collect::<Vec<_>>();
+    /// let (a, b, c) = (matrix(5), matrix(7), matrix(11));
+    /// let mut d = [0.0; 256];
+    /// multiply_twice::simulate(1, &a, &b, &c, &mut d).check();
+    /// let at = |matrix: &[bf16], row: usize, col: usize| matrix[row * 16 + col].to_f32();
+    /// let of_product = |row, col| (0..16).map(|k| at(&a, row, k) * at(&b, k, col)).sum::<f32>();
+    /// assert_eq!(d[3 * 16 + 9], (0..16).map(|k| of_product(3, k) * at(&c, k, 9)).sum::<f32>());
+    /// ```
+    #[inline(always)]
+    pub fn beside(left: &Accumulator<M16N8K16, T>, right: &Accumulator<M16N8K16, T>) -> Self {
+        Fragment::from_registers(left.registers.zip(right.registers, |[a, b], [c, d]| [a, b, c, d]))
+    }
+}

@@ -1,0 +1,92 @@
+//! Which elements of a sparse matrix are kept.
+
+use crate::fragment::{Kept, SparseWidth};
+use crate::lane::Site;
+use crate::machine;
+use crate::{Global, LaneCapture, PerLane, Warp};
+use core::marker::PhantomData;
+
+/// The metadata of 16 rows of 16 chunks of a sparse A with elements of width `W`, in a register of each lane.
+///
+/// These are one, two or four matrices beside each other, among which the selector of
+/// [`MmaSparse::accumulate`](crate::MmaSparse::accumulate) chooses: with selector 1, a `m16n8k32` of f16 takes the columns from 32 on. Of a
+/// [`WgmmaSparse`](crate::WgmmaSparse), each warp has that of its 16 rows.
+///
+/// ```
+/// use ptx_matrix::{Bits16, Metadata};
+/// assert_eq!(Metadata::<Bits16>::COLS, 64);
+/// // Lane 5 has that of rows 1 and 9, columns 16 to 31.
+/// assert_eq!(Metadata::<Bits16>::position(5, 0), (1, 4));
+/// assert_eq!(Metadata::<Bits16>::owner(9, 7), (5, 7));
+/// ```
+pub struct Metadata<W: SparseWidth> {
+    words: PerLane<u32>,
+    _width: PhantomData<fn() -> W>,
+}
+
+impl<W: SparseWidth> Clone for Metadata<W> {
+    #[inline(always)]
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<W: SparseWidth> Copy for Metadata<W> {}
+
+/// Codes in a word.
+const CODES: usize = 8;
+
+impl<W: SparseWidth> Metadata<W> {
+    /// Rows of A that it is for.
+    pub const ROWS: usize = W::METADATA.rows();
+    /// Chunks of a row.
+    pub const CHUNKS: usize = W::METADATA.cols();
+    /// Columns of A.
+    pub const COLS: usize = Self::CHUNKS * W::CHUNK;
+
+    /// The (row, chunk) of the code `index` (four bits, lowest first) of `lane`.
+    #[inline(always)]
+    pub const fn position(lane: usize, index: usize) -> (usize, usize) {
+        W::METADATA.position(lane, index)
+    }
+
+    /// The (lane, index) of a chunk's code.
+    #[inline(always)]
+    pub const fn owner(row: usize, chunk: usize) -> (usize, usize) {
+        W::METADATA.owner(row, chunk)
+    }
+
+    /// The metadata of `kept(row, chunk)`.
+    #[inline(always)]
+    #[track_caller]
+    pub fn from_fn(warp: Warp<'_>, kept: impl Fn(usize, usize) -> Kept + LaneCapture) -> Self {
+        Self::from_words(warp.each(|lane| {
+            (0..CODES).fold(0, |word, index| {
+                let (row, chunk) = Self::position(lane.id(), index);
+                word | u32::from(kept(row, chunk).code()) << (4 * index)
+            })
+        }))
+    }
+
+    /// Block `index` of [`Compressed::metadata`](crate::Compressed::metadata): 32 words behind each other, of which each lane takes
+    /// its own.
+    #[inline(always)]
+    #[track_caller]
+    pub fn load(warp: Warp<'_>, words: Global<u32>, index: usize) -> Self {
+        let site = Site::here();
+        // What has no number is beyond the slice too.
+        let index = machine::clamped(index, usize::MAX / crate::LANES - 1);
+        Self::from_words(warp.each(|lane| words.get_at(index * crate::LANES + lane.id(), site)))
+    }
+
+    /// The metadata whose registers these are.
+    #[inline(always)]
+    pub const fn from_words(words: PerLane<u32>) -> Self {
+        Metadata { words, _width: PhantomData }
+    }
+
+    /// The registers, as the instructions take them.
+    #[inline(always)]
+    pub fn words(&self) -> PerLane<u32> {
+        self.words
+    }
+}

@@ -1,0 +1,44 @@
+//! `movmatrix`: a matrix transposed within the registers of a warp (PTX ISA 9.7.14.5.17).
+
+use crate::lane::Site;
+use crate::machine;
+use crate::mma::{B16, Trans};
+use crate::target::{AtLeast, BuildTarget, Supports};
+use crate::{PerLane, Warp};
+use core::marker::PhantomData;
+
+/// `movmatrix.sync.aligned.m8n8.trans.b16`: transposes an 8x8 matrix whose lane `l` holds two elements of row
+/// `l / 4`, from column `l % 4 * 2` on. Needs sm_75.
+///
+/// ```
+/// use ptx_matrix::*;
+///
+/// #[kernel(threads = 32)]
+/// fn transpose(block: &Block, d: GlobalMut<u32>) {
+///     let warp = block.warp();
+///     let matrix = warp.each(|lane| (lane.id() * 2 + 1 << 16 | lane.id() * 2) as u32);
+///     let transposed = MovMatrix::<Trans, B16>::transpose(warp, matrix);
+///     warp.each(|lane| d.set(lane.id(), lane.get(&transposed)));
+/// }
+///
+/// let mut d = [0; 32];
+/// transpose::simulate(1, &mut d).unwrap();
+/// assert_eq!(d[5], (3 * 8 + 1) << 16 | (2 * 8 + 1)); // row 1 is the old column 1; here its elements 2 and 3
+/// ```
+pub struct MovMatrix<Tr, E, Target = BuildTarget>(PhantomData<(Tr, E, Target)>);
+
+impl<Target> MovMatrix<Trans, B16, Target> {
+    /// The instruction, as in PTX.
+    pub const PTX: &'static str = "movmatrix.sync.aligned.m8n8.trans.b16";
+
+    /// The transposed matrix.
+    #[inline(always)]
+    #[track_caller]
+    pub fn transpose(_: Warp<'_>, matrix: PerLane<u32>) -> PerLane<u32>
+    where
+        Target: Supports<AtLeast<75>>,
+    {
+        // SAFETY: warp scope is converged.
+        unsafe { machine::matrix::movmatrix_sync_aligned_m8n8_trans_b16(Site::here(), matrix) }
+    }
+}

@@ -1,0 +1,49 @@
+//! Elements of 16 bits that f32 is rounded to.
+
+use crate::element::{Bits16, Element};
+use crate::target::{AtLeast, BuiltFor};
+use half::{bf16, f16};
+
+/// An element that `f32` sums are rounded to, to the nearest, ties to even; what is not a number becomes `0x7fff`.
+pub trait Rounded: Element<Width = Bits16> {
+    /// The GPUs that round to it.
+    type Needs;
+
+    /// Two of them in a register, the first in the lower half, as `cvt.rn.{f16x2,bf16x2}.f32` rounds them.
+    #[doc(hidden)]
+    fn round_pair(low: f32, high: f32) -> u32;
+
+    /// The nearest one.
+    #[inline(always)]
+    fn round(value: f32) -> Self
+    where
+        Self: BuiltFor<Self::Needs>,
+    {
+        Self::from_bits(Self::round_pair(value, 0.0) as u16)
+    }
+
+    /// The same number as `f32`, which has them all.
+    fn widen(self) -> f32;
+}
+
+macro_rules! rounded {
+    ($($element:ident $least:literal $pair:expr, $widen:expr;)*) => {$(
+        impl Rounded for $element {
+            type Needs = AtLeast<$least>;
+
+            #[inline(always)]
+            fn round_pair(low: f32, high: f32) -> u32 {
+                $pair(low, high)
+            }
+
+            #[inline(always)]
+            fn widen(self) -> f32 {
+                $widen(self.to_bits())
+            }
+        }
+    )*};
+}
+rounded! {
+    bf16 80 crate::raw::cvt_rn_bf16x2_f32, |bits| f32::from_bits(u32::from(bits) << 16);
+    f16 75 crate::machine::f16_pair, crate::raw::cvt_f32_f16;
+}

@@ -1,0 +1,202 @@
+//! `mma.sp`: the product of a sparse fragment and a dense one, added to a third (PTX ISA 9.7.14.6.3).
+
+use crate::fragment::{FragmentShape, RoleB, RoleC, RoleSparseA, Shape, SparseWidth};
+use crate::isa::{Ordered, ptx};
+use crate::lane::Sealed;
+use crate::lane::Site;
+use crate::machine::mma::multiply_sparse;
+use crate::mma::Plain;
+use crate::target::{BuildTarget, Requirement, Supports};
+use crate::{Accumulator, Element, FragmentB, FragmentSparseA, Metadata, PerLane, Warp};
+use core::marker::PhantomData;
+
+/// `mma.sp{::ordered_metadata}.sync.aligned.SHAPE.row.col{.OPTION}.C.A.B.C`: D = A x B + C, for a warp, where half of each chunk of A
+/// is zero: four columns of elements of 16 and 8 bits, two of tf32, eight (four pairs) of 4 bits.
+///
+/// | shape | selectors | A, B | C, D | option | needs |
+/// | --- | --- | --- | --- | --- | --- |
+/// | [`M16N8K8`](crate::M16N8K8), [`M16N8K16`](crate::M16N8K16) | 4, 2 | [`tf32`](crate::tf32) | f32 | | sm_80 |
+/// | [`M16N8K16`](crate::M16N8K16), [`M16N8K32`](crate::M16N8K32) | 4, 2 | f16 | f32, f16 | | sm_80 |
+/// | [`M16N8K16`](crate::M16N8K16), [`M16N8K32`](crate::M16N8K32) | 4, 2 | bf16 | f32 | | sm_80 |
+/// | [`M16N8K32`](crate::M16N8K32), [`M16N8K64`](crate::M16N8K64) | 2, 1 | i8, u8 | i32 | [`SatFinite`](crate::SatFinite) | sm_80 |
+/// | [`M16N8K64`](crate::M16N8K64), [`M16N8K128`](crate::M16N8K128) | 2, 1 | [`s4`](crate::s4), [`u4`](crate::u4) | i32 | [`SatFinite`](crate::SatFinite) | sm_80 |
+/// | [`M16N8K64`](crate::M16N8K64) | 1 | [`F8E4M3`](crate::F8E4M3), [`F8E5M2`](crate::F8E5M2) | f32 | | sm_89 |
+/// | [`M16N8K64`](crate::M16N8K64) | 1 | `F8E4M3`, `F8E5M2` | f32 | [`F8F6F4`](crate::F8F6F4), ordered | sm_100a, 100f and the like |
+/// | [`M16N8K64`](crate::M16N8K64) | 1 | `F8E4M3`, `F8E5M2`, [`e3m2`](crate::e3m2), [`e2m3`](crate::e2m3), [`InByte`](crate::InByte)`<e2m1>` | f32, f16 | [`F8F6F4`](crate::F8F6F4), ordered | sm_120a, 120f and the like |
+///
+/// Where two elements are named, A may be of one and B of the other. The option is a type; without it, it is [`Plain`].
+///
+/// [`Metadata`] says which elements of A are kept. In a register is that of as many matrices as there are selectors. With
+/// [`Ordered`] (as if nothing is said) the parts of a chunk that are kept are named in ascending order, as [`Metadata`] and
+/// [`Compressed`](crate::Compressed) make them; [`AnyOrder`](crate::AnyOrder) takes them in any, and NVIDIA advises against it: it may be slow on GPUs
+/// to come. On sm_90 both are the same instruction.
+///
+/// An element of D is what [`Mma`](crate::Mma) makes of the elements of A that are kept, one behind the other, and the rows of B
+/// that these are multiplied with: see `docs/NUMERICS.md`. What is not kept is not multiplied, whatever B has there.
+///
+/// ```
+/// use ptx_matrix::*;
+///
+/// #[kernel(threads = 32, target = "sm_80")]
+/// fn multiply(block: &Block, values: Global<f16>, words: Global<u32>, b: Global<f16>, d: GlobalMut<f32>) {
+///     let warp = block.warp();
+///     let metadata = Metadata::load(warp, words, 0);
+///     let mut acc = Accumulator::<M16N8K32, f32>::zero();
+///     // The two selectors: columns 0 to 31, and 32 to 63.
+///     let a = FragmentSparseA::<M16N8K32, f16>::from_fn(warp, |row, col| values.get(row * 32 + col));
+///     let rows = FragmentB::<M16N8K32, f16>::from_fn(warp, |k, col| b.get(k * 8 + col));
+///     MmaSparse::<M16N8K32, f16, f16, f32>::accumulate::<0>(warp, &mut acc, &a, &rows, &metadata);
+///     let a = FragmentSparseA::<M16N8K32, f16>::from_fn(warp, |row, col| values.get(row * 32 + 16 + col));
+///     let rows = FragmentB::<M16N8K32, f16>::from_fn(warp, |k, col| b.get((32 + k) * 8 + col));
+///     MmaSparse::<M16N8K32, f16, f16, f32>::accumulate::<1>(warp, &mut acc, &a, &rows, &metadata);
+///     acc.for_each(warp, |row, col, value| d.set(row * 8 + col, value));
+/// }
+///
+/// // Of each four elements of a row, two that depend on the row.
+/// let there = |row: usize, col: usize| col % 4 == row % 4 || col % 4 == (row + 1) % 4;
+/// let number = |i: usize| f16::from_f32((i % 7) as f32 - 3.0);
+/// let dense: Vec<f16> = (0..16 * 64).map(|i| if there(i / 64, i % 64) { number(i) } else { f16::ZERO }).collect();
+/// let b: Vec<f16> = (0..64 * 8).map(|i| number(i / 3)).collect();
+/// let a = Compressed::of(&dense, 16, 64)?;
+/// let mut d = vec![0.0; 16 * 8];
+/// multiply::simulate(1, a.values(), &a.metadata(), &b, &mut d).check();
+/// let expected: f32 = (0..64).map(|k| dense[5 * 64 + k].to_f32() * b[k * 8 + 3].to_f32()).sum();
+/// assert_eq!(d[5 * 8 + 3], expected);
+/// # Ok::<(), CompressError>(())
+/// ```
+pub struct MmaSparse<S, A, B, C, O = Plain, Order = Ordered, Target = BuildTarget>(
+    PhantomData<(S, A, B, C, O, Order, Target)>,
+);
+
+/// The sparsity selector `WHICH`.
+#[derive(Debug, Clone, Copy)]
+pub struct Selector<const WHICH: u32>;
+
+/// The sparsity selectors below `COUNT`.
+#[derive(Debug, Clone, Copy)]
+pub struct SelectorsBelow<const COUNT: u32>;
+
+/// A sparsity selector is among those of a form.
+#[diagnostic::on_unimplemented(
+    message = "this form has no `{Self}`: it has {Selectors}",
+    label = "the selector must be among the form's",
+    note = "a register has the metadata of 16 chunks of each row, and the selector says which of them: with 4 chunks a row there are selectors 0 to 3, with 8 there are 0 and 1, with 16 there is 0"
+)]
+pub trait Among<Selectors>: Sealed {}
+
+macro_rules! selectors {
+    ($($which:literal: $($count:literal)*;)*) => {$(
+        impl Sealed for Selector<$which> {}
+        $(impl Among<SelectorsBelow<$count>> for Selector<$which> {})*
+    )*};
+}
+selectors! {
+    0: 1 2 4;
+    1: 2 4;
+    2: 4;
+    3: 4;
+}
+
+/// A form of `mma.sp` that exists: see the table at [`MmaSparse`].
+#[diagnostic::on_unimplemented(
+    message = "there is no form `{Self}`",
+    note = "`MmaSparse<Shape, A, B, C>` exists for tf32 x tf32 into f32 (`M16N8K8`, `M16N8K16`), f16 x f16 into f32 or f16 and bf16 x bf16 into f32 (`M16N8K16`, `M16N8K32`), i8 and u8 into i32 (`M16N8K32`, `M16N8K64`), s4 and u4 into i32 (`M16N8K64`, `M16N8K128`), F8E4M3 and F8E5M2 into f32 (`M16N8K64`)",
+    note = "`MmaSparse<Shape, A, B, C, Option>` exists with `SatFinite` for integers, `F8F6F4` for F8E4M3, F8E5M2, e3m2, e2m3 and InByte<e2m1> into f32 or f16 (`M16N8K64`, `Ordered`)"
+)]
+pub trait MmaSparseForm: Sealed {
+    /// The left factor.
+    type A;
+    /// The right factor.
+    type B;
+    /// What is added to.
+    type C;
+    /// What the GPU must be.
+    type Needs: Requirement;
+    /// The selectors: [`SelectorsBelow`] a number.
+    type Selectors;
+    /// How many there are.
+    const SELECTORS: u32;
+    /// The instruction, as in PTX.
+    const PTX: &'static str;
+
+    /// `acc += a x b`.
+    ///
+    /// # Safety
+    /// All lanes of the warp execute it, converged.
+    #[doc(hidden)]
+    unsafe fn issue<const SELECTOR: u32>(
+        site: Site,
+        acc: &mut Self::C,
+        a: &Self::A,
+        b: &Self::B,
+        metadata: PerLane<u32>,
+    );
+}
+
+/// The implementation of each form.
+macro_rules! implementations {
+    ([$order:ident] $($shape:ident $q:ident $d:ident [$(($a:ident $b:ident))*] $c:ident $registers:tt $selectors:literal
+        $needs:ident $version:literal $nature:ident;)*) => {$($(
+        crate::mma_sparse_named! {
+            $order $q $shape $d $a $b $c => implementations (
+                $order $q $shape $d $a $b $c $selectors $needs [crate::mma_element!($q $a)] [crate::mma_element!($q $b)]
+            )
+        }
+    )*)*};
+    (@named $name:ident (
+        $order:ident $q:ident $shape:ident $d:ident $a:ident $b:ident $c:ident $selectors:literal $needs:ident [$of_a:ty] [$of_b:ty]
+    )) => {
+        impl<Target> Sealed for MmaSparse<ptx::$shape, $of_a, $of_b, ptx::$c, ptx::$q, ptx::$order, Target> {}
+        impl<Target> MmaSparseForm for MmaSparse<ptx::$shape, $of_a, $of_b, ptx::$c, ptx::$q, ptx::$order, Target> {
+            type A = FragmentSparseA<ptx::$shape, $of_a>;
+            type B = FragmentB<ptx::$shape, $of_b>;
+            type C = Accumulator<ptx::$shape, ptx::$c>;
+            type Needs = ptx::$needs;
+            type Selectors = SelectorsBelow<$selectors>;
+            const SELECTORS: u32 = $selectors;
+            const PTX: &'static str = crate::mma_sparse_ptx!($order $q $shape $d $a $b $c);
+
+            #[inline(always)]
+            unsafe fn issue<const SELECTOR: u32>(
+                site: Site,
+                acc: &mut Self::C,
+                a: &Self::A,
+                b: &Self::B,
+                metadata: PerLane<u32>,
+            ) {
+                multiply_sparse! { $name SELECTOR Self::PTX, [ptx::$q, ptx::$order], site, acc: Accumulator<ptx::$shape, ptx::$c>,
+                    a: FragmentSparseA<ptx::$shape, $of_a>, b: FragmentB<ptx::$shape, $of_b>, metadata }
+            }
+        }
+    };
+}
+
+crate::mma_sparse_forms!(implementations any);
+crate::mma_sparse_forms!(implementations ordered);
+crate::mma_sparse_ordered_forms!(implementations ordered);
+
+impl<S, A, B, C, O, Order, Target> MmaSparse<S, A, B, C, O, Order, Target>
+where
+    A: Element<Width: SparseWidth>,
+    B: Element,
+    C: Element,
+    S: Shape + FragmentShape<RoleSparseA, A::Width> + FragmentShape<RoleB, B::Width> + FragmentShape<RoleC, C::Width>,
+    Self: MmaSparseForm<A = FragmentSparseA<S, A>, B = FragmentB<S, B>, C = Accumulator<S, C>>,
+{
+    /// `acc += a x b`, where the metadata of `a` is that with selector `SELECTOR`: from column `SELECTOR * S::K` on.
+    #[inline(always)]
+    #[track_caller]
+    pub fn accumulate<const SELECTOR: u32>(
+        _: Warp<'_>,
+        acc: &mut Accumulator<S, C>,
+        a: &FragmentSparseA<S, A>,
+        b: &FragmentB<S, B>,
+        metadata: &Metadata<A::Width>,
+    ) where
+        Target: Supports<<Self as MmaSparseForm>::Needs>,
+        Selector<SELECTOR>: Among<<Self as MmaSparseForm>::Selectors>,
+    {
+        // SAFETY: warp scope is converged.
+        unsafe { Self::issue::<SELECTOR>(Site::here(), acc, a, b, metadata.words()) }
+    }
+}

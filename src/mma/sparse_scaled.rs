@@ -1,0 +1,144 @@
+//! `mma.sp` with scaled blocks (PTX ISA 9.7.14.3 and 9.7.14.6.3).
+
+use crate::fragment::{FragmentShape, RoleA, RoleB, RoleC, RoleSparseA, Shape, SparseWidth};
+use crate::isa::ptx;
+use crate::lane::Sealed;
+use crate::lane::Site;
+use crate::machine::mma::multiply_scaled;
+use crate::mma::{ScaleA, ScaleB, ScaledKind, Select, Selects};
+use crate::target::{BuildTarget, Requirement, Supports};
+use crate::{Accumulator, Element, FragmentB, FragmentSparseA, Metadata, PerLane, Warp};
+use core::marker::PhantomData;
+
+/// `mma.sp::ordered_metadata.sync.aligned.SHAPE.row.col.KIND.block_scale.SCALE_VEC.f32.A.B.f32.SCALE`:
+/// D = (A x scales) x (B x scales) + C, for a warp, where half of each chunk of A is zero: of [`e2m1`](crate::e2m1) two pairs of
+/// four, of the others two elements of four.
+///
+/// | shape | A, B | kind | scales of a row of A, a column of B | needs |
+/// | --- | --- | --- | --- | --- |
+/// | [`M16N8K64`](crate::M16N8K64) | [`F8E4M3`](crate::F8E4M3), [`F8E5M2`](crate::F8E5M2), [`e3m2`](crate::e3m2), [`e2m3`](crate::e2m3), [`InByte`](crate::InByte)`<e2m1>`, in any mix | [`Mxf8f6f4`](crate::Mxf8f6f4) | one | sm_120a, 120f and the like |
+/// | [`M16N8K128`](crate::M16N8K128) | [`e2m1`](crate::e2m1) | [`Mxf4`](crate::Mxf4) | two | sm_120a, 121a |
+/// | [`M16N8K128`](crate::M16N8K128) | [`e2m1`](crate::e2m1) | [`Mxf4Nvf4`](crate::Mxf4Nvf4) | two, or four | the same |
+///
+/// C and D are f32; the scales are those of [`MmaScaled`](crate::MmaScaled), each for as many columns of the whole A as there are for
+/// one. A register of metadata is that of one matrix: there is no selector to choose. The simulator computes what is
+/// published of sm_120 for a dense A; nothing of it has been compared with hardware (`docs/NUMERICS.md`).
+///
+/// ```
+/// use ptx_matrix::*;
+///
+/// /// The even columns of A are ones, its scales 4; B is ones, of which each row but four is lost.
+/// #[kernel(threads = 32, target = "sm_120a")]
+/// fn scaled(block: &Block, d: GlobalMut<f32>) {
+///     let warp = block.warp();
+///     let one = F8E4M3::from_f32(1.0);
+///     let a = FragmentSparseA::<M16N8K64, F8E4M3>::from_fn(warp, |_, _| one);
+///     let even = Metadata::from_fn(warp, |_, _| Kept::parts(0, 2).unwrap());
+///     let b = FragmentB::<M16N8K64, F8E4M3>::from_fn(warp, |k, _| if k % 4 == 2 { one } else { F8E4M3::from_f32(0.0) });
+///     let scales_a = ScaleA::<Mxf8f6f4>::from_fn(warp, |_, _, _| ue8m0::from_bits(127 + 2));
+///     let scales_b = ScaleB::<Mxf8f6f4>::from_fn(warp, |_, _, _| ue8m0::from_bits(127));
+///     let mut acc = Accumulator::<M16N8K64, f32>::zero();
+///     type Form = MmaSparseScaled<M16N8K64, F8E4M3, F8E4M3, Mxf8f6f4>;
+///     Form::accumulate(warp, &mut acc, (&a, &even, &scales_a), (&b, &scales_b));
+///     acc.for_each(warp, |row, col, value| d.set(row * 8 + col, value));
+/// }
+///
+/// let mut d = [0.0; 128];
+/// scaled::simulate(1, &mut d).check();
+/// assert_eq!(d, [64.0; 128]);
+/// ```
+pub struct MmaSparseScaled<S, A, B, K, SelectA = Select<0, 0>, SelectB = Select<0, 0>, Target = BuildTarget>(
+    PhantomData<(S, A, B, K, SelectA, SelectB, Target)>,
+);
+
+/// A form of `mma.sp` with scaled blocks that exists: see the table at [`MmaSparseScaled`].
+#[diagnostic::on_unimplemented(
+    message = "there is no form `{Self}`",
+    note = "`MmaSparseScaled<Shape, A, B, Kind>` exists for `Mxf8f6f4` with F8E4M3, F8E5M2, e3m2, e2m3 and InByte<e2m1> (`M16N8K64`), `Mxf4`, `Mxf4Nvf4<2, ue8m0>`, `Mxf4Nvf4<4, ue8m0>` and `Mxf4Nvf4<4, ue4m3>` with e2m1 (`M16N8K128`)"
+)]
+pub trait MmaSparseScaledForm: Sealed {
+    /// The left factor.
+    type A;
+    /// The right factor.
+    type B;
+    /// What is added to.
+    type C;
+    /// What the GPU must be.
+    type Needs: Requirement;
+    /// The instruction, as in PTX.
+    const PTX: &'static str;
+}
+
+/// What runs a form.
+#[doc(hidden)]
+pub trait IssueSparse<K, SelectA, SelectB>: MmaSparseScaledForm {
+    /// # Safety
+    /// All lanes of the warp execute it, converged.
+    unsafe fn issue(site: Site, acc: &mut Self::C, a: (&Self::A, PerLane<u32>, &ScaleA<K>), b: (&Self::B, &ScaleB<K>));
+}
+
+macro_rules! implementations {
+    ($($shape:ident $kind:ident $vec:literal $scale:ident [$(($a:ident $b:ident))*] $needs:ident $version:literal;)*) => {$($(
+        crate::mma_sparse_scaled_named! { $shape $kind $vec $scale $a $b => implementations (
+            [$shape $kind $vec $scale $a $b] $needs [ptx::$shape] [crate::mma_element!($kind $a)] [crate::mma_element!($kind $b)]
+            [crate::mma_kind!($kind $vec $scale)]
+        ) }
+    )*)*};
+    (@named $name:ident ([$($ptx:tt)*] $needs:ident [$s:ty] [$a:ty] [$b:ty] [$kind:ty])) => {
+        impl<SelectA, SelectB, Target> Sealed for MmaSparseScaled<$s, $a, $b, $kind, SelectA, SelectB, Target> {}
+        impl<SelectA, SelectB, Target> MmaSparseScaledForm for MmaSparseScaled<$s, $a, $b, $kind, SelectA, SelectB, Target> {
+            type A = FragmentSparseA<$s, $a>;
+            type B = FragmentB<$s, $b>;
+            type C = Accumulator<$s, f32>;
+            type Needs = ptx::$needs;
+            const PTX: &'static str = crate::mma_sparse_scaled_ptx!($($ptx)*);
+        }
+        impl<const BYTE_A: u16, const THREAD_A: u16, const BYTE_B: u16, const THREAD_B: u16, Target>
+            IssueSparse<$kind, Select<BYTE_A, THREAD_A>, Select<BYTE_B, THREAD_B>>
+            for MmaSparseScaled<$s, $a, $b, $kind, Select<BYTE_A, THREAD_A>, Select<BYTE_B, THREAD_B>, Target>
+        {
+            #[inline(always)]
+            unsafe fn issue(
+                site: Site,
+                acc: &mut Self::C,
+                (a, metadata, scales_a): (&Self::A, PerLane<u32>, &ScaleA<$kind>),
+                (b, scales_b): (&Self::B, &ScaleB<$kind>),
+            ) {
+                multiply_scaled! { $name [BYTE_A THREAD_A BYTE_B THREAD_B] <Self as MmaSparseScaledForm>::PTX, site,
+                    acc: Accumulator<$s, f32>, (a: FragmentSparseA<$s, $a>, metadata, scales_a: ScaleA<$kind>),
+                    (b: FragmentB<$s, $b>, scales_b: ScaleB<$kind>) }
+            }
+        }
+    };
+}
+crate::mma_sparse_scaled_forms!(implementations);
+
+impl<S, A, B, K, SelectA, SelectB, Target> MmaSparseScaled<S, A, B, K, SelectA, SelectB, Target>
+where
+    A: Element<Width: SparseWidth>,
+    B: Element,
+    K: ScaledKind,
+    S: Shape
+        + FragmentShape<RoleSparseA, A::Width>
+        + FragmentShape<RoleB, B::Width>
+        + FragmentShape<RoleC, <f32 as Element>::Width>,
+    Self: MmaSparseScaledForm<A = FragmentSparseA<S, A>, B = FragmentB<S, B>, C = Accumulator<S, f32>>,
+{
+    /// `acc += (a x its scales) x (b x its scales)`.
+    #[inline(always)]
+    #[track_caller]
+    pub fn accumulate(
+        _: Warp<'_>,
+        acc: &mut Accumulator<S, f32>,
+        (a, metadata, scales_a): (&FragmentSparseA<S, A>, &Metadata<A::Width>, &ScaleA<K>),
+        (b, scales_b): (&FragmentB<S, B>, &ScaleB<K>),
+    ) where
+        SelectA: Selects<RoleA, K::Scales>,
+        SelectB: Selects<RoleB, K::Scales>,
+        Self: IssueSparse<K, SelectA, SelectB>,
+        Target: Supports<<Self as MmaSparseScaledForm>::Needs>,
+    {
+        // SAFETY: warp scope is converged.
+        unsafe { Self::issue(Site::here(), acc, (a, metadata.words(), scales_a), (b, scales_b)) }
+    }
+}

@@ -1,0 +1,418 @@
+//! What a `wgmma` adds to: 64 rows, in the registers of four warps.
+
+use crate::element::{Bits16, Bits32, Width};
+use crate::fragment::{FragmentShape, Registers, RoleC, put, take};
+use crate::lane::LANES;
+use crate::lane::Sealed;
+use crate::lane::Site;
+use crate::lane::array;
+use crate::machine::fixed;
+use crate::memory::{Order, SharedTile, Swizzle};
+use crate::mma::Rounded;
+use crate::target::{AtLeast, BuiltFor};
+use crate::{
+    Accumulator, B16, Count, Element, Fragment, LaneCapture, M16N8K16, NoTrans, PerLane, RowAddr, StMatrix, Threads,
+    Trans, Warp, WarpGroup, X2, X4,
+};
+
+/// The shape of the accumulator of a `wgmma`: 64 rows and `N` columns.
+#[derive(Debug, Clone, Copy)]
+pub struct M64<const N: usize>;
+impl<const N: usize> Sealed for M64<N> {}
+
+/// There is an accumulator of this shape, with elements of width `W`: `N` is a multiple of 8, at most 256.
+#[diagnostic::on_unimplemented(
+    message = "there is no accumulator `{Self}`",
+    note = "N is a multiple of 8, from 8 to 256"
+)]
+pub trait WgmmaColumns<W: Width>: Sealed {
+    /// The registers of one lane.
+    type Registers: Registers<Register = u32>;
+}
+
+macro_rules! accumulators {
+    ($(#[$doc:meta])* $($n:literal)*) => {$(
+        impl WgmmaColumns<Bits16> for M64<$n> {
+            type Registers = [u32; $n / 4];
+        }
+        impl WgmmaColumns<Bits32> for M64<$n> {
+            type Registers = [u32; $n / 2];
+        }
+    )*};
+}
+accumulators! {
+    8 16 24 32 40 48 56 64 72 80 88 96 104 112 120 128 136 144 152 160 168 176 184 192 200 208 216 224 232 240 248 256
+}
+
+/// The registers of an accumulator in one lane.
+pub(super) type RegistersOf<const N: usize, T> = <M64<N> as WgmmaColumns<<T as Element>::Width>>::Registers;
+
+/// A matrix of 64 x `N`, C or D of a [`Wgmma`](crate::Wgmma), spread over the registers of a warpgroup (PTX ISA 9.7.15.5.1, "Register
+/// fragments").
+///
+/// Warp `w` of the four holds rows `16 * w` on, as `N / 8` accumulators of `mma.m16n8` beside each other: see [`part`](Self::part).
+///
+/// ```
+/// use ptx_matrix::GroupAccumulator;
+/// type Sums = GroupAccumulator<24, f32>;
+/// assert_eq!(Sums::position(37, 6), (16 + 9, 8 + 2)); // warp 1, its lane 5
+/// assert_eq!(Sums::owner(25, 10), (37, 6));
+/// ```
+pub struct GroupAccumulator<const N: usize, T: Element>
+where
+    M64<N>: WgmmaColumns<T::Width>,
+{
+    pub(super) registers: PerLane<RegistersOf<N, T>>,
+}
+
+impl<const N: usize, T: Element> Clone for GroupAccumulator<N, T>
+where
+    M64<N>: WgmmaColumns<T::Width>,
+{
+    #[inline(always)]
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<const N: usize, T: Element> Copy for GroupAccumulator<N, T> where M64<N>: WgmmaColumns<T::Width> {}
+
+/// Elements of a lane in 8 columns.
+const IN_PART: usize = 4;
+
+impl<const N: usize, T: Element> GroupAccumulator<N, T>
+where
+    M64<N>: WgmmaColumns<T::Width>,
+    M16N8K16: FragmentShape<RoleC, T::Width>,
+{
+    /// Elements that each lane holds.
+    pub const ELEMENTS: usize = N / 2;
+
+    /// The (row, column) of element `index` of a thread of the warpgroup, from 0 to 127.
+    #[inline(always)]
+    pub const fn position(thread: usize, index: usize) -> (usize, usize) {
+        let (row, col) = Accumulator::<M16N8K16, T>::position(thread % LANES, index % IN_PART);
+        (16 * (thread / LANES) + row, 8 * (index / IN_PART) + col)
+    }
+
+    /// The (thread, index) that holds the element at (row, column).
+    #[inline(always)]
+    pub const fn owner(row: usize, col: usize) -> (usize, usize) {
+        let (lane, index) = Accumulator::<M16N8K16, T>::owner(row % 16, col % 8);
+        (LANES * (row / 16) + lane, IN_PART * (col / 8) + index)
+    }
+
+    /// The matrix of zeros.
+    #[inline(always)]
+    pub fn zero() -> Self {
+        bytemuck::Zeroable::zeroed()
+    }
+
+    /// The matrix of `value(row, col)`.
+    #[inline(always)]
+    #[track_caller]
+    pub fn from_fn(group: WarpGroup<'_>, value: impl Fn(usize, usize) -> T + LaneCapture) -> Self {
+        let registers = group.each_thread(|_, thread| {
+            let mut registers: RegistersOf<N, T> = bytemuck::Zeroable::zeroed();
+            for index in 0..Self::ELEMENTS {
+                let (row, col) = Self::position(thread, index);
+                put::<T>(cast_mut::<T>(registers.as_mut()), index, value(row, col));
+            }
+            registers
+        });
+        GroupAccumulator { registers }
+    }
+
+    /// Calls `read(row, col, value)` for every element, in the lane that holds it.
+    #[inline(always)]
+    #[track_caller]
+    pub fn for_each(&self, group: WarpGroup<'_>, read: impl Fn(usize, usize, T) + LaneCapture) {
+        let registers = &self.registers;
+        group.each_thread(|lane, thread| {
+            let registers = lane.get(registers);
+            for index in 0..Self::ELEMENTS {
+                let (row, col) = Self::position(thread, index);
+                read(row, col, take::<T>(cast::<T>(registers.as_ref()), index));
+            }
+        });
+    }
+
+    /// The same with each element replaced by `value(row, col, element)`.
+    #[inline(always)]
+    #[track_caller]
+    pub fn map(&self, group: WarpGroup<'_>, value: impl Fn(usize, usize, T) -> T + LaneCapture) -> Self {
+        let mut registers = self.registers;
+        let first = group.warp_rank() * LANES;
+        group.warp().update(&mut registers, |lane, registers| {
+            for index in 0..Self::ELEMENTS {
+                let (row, col) = Self::position(first + lane.id(), index);
+                let element = take::<T>(cast::<T>(registers.as_ref()), index);
+                put::<T>(cast_mut::<T>(registers.as_mut()), index, value(row, col, element));
+            }
+        });
+        GroupAccumulator { registers }
+    }
+
+    /// The same with each element of the columns `first` on replaced by `value(element, other)`, of a matrix of as many columns or fewer.
+    /// `first` is a multiple of 8, and the columns are in the matrix.
+    ///
+    /// ```
+    /// use ptx_matrix::*;
+    ///
+    /// #[kernel(threads = 128, target = "sm_80")]
+    /// fn add(block: &Block, d: GlobalMut<f32>) {
+    ///     let group = block.warp_group();
+    ///     let rows = GroupAccumulator::<24, f32>::from_fn(group, |row, _| row as f32);
+    ///     let cols = GroupAccumulator::<8, f32>::from_fn(group, |_, col| 100.0 * col as f32);
+    ///     let sums = rows.zip(group, 16, &cols, |row, col| row + col);
+    ///     sums.for_each(group, |row, col, sum| d.set(row * 24 + col, sum));
+    /// }
+    ///
+    /// let mut d = [0.0; 64 * 24];
+    /// add::simulate(1, &mut d).check();
+    /// assert_eq!((d[33 * 24 + 15], d[33 * 24 + 21]), (33.0, 533.0));
+    /// ```
+    ///
+    /// # Panics
+    /// If the columns are not in the matrix, or `first` is no multiple of 8.
+    #[inline(always)]
+    #[track_caller]
+    pub fn zip<const COLS: usize>(
+        &self,
+        group: WarpGroup<'_>,
+        first: usize,
+        other: &GroupAccumulator<COLS, T>,
+        value: impl Fn(T, T) -> T + LaneCapture,
+    ) -> Self
+    where
+        M64<COLS>: WgmmaColumns<T::Width>,
+    {
+        const { assert!(COLS <= N, "columns of the matrix are replaced") };
+        assert!(first.is_multiple_of(8) && first <= N - COLS, "columns of the matrix from a multiple of 8 on");
+        let mut registers = self.registers;
+        let others = &other.registers;
+        group.warp().update(&mut registers, |lane, registers| {
+            let others = lane.get(others);
+            for index in 0..COLS / 2 {
+                let registers = cast_mut::<T>(registers.as_mut());
+                let at = first / 2 + index;
+                let (element, other) = (take::<T>(registers, at), take::<T>(cast::<T>(others.as_ref()), index));
+                put::<T>(registers, at, value(element, other));
+            }
+        });
+        GroupAccumulator { registers }
+    }
+
+    /// Columns `first` on, as many as the result has. `first` is a multiple of 8, and the columns are in the matrix.
+    ///
+    /// # Panics
+    /// If the columns are not in the matrix, or `first` is no multiple of 8.
+    #[inline(always)]
+    #[track_caller]
+    pub fn columns<const COLS: usize>(&self, first: usize) -> GroupAccumulator<COLS, T>
+    where
+        M64<COLS>: WgmmaColumns<T::Width>,
+    {
+        const { assert!(COLS <= N, "columns of the matrix") };
+        assert!(first.is_multiple_of(8) && first <= N - COLS, "columns of the matrix from a multiple of 8 on");
+        let registers = self.registers.map(|all| {
+            let mut some: RegistersOf<COLS, T> = bytemuck::Zeroable::zeroed();
+            let count = some.as_ref().len();
+            let start = first / 8 * (count / (COLS / 8));
+            some.as_mut().copy_from_slice(&all.as_ref()[start..start + count]);
+            some
+        });
+        GroupAccumulator { registers }
+    }
+
+    /// Stores columns `first` on to a tile, as many as it has: each warp its 16 rows. Elements of 16 bits go by `stmatrix.x4`, of 16 columns
+    /// each, and the last 8, if they are no 16, by `stmatrix.x2`, with `.trans` to a column-major tile; others by ordinary stores. `first` is a
+    /// multiple of 8, and the columns are in the matrix. Needs sm_90.
+    ///
+    /// ```
+    /// use ptx_matrix::*;
+    ///
+    /// #[kernel(threads = 128, target = "sm_90")]
+    /// fn store(block: &Block, #[shared] tile: SharedTile<f16, 64, 32, Swizzle64>, d: GlobalMut<f16>) {
+    ///     let group = block.warp_group();
+    ///     let numbers = GroupAccumulator::<64, f32>::from_fn(group, |row, col| (row * 64 + col) as f32).round::<f16>(group);
+    ///     numbers.store(group, &tile, 16);
+    ///     group.sync();
+    ///     tile.for_each(group, |row, col, value| d.set(row * 32 + col, value));
+    /// }
+    ///
+    /// let mut d = [f16::ZERO; 64 * 32];
+    /// store::simulate(1, &mut d).check();
+    /// assert_eq!(d[17 * 32 + 5].to_f32(), (17 * 64 + 21) as f32);
+    /// ```
+    ///
+    /// # Panics
+    /// If the columns are not in the matrix, or `first` is no multiple of 8.
+    #[inline(always)]
+    #[track_caller]
+    pub fn store<const COLS: usize, S: Swizzle, O: Order>(
+        &self,
+        group: WarpGroup<'_>,
+        tile: &SharedTile<T, 64, COLS, S, O>,
+        first: usize,
+    ) where
+        Self: BuiltFor<AtLeast<90>>,
+    {
+        const { assert!(COLS.is_multiple_of(8) && COLS <= N, "multiples of 8 columns are stored") };
+        assert!(first.is_multiple_of(8) && first <= N - COLS, "columns of the matrix from a multiple of 8 on");
+        let (warp, top, site) = (group.warp(), 16 * group.warp_rank(), Site::here());
+        // In a loop, addresses of stores are not to take registers while the next sums are computed.
+        // SAFETY: the tile's own address.
+        let tile = &unsafe { SharedTile::<T, 64, COLS, S, O>::from_address(fixed(tile.address())) };
+        if const { size_of::<T>() != 2 } {
+            let registers = &self.registers;
+            warp.each(|lane| {
+                let registers = lane.get(registers);
+                for part in 0..COLS / 8 {
+                    let id = fixed(lane.id() as u32) as usize;
+                    for index in part * IN_PART..(part + 1) * IN_PART {
+                        let (row, col) = Self::position(id, index);
+                        let element = take::<T>(cast::<T>(registers.as_ref()), first / 2 + index);
+                        // SAFETY: the warp's rows of the tile, and of those all columns.
+                        unsafe { tile.store(top + row, col, element, site) };
+                    }
+                }
+            });
+            return;
+        }
+        for right in (0..COLS).step_by(16) {
+            let is_last_half = COLS - right == 8;
+            let rows = warp.each(|lane| {
+                let id = fixed(lane.id() as u32) as usize % if is_last_half { 16 } else { 32 };
+                let (row, col) =
+                    if O::ROW_MAJOR { (id % 16, id / 16 * 8) } else { (id / 8 % 2 * 8, id / 16 * 8 + id % 8) };
+                // SAFETY: 16 rows and columns of the tile, or 8 columns, and of each line the chunk at its start and the one behind it.
+                unsafe { tile.row_unchecked(top + row, right + col) }
+            });
+            // Of 8 columns a lane has two registers: of the rows 0 to 7 and 8 to 15.
+            let at = (first + right) / 4;
+            if is_last_half {
+                store_matrices::<X2, O>(warp, rows, self.taken(at), site);
+            } else {
+                store_matrices::<X4, O>(warp, rows, self.taken(at), site);
+            }
+        }
+    }
+
+    /// So many registers of each lane, from this one on.
+    #[inline(always)]
+    fn taken<const COUNT: usize>(&self, at: usize) -> PerLane<[u32; COUNT]> {
+        self.registers.map(|registers| array(|index| registers.as_ref()[at + index]))
+    }
+
+    /// Columns `8 * index` to `8 * index + 7` of the 16 rows that the executing warp holds: a fragment as `mma` has it, to store by `stmatrix`,
+    /// say.
+    #[inline(always)]
+    #[track_caller]
+    pub fn part(&self, index: usize) -> Accumulator<M16N8K16, T> {
+        assert!(index < N / 8, "an accumulator has a part for each 8 columns");
+        Fragment::from_registers(self.registers.map(|registers| {
+            let mut part: <M16N8K16 as FragmentShape<RoleC, T::Width>>::Registers = bytemuck::Zeroable::zeroed();
+            let count = part.as_ref().len();
+            part.as_mut().copy_from_slice(&cast::<T>(registers.as_ref())[index * count..(index + 1) * count]);
+            part
+        }))
+    }
+
+    /// The registers, as the raw functions take them.
+    #[inline(always)]
+    pub fn registers(&self) -> PerLane<RegistersOf<N, T>> {
+        self.registers
+    }
+}
+
+impl<const N: usize> GroupAccumulator<N, f32>
+where
+    M64<N>: WgmmaColumns<Bits32> + WgmmaColumns<Bits16>,
+{
+    /// The sums, rounded to 16 bits.
+    #[inline(always)]
+    pub fn round<U: Rounded>(&self, _: WarpGroup<'_>) -> GroupAccumulator<N, U>
+    where
+        Self: BuiltFor<U::Needs>,
+    {
+        let registers = self.registers.map(|sums| {
+            let mut rounded: <M64<N> as WgmmaColumns<Bits16>>::Registers = bytemuck::Zeroable::zeroed();
+            for (pair, sums) in rounded.as_mut().iter_mut().zip(sums.as_ref().chunks_exact(2)) {
+                *pair = U::round_pair(f32::from_bits(sums[0]), f32::from_bits(sums[1]));
+            }
+            rounded
+        });
+        GroupAccumulator { registers }
+    }
+}
+
+// SAFETY: all-zero registers are all-zero elements.
+unsafe impl<const N: usize, T: Element> bytemuck::Zeroable for GroupAccumulator<N, T> where
+    M64<N>: WgmmaColumns<T::Width>
+{
+}
+
+/// Stores a warp's matrices to lines of a tile of this order.
+#[inline(always)]
+fn store_matrices<N: Count, O: Order>(
+    warp: Warp<'_>,
+    lines: PerLane<RowAddr>,
+    registers: PerLane<N::Registers>,
+    site: Site,
+) {
+    if O::ROW_MAJOR {
+        StMatrix::<N, NoTrans, B16>::store_at(warp, lines, registers, site);
+    } else {
+        StMatrix::<N, Trans, B16>::store_at(warp, lines, registers, site);
+    }
+}
+
+/// Registers of 32 bits as those of the elements' width, which accumulators all have of 32 bits.
+#[inline(always)]
+pub(super) fn cast<T: Element>(registers: &[u32]) -> &[<T::Width as Width>::Register] {
+    bytemuck::must_cast_slice(registers)
+}
+
+#[inline(always)]
+pub(super) fn cast_mut<T: Element>(registers: &mut [u32]) -> &mut [<T::Width as Width>::Register] {
+    bytemuck::must_cast_slice_mut(registers)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use half::f16;
+
+    /// Every thread and index has an element of its own, and every element is one's.
+    #[test]
+    fn layouts_are_bijections() {
+        fn check<const N: usize, T: Element>()
+        where
+            M64<N>: WgmmaColumns<T::Width>,
+            M16N8K16: FragmentShape<RoleC, T::Width>,
+        {
+            let mut seen = std::vec![false; 64 * N];
+            for (thread, index) in (0..128).flat_map(|thread| (0..N / 2).map(move |index| (thread, index))) {
+                let (row, col) = GroupAccumulator::<N, T>::position(thread, index);
+                assert_eq!(GroupAccumulator::<N, T>::owner(row, col), (thread, index));
+                assert!(!std::mem::replace(&mut seen[row * N + col], true));
+            }
+            assert!(seen.iter().all(|&seen| seen));
+        }
+        check::<8, f32>();
+        check::<24, f32>();
+        check::<256, f32>();
+        check::<200, f16>();
+    }
+
+    /// As the PTX ISA writes it: row `16 * (thread / 32) + thread % 32 / 4`, 8 more in every second pair; column `8 * (i / 4)`, `2 * (thread % 4)`.
+    #[test]
+    fn the_layout_is_that_of_the_ptx_isa() {
+        for (thread, i) in (0..128).flat_map(|thread| (0..48).map(move |i| (thread, i))) {
+            let row = 16 * (thread / 32) + thread % 32 / 4 + i / 2 % 2 * 8;
+            let col = 8 * (i / 4) + thread % 4 * 2 + i % 2;
+            assert_eq!(GroupAccumulator::<96, f32>::position(thread, i), (row, col));
+            assert_eq!(GroupAccumulator::<96, f16>::position(thread, i), (row, col));
+        }
+    }
+}

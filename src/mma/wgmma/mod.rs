@@ -1,0 +1,408 @@
+//! `wgmma`: products of matrices in shared memory, by four warps, asynchronously (PTX ISA 9.7.15).
+
+mod accumulator;
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
+mod forms;
+mod operand;
+mod rows;
+mod shared;
+mod sparse;
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
+mod sparse_forms;
+
+use crate::fragment::{FragmentA, FragmentShape, Registers, RoleA, Shape};
+use crate::lane::Sealed;
+use crate::lane::Site;
+use crate::machine::wgmma::{Form, check_finished, commit, fence, settled, wait_for};
+use crate::target::{BuildTarget, BuiltFor, OnlyArch, Supports};
+use crate::{Element, PerLane, Plain, Transposition, WarpGroup};
+use accumulator::RegistersOf;
+pub use accumulator::{GroupAccumulator, M64, WgmmaColumns};
+use core::marker::PhantomData;
+pub use operand::{DenseA, FactorA, MatrixA, MatrixB, Multiplicand, PatternSwizzle, SparseA};
+#[allow(unused_imports, reason = "kernels by a form's name are the host's")]
+pub(crate) use operand::{descriptor, width};
+pub use shared::{PeerAccumulator, SharedAccumulator};
+pub use sparse::{IssueSparse, WgmmaSparse, WgmmaSparseForm};
+
+/// `wgmma.mma_async.sync.aligned.m64nNkK.D.A.B{.OPTION}`: D = A x B + D, of 64 rows and `N` columns, by a warpgroup.
+///
+/// | A, B | D | K | N | option |
+/// | --- | --- | --- | --- | --- |
+/// | f16 | f32, f16 | 16 | multiples of 8 up to 256 | |
+/// | bf16 | f32 | 16 | the same | |
+/// | [`tf32`](crate::tf32) | f32 | 8 | the same | |
+/// | [`F8E4M3`](crate::F8E4M3), [`F8E5M2`](crate::F8E5M2) | f32, f16 | 32 | the same | |
+/// | i8, u8 | i32 | 32 | 8, 16, 24, 32, and multiples of 16 up to 256 | [`SatFinite`](crate::SatFinite) |
+/// | [`b1`](crate::b1) | i32 | 256 | the same | [`AndPopc`](crate::AndPopc) |
+///
+/// Where two elements are named, A may be of one and B of the other. Needs sm_90a; no newer GPU has it. With an A of which half is zero:
+/// [`WgmmaSparse`].
+///
+/// A and B are in shared memory, in tiles with the swizzle of their lines ([`SharedTile::matrix_a`](crate::SharedTile::matrix_a)); A may be in
+/// registers instead. What ordinary stores wrote to a tile, they see behind a [`Warp::fence_for_bulk`](crate::Warp::fence_for_bulk) of the warps
+/// that wrote, and a `sync`; what copies of tensors brought, behind the wait for their barrier.
+///
+/// Sums that are in flight have a type from which nothing can be read, [`InFlight`]; [`InFlight::finish`] waits for them. How a GPU rounds
+/// in this instruction is in `docs/NUMERICS.md`.
+///
+/// ```
+/// use ptx_matrix::*;
+///
+/// /// D = A x B: 64 x 32, of bf16 into f32, with K of 64.
+/// #[kernel(threads = 128, target = "sm_90a")]
+/// fn multiply(
+///     block: &Block,
+///     #[shared] tile_a: SharedTile<bf16, 64, 64, Swizzle128>,
+///     #[shared] tile_b: SharedTile<bf16, 64, 32, Swizzle128, ColMajor>,
+///     a: Global<bf16>,
+///     b: Global<bf16>,
+///     d: GlobalMut<f32>,
+/// ) {
+///     let group = block.warp_group();
+///     tile_a.fill(group, |row, k| a.get(row * 64 + k));
+///     tile_b.fill(group, |k, col| b.get(k * 32 + col));
+///     group.warp().fence_for_bulk();
+///     group.sync();
+///     let mut sums = GroupAccumulator::<32, f32>::zero().begin(group);
+///     Wgmma::<32, bf16, bf16, f32>::issue(group, &mut sums, |issue| {
+///         for k in 0..4 {
+///             issue.accumulate(tile_a.matrix_a((0, k * 16)), tile_b.matrix_b((k * 16, 0)));
+///         }
+///     });
+///     sums.finish(group).for_each(group, |row, col, value| d.set(row * 32 + col, value));
+/// }
+///
+/// let a: Vec<bf16> = (0..64 * 64).map(|i| bf16::from_f32((i % 7) as f32)).collect();
+/// let b: Vec<bf16> = (0..64 * 32).map(|i| bf16::from_f32((i % 5) as f32)).collect();
+/// let mut d = vec![0.0; 64 * 32];
+/// multiply::simulate(1, &a, &b, &mut d).check();
+/// let expected: f32 = (0..64).map(|k| a[50 * 64 + k].to_f32() * b[k * 32 + 9].to_f32()).sum();
+/// assert_eq!(d[50 * 32 + 9], expected);
+/// ```
+pub struct Wgmma<const N: usize, A, B, D, O = Plain, Target = BuildTarget>(PhantomData<(A, B, D, O, Target)>);
+impl<const N: usize, A, B, D, O, Target> Sealed for Wgmma<N, A, B, D, O, Target> {}
+
+/// A form of `wgmma.mma_async` that exists: see the table at [`Wgmma`].
+#[diagnostic::on_unimplemented(
+    message = "there is no form `{Self}`",
+    note = "`Wgmma<N, A, B, D>` exists for f16 into f32 or f16, bf16 and tf32 into f32, F8E4M3 and F8E5M2 into f32 or f16, for N of each multiple of 8 up to 256, and for i8 and u8 into i32, and, with `AndPopc`, b1, for N of 8, 16, 24, 32 and each multiple of 16 up to 256"
+)]
+pub trait WgmmaForm: Sealed {
+    /// The registers of D in one lane.
+    type Registers: Registers<Register = u32>;
+    /// The shape of `mma` whose A a warp holds, where A is in registers: 16 of the 64 rows.
+    type Shape: Shape;
+    /// The instruction, as in PTX.
+    const PTX: &'static str;
+
+    /// By what the simulator computes it.
+    #[doc(hidden)]
+    const SIMULATED: Form;
+
+    /// # Safety
+    /// As the raw functions.
+    #[doc(hidden)]
+    unsafe fn shared<const NEGATE: bool, const TRANS_A: bool, const TRANS_B: bool>(
+        site: Site,
+        d: PerLane<Self::Registers>,
+        a: u64,
+        b: u64,
+        adds: bool,
+    ) -> PerLane<Self::Registers>;
+
+    /// # Safety
+    /// As the raw functions.
+    #[doc(hidden)]
+    unsafe fn registers<const NEGATE: bool, const TRANS_B: bool>(
+        site: Site,
+        d: PerLane<Self::Registers>,
+        a: PerLane<[u32; 4]>,
+        b: u64,
+        adds: bool,
+    ) -> PerLane<Self::Registers>;
+}
+
+/// A form of [`Wgmma`] or [`WgmmaSparse`] whose products can be subtracted: of floating-point elements.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` does not subtract",
+    note = "`wgmma` negates floating-point factors only"
+)]
+pub trait Subtracts: Sealed {}
+
+/// Sums that multiplications are, or may be, adding to: registers that nobody may touch before [`finish`](Self::finish).
+///
+/// It is gone round a pipeline with: tiles are waited for, multiplied by [`Wgmma::issue`], and free again behind a
+/// [`wait`](Self::wait) for the group that read them. Several can be in flight together, of which the older are had by
+/// [`finish_behind`](Self::finish_behind) while the newer go on.
+#[must_use = "what is in flight is to be waited for, by `finish`"]
+pub struct InFlight<const N: usize, T: Element>
+where
+    M64<N>: WgmmaColumns<T::Width>,
+{
+    registers: PerLane<RegistersOf<N, T>>,
+}
+
+impl<const N: usize, T: Element> GroupAccumulator<N, T>
+where
+    M64<N>: WgmmaColumns<T::Width>,
+{
+    /// The same, computed by here: none of what makes it is put off behind multiplications that come next, where it would take registers
+    /// beside theirs. It is no instruction.
+    #[inline(always)]
+    pub fn settled(self, _: WarpGroup<'_>) -> Self
+    where
+        Self: BuiltFor<OnlyArch<90>>,
+    {
+        GroupAccumulator { registers: settled(Site::here(), self.registers) }
+    }
+
+    /// Gives the sums to multiplications.
+    #[inline(always)]
+    pub fn begin(self, _: WarpGroup<'_>) -> InFlight<N, T>
+    where
+        Self: BuiltFor<OnlyArch<90>>,
+    {
+        InFlight { registers: settled(Site::here(), self.registers) }
+    }
+}
+
+impl<const N: usize, T: Element> InFlight<N, T>
+where
+    M64<N>: WgmmaColumns<T::Width>,
+{
+    /// Waits until at most the `NEWEST` newest groups are in flight (`wgmma.wait_group`): the tiles of the older ones, or of all, have been
+    /// read, and may be filled again by whoever is told of it.
+    #[inline(always)]
+    #[track_caller]
+    pub fn wait<const NEWEST: u32>(&mut self, group: WarpGroup<'_>)
+    where
+        Self: BuiltFor<OnlyArch<90>>,
+    {
+        // SAFETY: warpgroup scope is converged.
+        unsafe { wait_for::<NEWEST>(Site::here(), group.block().at) };
+    }
+
+    /// Waits for all groups (`wgmma.wait_group 0`), and returns the sums.
+    #[inline(always)]
+    #[track_caller]
+    pub fn finish(self, group: WarpGroup<'_>) -> GroupAccumulator<N, T>
+    where
+        Self: BuiltFor<OnlyArch<90>>,
+    {
+        let site = Site::here();
+        // SAFETY: warpgroup scope is converged.
+        unsafe { wait_for::<0>(site, group.block().at) };
+        GroupAccumulator { registers: settled(site, self.registers) }
+    }
+
+    /// Waits until at most the `NEWEST` newest groups are in flight (`wgmma.wait_group`), which add to other sums, and returns these: so the
+    /// tensor cores multiply on while a warpgroup computes with what it has of them already.
+    ///
+    /// That none of the newest adds to these sums is not in their type. The simulator says so where one does; on a GPU the sums are no such.
+    ///
+    /// ```
+    /// use ptx_matrix::*;
+    ///
+    /// /// D = A x B - A x C / 2, of which the half is taken while A x B is computed.
+    /// #[kernel(threads = 128, target = "sm_90a")]
+    /// fn beside(
+    ///     block: &Block,
+    ///     #[shared] tile_a: SharedTile<bf16, 64, 16, Swizzle32>,
+    ///     #[shared] tile_b: SharedTile<bf16, 16, 8, Swizzle32, ColMajor>,
+    ///     #[shared] tile_c: SharedTile<bf16, 16, 8, Swizzle32, ColMajor>,
+    ///     d: GlobalMut<f32>,
+    /// ) {
+    ///     let group = block.warp_group();
+    ///     tile_a.fill(group, |row, k| bf16::from_f32((row + k) as f32));
+    ///     tile_b.fill(group, |k, col| bf16::from_f32((k * col % 3) as f32));
+    ///     tile_c.fill(group, |k, col| bf16::from_f32((k == col) as u32 as f32));
+    ///     group.warp().fence_for_bulk();
+    ///     group.sync();
+    ///     let mut first = GroupAccumulator::<8, f32>::zero().begin(group);
+    ///     let mut second = GroupAccumulator::<8, f32>::zero().begin(group);
+    ///     Wgmma::<8, bf16, bf16, f32>::issue(group, &mut first, |issue| {
+    ///         issue.multiply(tile_a.matrix_a((0, 0)), tile_c.matrix_b((0, 0)));
+    ///     });
+    ///     Wgmma::<8, bf16, bf16, f32>::issue(group, &mut second, |issue| {
+    ///         issue.multiply(tile_a.matrix_a((0, 0)), tile_b.matrix_b((0, 0)));
+    ///     });
+    ///     let half = first.finish_behind::<1>(group).map(group, |_, _, value| value * 0.5);
+    ///     let sums = second.finish(group);
+    ///     sums.zip(group, 0, &half, |sum, half| sum - half).for_each(group, |row, col, value| d.set(row * 8 + col, value));
+    /// }
+    ///
+    /// let mut d = vec![0.0; 64 * 8];
+    /// beside::simulate(1, &mut d).check();
+    /// let sum: usize = (0..16).map(|k| (5 + k) * (k * 2 % 3)).sum();
+    /// assert_eq!(d[5 * 8 + 2], sum as f32 - (5 + 2) as f32 * 0.5);
+    /// ```
+    #[inline(always)]
+    #[track_caller]
+    pub fn finish_behind<const NEWEST: u32>(self, group: WarpGroup<'_>) -> GroupAccumulator<N, T>
+    where
+        Self: BuiltFor<OnlyArch<90>>,
+    {
+        let site = Site::here();
+        // SAFETY: warpgroup scope is converged.
+        unsafe { wait_for::<NEWEST>(site, group.block().at) };
+        check_finished(site, &self.registers);
+        GroupAccumulator { registers: settled(site, self.registers) }
+    }
+}
+
+impl<const N: usize, A, B, D, O, Target> Wgmma<N, A, B, D, O, Target>
+where
+    A: Element,
+    D: Element,
+    M64<N>: WgmmaColumns<D::Width>,
+    Self: WgmmaForm<Registers = RegistersOf<N, D>>,
+{
+    /// Starts the multiplications that `work` asks for, as one group (`wgmma.fence` before them, `wgmma.commit_group` behind).
+    ///
+    /// A group has come to its end behind [`InFlight::finish`], or behind a [`wait`](InFlight::wait) for as few as came later.
+    #[inline(always)]
+    #[track_caller]
+    pub fn issue(
+        group: WarpGroup<'_>,
+        sums: &mut InFlight<N, D>,
+        work: impl FnOnce(&mut Issue<'_, N, A, B, D, O, Target>),
+    ) where
+        Target: Supports<OnlyArch<90>>,
+    {
+        in_group(Site::here(), group, || work(&mut Issue { sums, _form: PhantomData }));
+    }
+}
+
+/// What `work` starts becomes a group.
+#[inline(always)]
+fn in_group(site: Site, _: WarpGroup<'_>, work: impl FnOnce()) {
+    // SAFETY: warpgroup scope is converged.
+    unsafe { fence(site) };
+    work();
+    // SAFETY: as above.
+    unsafe { commit(site) };
+}
+
+/// A group of multiplications that is being made, by [`Wgmma::issue`].
+pub struct Issue<'s, const N: usize, A, B, D: Element, O, Target>
+where
+    M64<N>: WgmmaColumns<D::Width>,
+{
+    sums: &'s mut InFlight<N, D>,
+    _form: PhantomData<Wgmma<N, A, B, D, O, Target>>,
+}
+
+impl<const N: usize, A, B, D, O, Target> Issue<'_, N, A, B, D, O, Target>
+where
+    A: Element,
+    D: Element,
+    M64<N>: WgmmaColumns<D::Width>,
+    Wgmma<N, A, B, D, O, Target>: WgmmaForm<Registers = RegistersOf<N, D>>,
+{
+    /// D = A x B + D.
+    #[inline(always)]
+    #[track_caller]
+    pub fn accumulate<X: Transposition, Y: Transposition>(&mut self, a: MatrixA<A, X>, b: MatrixB<N, B, Y>) {
+        self.shared::<X, Y, false>(Site::here(), a, b, true);
+    }
+
+    /// D = A x B, whatever D was.
+    #[inline(always)]
+    #[track_caller]
+    pub fn multiply<X: Transposition, Y: Transposition>(&mut self, a: MatrixA<A, X>, b: MatrixB<N, B, Y>) {
+        self.shared::<X, Y, false>(Site::here(), a, b, false);
+    }
+
+    /// D = D - A x B.
+    #[inline(always)]
+    #[track_caller]
+    pub fn subtract<X: Transposition, Y: Transposition>(&mut self, a: MatrixA<A, X>, b: MatrixB<N, B, Y>)
+    where
+        Wgmma<N, A, B, D, O, Target>: Subtracts,
+    {
+        self.shared::<X, Y, true>(Site::here(), a, b, true);
+    }
+
+    #[inline(always)]
+    fn shared<X: Transposition, Y: Transposition, const NEGATE: bool>(
+        &mut self,
+        site: Site,
+        a: MatrixA<A, X>,
+        b: MatrixB<N, B, Y>,
+        adds: bool,
+    ) {
+        let (d, a, b) = (self.sums.registers, a.descriptor(), b.descriptor());
+        // SAFETY: `issue` has a warpgroup; the descriptors are tiles'; nothing but `finish` leads to the registers.
+        let d = unsafe {
+            match (X::TRANSPOSED, Y::TRANSPOSED) {
+                (false, false) => Wgmma::<N, A, B, D, O, Target>::shared::<NEGATE, false, false>(site, d, a, b, adds),
+                (false, true) => Wgmma::<N, A, B, D, O, Target>::shared::<NEGATE, false, true>(site, d, a, b, adds),
+                (true, false) => Wgmma::<N, A, B, D, O, Target>::shared::<NEGATE, true, false>(site, d, a, b, adds),
+                (true, true) => Wgmma::<N, A, B, D, O, Target>::shared::<NEGATE, true, true>(site, d, a, b, adds),
+            }
+        };
+        self.sums.registers = d;
+    }
+}
+
+/// The fragment of a warp's 16 rows of A.
+type Left<const N: usize, A, B, D, O, Target> = FragmentA<<Wgmma<N, A, B, D, O, Target> as WgmmaForm>::Shape, A>;
+
+/// With A in registers: each warp's is the fragment that an `mma` of 16 rows has.
+impl<const N: usize, A, B, D, O, Target> Issue<'_, N, A, B, D, O, Target>
+where
+    A: Element,
+    D: Element,
+    M64<N>: WgmmaColumns<D::Width>,
+    Wgmma<N, A, B, D, O, Target>:
+        WgmmaForm<Registers = RegistersOf<N, D>, Shape: FragmentShape<RoleA, A::Width, Registers = [u32; 4]>>,
+{
+    /// D = A x B + D, each warp having its 16 rows of A in registers.
+    ///
+    /// These stay taken until the wait. A loop that loads the next step's A before it must not load it into the same: it takes two steps in a round,
+    /// each with fragments of its own. And what may panic in some lanes only, as a bounds check, does not come between the two: ptxas would wait
+    /// there. (The builder refuses a kernel in which ptxas does, and says where.)
+    #[inline(always)]
+    #[track_caller]
+    pub fn accumulate_registers<Y: Transposition>(&mut self, a: &Left<N, A, B, D, O, Target>, b: MatrixB<N, B, Y>) {
+        self.registers::<Y, false>(Site::here(), a, b, true);
+    }
+
+    /// D = A x B, whatever D was.
+    #[inline(always)]
+    #[track_caller]
+    pub fn multiply_registers<Y: Transposition>(&mut self, a: &Left<N, A, B, D, O, Target>, b: MatrixB<N, B, Y>) {
+        self.registers::<Y, false>(Site::here(), a, b, false);
+    }
+
+    /// D = D - A x B.
+    #[inline(always)]
+    #[track_caller]
+    pub fn subtract_registers<Y: Transposition>(&mut self, a: &Left<N, A, B, D, O, Target>, b: MatrixB<N, B, Y>)
+    where
+        Wgmma<N, A, B, D, O, Target>: Subtracts,
+    {
+        self.registers::<Y, true>(Site::here(), a, b, true);
+    }
+
+    #[inline(always)]
+    fn registers<Y: Transposition, const NEGATE: bool>(
+        &mut self,
+        site: Site,
+        a: &Left<N, A, B, D, O, Target>,
+        b: MatrixB<N, B, Y>,
+        adds: bool,
+    ) {
+        let (d, a, b) = (self.sums.registers, a.registers(), b.descriptor());
+        // SAFETY: as above; A's registers are the compiler's to keep.
+        let d = unsafe {
+            if Y::TRANSPOSED {
+                Wgmma::<N, A, B, D, O, Target>::registers::<NEGATE, true>(site, d, a, b, adds)
+            } else {
+                Wgmma::<N, A, B, D, O, Target>::registers::<NEGATE, false>(site, d, a, b, adds)
+            }
+        };
+        self.sums.registers = d;
+    }
+}

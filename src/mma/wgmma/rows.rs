@@ -1,0 +1,92 @@
+//! What the rows of a warpgroup's sums come to; and sums as the left factor of the next product.
+
+use super::accumulator::{GroupAccumulator, M64, RegistersOf, WgmmaColumns, cast, cast_mut};
+use crate::element::Bits16;
+use crate::fragment::{FragmentA, FragmentShape, M16N8K16, RoleC, put, take};
+use crate::mma::rows::row_of;
+use crate::{Element, LaneCapture, RowParts, RowValues, WarpGroup};
+
+impl<const N: usize, T: Element> GroupAccumulator<N, T>
+where
+    M64<N>: WgmmaColumns<T::Width>,
+    M16N8K16: FragmentShape<RoleC, T::Width>,
+{
+    /// In each lane, `fold` over its own elements of each row, from left to right, starting from those of `start`: see [`RowParts`].
+    ///
+    /// ```
+    /// use ptx_matrix::*;
+    ///
+    /// /// The largest element of each row of 64 x 24.
+    /// #[kernel(threads = 128, target = "sm_80")]
+    /// fn largest(block: &Block, a: Global<f32>, d: GlobalMut<f32>) {
+    ///     let group = block.warp_group();
+    ///     let numbers = GroupAccumulator::<24, f32>::from_fn(group, |row, col| a.get(row * 24 + col));
+    ///     let parts = numbers.fold_rows(group, &RowParts::splat(f32::NEG_INFINITY), f32::max);
+    ///     parts.combine(group.warp(), f32::max).for_each(group, |row, number| d.set(row, number));
+    /// }
+    ///
+    /// let a: Vec<f32> = (0..64 * 24).map(|i| (i * 7 % 131) as f32).collect();
+    /// let mut d = [0.0; 64];
+    /// largest::simulate(1, &a, &mut d).check();
+    /// assert_eq!(d[37], a[37 * 24..38 * 24].iter().copied().fold(0.0, f32::max));
+    /// ```
+    #[inline(always)]
+    #[track_caller]
+    pub fn fold_rows<P: Copy + LaneCapture>(
+        &self,
+        group: WarpGroup<'_>,
+        start: &RowParts<P>,
+        fold: impl Fn(P, T) -> P + LaneCapture,
+    ) -> RowParts<P> {
+        let (registers, start) = (&self.registers, &start.0);
+        RowParts(group.warp().each(|lane| {
+            let (registers, mut parts) = (lane.get(registers), lane.get(start));
+            for index in 0..Self::ELEMENTS {
+                let part = &mut parts[row_of(index)];
+                *part = fold(*part, take::<T>(cast::<T>(registers.as_ref()), index));
+            }
+            parts
+        }))
+    }
+
+    /// The same with each element replaced by `value(element, of_row)`, with what there is for its row.
+    #[inline(always)]
+    #[track_caller]
+    pub fn map_rows<V: Copy + LaneCapture>(
+        &self,
+        group: WarpGroup<'_>,
+        rows: &RowValues<V>,
+        value: impl Fn(T, V) -> T + LaneCapture,
+    ) -> Self {
+        let (mut registers, rows) = (self.registers, &rows.0);
+        group.warp().update(&mut registers, |lane, registers| {
+            let rows = lane.get(rows);
+            for index in 0..Self::ELEMENTS {
+                let element = take::<T>(cast::<T>(registers.as_ref()), index);
+                put::<T>(cast_mut::<T>(registers.as_mut()), index, value(element, rows[row_of(index)]));
+            }
+        });
+        GroupAccumulator { registers }
+    }
+}
+
+impl<const N: usize, T: Element<Width = Bits16>> GroupAccumulator<N, T>
+where
+    M64<N>: WgmmaColumns<Bits16>,
+{
+    /// Columns `16 * index` to `16 * index + 15`, as the left factor of a product, which a `wgmma` takes from registers: their registers are
+    /// its registers. So what one product comes to is multiplied again, without a way through memory.
+    ///
+    /// # Panics
+    /// If the columns are not in the matrix.
+    #[inline(always)]
+    #[track_caller]
+    pub fn factor(&self, index: usize) -> FragmentA<M16N8K16, T> {
+        assert!(index < N / 16, "a factor has 16 columns of the matrix");
+        FragmentA::from_registers(self.registers.map(|registers: RegistersOf<N, T>| {
+            let mut factor = [0; 4];
+            factor.copy_from_slice(&registers.as_ref()[4 * index..4 * index + 4]);
+            factor
+        }))
+    }
+}

@@ -1,0 +1,316 @@
+//! `wgmma` with a sparse A (PTX ISA 9.7.15.6).
+
+use super::accumulator::RegistersOf;
+use super::{InFlight, M64, MatrixA, MatrixB, SparseA, Subtracts, WgmmaColumns, in_group};
+use crate::PerLane;
+use crate::fragment::{FragmentShape, Registers, RoleSparseA, Shape, SparseWidth};
+use crate::lane::Sealed;
+use crate::lane::Site;
+use crate::machine::wgmma::Form;
+use crate::target::{BuildTarget, OnlyArch, Supports};
+use crate::{Among, Element, FragmentSparseA, Metadata, Plain, Selector, Transposition, WarpGroup};
+use core::marker::PhantomData;
+
+/// `wgmma.mma_async.sp.sync.aligned.m64nNkK.D.A.B{.OPTION}`: D = A x B + D, of 64 rows and `N` columns, by a warpgroup, where half of each chunk
+/// of A is zero: four columns, of tf32 two.
+///
+/// | A, B | D | K | selectors | N | option |
+/// | --- | --- | --- | --- | --- | --- |
+/// | f16 | f32, f16 | 32 | 2 | multiples of 8 up to 256 | |
+/// | bf16 | f32 | 32 | 2 | the same | |
+/// | [`tf32`](crate::tf32) | f32 | 16 | 2 | the same | |
+/// | [`F8E4M3`](crate::F8E4M3), [`F8E5M2`](crate::F8E5M2) | f32, f16 | 64 | 1 | the same | |
+/// | i8, u8 | i32 | 64 | 1 | 8, 16, 24, 32, and multiples of 16 up to 256 | [`SatFinite`](crate::SatFinite) |
+///
+/// Where two elements are named, A may be of one and B of the other. Needs sm_90a; no newer GPU has it.
+///
+/// It is [`Wgmma`](crate::Wgmma) but for this: of A there is what is kept, 64 x K/2, in shared memory
+/// ([`SharedTile::matrix_a`](crate::SharedTile::matrix_a): 32 bytes of each row, as ever) or in registers, each warp's the
+/// [`FragmentSparseA`] of an `mma.sp` of 16 rows. Of B there is twice as much along K, 64 bytes.
+///
+/// [`Metadata`] says which elements of A are kept: each warp has that of its 16 rows in a register, where `mma.sp` looks for it, too, and the
+/// selector says of which of the matrices in it. Elements that are kept may be named in any order.
+///
+/// ```
+/// use ptx_matrix::*;
+///
+/// /// D = A x B: 64 x 16, of f16 into f32, with K of 64: the two selectors.
+/// #[kernel(threads = 128, target = "sm_90a")]
+/// fn multiply(
+///     block: &Block,
+///     #[shared] tile_a: SharedTile<f16, 64, 32, Swizzle64>,
+///     #[shared] tile_b: SharedTile<f16, 64, 16, Swizzle128, ColMajor>,
+///     values: Global<f16>,
+///     words: Global<u32>,
+///     b: Global<f16>,
+///     d: GlobalMut<f32>,
+/// ) {
+///     let group = block.warp_group();
+///     tile_a.fill(group, |row, k| values.get(row * 32 + k));
+///     tile_b.fill(group, |k, col| b.get(k * 16 + col));
+///     let metadata = Metadata::load(group.warp(), words, group.warp_rank());
+///     group.warp().fence_for_bulk();
+///     group.sync();
+///     let mut sums = GroupAccumulator::<16, f32>::zero().begin(group);
+///     WgmmaSparse::<16, f16, f16, f32>::issue(group, &mut sums, |issue| {
+///         issue.accumulate::<0>(tile_a.matrix_a((0, 0)), tile_b.matrix_b((0, 0)), &metadata);
+///         issue.accumulate::<1>(tile_a.matrix_a((0, 16)), tile_b.matrix_b((32, 0)), &metadata);
+///     });
+///     sums.finish(group).for_each(group, |row, col, value| d.set(row * 16 + col, value));
+/// }
+///
+/// // Of each four elements of a row, two that depend on the row.
+/// let there = |row: usize, k: usize| k % 4 == row % 4 || k % 4 == (row + 1) % 4;
+/// let number = |i: usize| f16::from_f32((i % 7) as f32 - 3.0);
+/// let dense: Vec<f16> = (0..64 * 64).map(|i| if there(i / 64, i % 64) { number(i) } else { f16::ZERO }).collect();
+/// let b: Vec<f16> = (0..64 * 16).map(|i| number(i / 3)).collect();
+/// let a = Compressed::of(&dense, 64, 64)?;
+/// let mut d = vec![0.0; 64 * 16];
+/// multiply::simulate(1, a.values(), &a.metadata(), &b, &mut d).check();
+/// let expected: f32 = (0..64).map(|k| dense[50 * 64 + k].to_f32() * b[k * 16 + 9].to_f32()).sum();
+/// assert_eq!(d[50 * 16 + 9], expected);
+/// # Ok::<(), CompressError>(())
+/// ```
+pub struct WgmmaSparse<const N: usize, A, B, D, O = Plain, Target = BuildTarget>(PhantomData<(A, B, D, O, Target)>);
+impl<const N: usize, A, B, D, O, Target> Sealed for WgmmaSparse<N, A, B, D, O, Target> {}
+
+/// A form of `wgmma.mma_async.sp` that exists: see the table at [`WgmmaSparse`].
+#[diagnostic::on_unimplemented(
+    message = "there is no form `{Self}`",
+    note = "`WgmmaSparse<N, A, B, D>` exists for f16 into f32 or f16, bf16 and tf32 into f32, F8E4M3 and F8E5M2 into f32 or f16, for N of each multiple of 8 up to 256, and for i8 and u8 into i32, for N of 8, 16, 24, 32 and each multiple of 16 up to 256"
+)]
+pub trait WgmmaSparseForm: Sealed {
+    /// The registers of D in one lane.
+    type Registers: Registers<Register = u32>;
+    /// The shape of `mma.sp` whose A a warp holds, where A is in registers: 16 of the 64 rows.
+    type Shape: Shape;
+    /// The selectors: [`SelectorsBelow`](crate::SelectorsBelow) a number.
+    type Selectors;
+    /// The instruction, as in PTX.
+    const PTX: &'static str;
+
+    /// By what the simulator computes it.
+    #[doc(hidden)]
+    const SIMULATED: Form;
+
+    /// # Safety
+    /// As the raw functions.
+    #[doc(hidden)]
+    unsafe fn shared<const SELECTOR: u32, const NEGATE: bool, const TRANS_A: bool, const TRANS_B: bool>(
+        site: Site,
+        d: PerLane<Self::Registers>,
+        a: u64,
+        b: u64,
+        metadata: PerLane<u32>,
+        adds: bool,
+    ) -> PerLane<Self::Registers>;
+
+    /// # Safety
+    /// As the raw functions.
+    #[doc(hidden)]
+    unsafe fn registers<const SELECTOR: u32, const NEGATE: bool, const TRANS_B: bool>(
+        site: Site,
+        d: PerLane<Self::Registers>,
+        a: PerLane<[u32; 4]>,
+        b: u64,
+        metadata: PerLane<u32>,
+        adds: bool,
+    ) -> PerLane<Self::Registers>;
+}
+
+impl<const N: usize, A, B, D, O, Target> WgmmaSparse<N, A, B, D, O, Target>
+where
+    A: Element<Width: SparseWidth>,
+    D: Element,
+    M64<N>: WgmmaColumns<D::Width>,
+    Self: WgmmaSparseForm<Registers = RegistersOf<N, D>>,
+{
+    /// Starts the multiplications that `work` asks for, as one group: as [`Wgmma::issue`](crate::Wgmma::issue).
+    #[inline(always)]
+    #[track_caller]
+    pub fn issue(
+        group: WarpGroup<'_>,
+        sums: &mut InFlight<N, D>,
+        work: impl FnOnce(&mut IssueSparse<'_, N, A, B, D, O, Target>),
+    ) where
+        Target: Supports<OnlyArch<90>>,
+    {
+        in_group(Site::here(), group, || work(&mut IssueSparse { sums, _form: PhantomData }));
+    }
+}
+
+/// A group of multiplications that is being made, by [`WgmmaSparse::issue`].
+///
+/// `SELECTOR` says which of the matrices in the metadata's register A is.
+pub struct IssueSparse<'s, const N: usize, A, B, D: Element, O, Target>
+where
+    M64<N>: WgmmaColumns<D::Width>,
+{
+    sums: &'s mut InFlight<N, D>,
+    _form: PhantomData<WgmmaSparse<N, A, B, D, O, Target>>,
+}
+
+/// The selectors of a form.
+type SelectorsOf<const N: usize, A, B, D, O, Target> =
+    <WgmmaSparse<N, A, B, D, O, Target> as WgmmaSparseForm>::Selectors;
+
+impl<const N: usize, A, B, D, O, Target> IssueSparse<'_, N, A, B, D, O, Target>
+where
+    A: Element<Width: SparseWidth>,
+    D: Element,
+    M64<N>: WgmmaColumns<D::Width>,
+    WgmmaSparse<N, A, B, D, O, Target>: WgmmaSparseForm<Registers = RegistersOf<N, D>>,
+{
+    /// D = A x B + D.
+    #[inline(always)]
+    #[track_caller]
+    pub fn accumulate<const SELECTOR: u32>(
+        &mut self,
+        a: MatrixA<A, impl Transposition>,
+        b: MatrixB<N, B, impl Transposition, SparseA>,
+        metadata: &Metadata<A::Width>,
+    ) where
+        Selector<SELECTOR>: Among<SelectorsOf<N, A, B, D, O, Target>>,
+    {
+        self.shared::<SELECTOR, _, _, false>(Site::here(), a, b, metadata, true);
+    }
+
+    /// D = A x B, whatever D was.
+    #[inline(always)]
+    #[track_caller]
+    pub fn multiply<const SELECTOR: u32>(
+        &mut self,
+        a: MatrixA<A, impl Transposition>,
+        b: MatrixB<N, B, impl Transposition, SparseA>,
+        metadata: &Metadata<A::Width>,
+    ) where
+        Selector<SELECTOR>: Among<SelectorsOf<N, A, B, D, O, Target>>,
+    {
+        self.shared::<SELECTOR, _, _, false>(Site::here(), a, b, metadata, false);
+    }
+
+    /// D = D - A x B.
+    #[inline(always)]
+    #[track_caller]
+    pub fn subtract<const SELECTOR: u32>(
+        &mut self,
+        a: MatrixA<A, impl Transposition>,
+        b: MatrixB<N, B, impl Transposition, SparseA>,
+        metadata: &Metadata<A::Width>,
+    ) where
+        Selector<SELECTOR>: Among<SelectorsOf<N, A, B, D, O, Target>>,
+        WgmmaSparse<N, A, B, D, O, Target>: Subtracts,
+    {
+        self.shared::<SELECTOR, _, _, true>(Site::here(), a, b, metadata, true);
+    }
+
+    #[inline(always)]
+    fn shared<const SELECTOR: u32, X: Transposition, Y: Transposition, const NEGATE: bool>(
+        &mut self,
+        site: Site,
+        a: MatrixA<A, X>,
+        b: MatrixB<N, B, Y, SparseA>,
+        metadata: &Metadata<A::Width>,
+        adds: bool,
+    ) {
+        let (d, a, b, kept) = (self.sums.registers, a.descriptor(), b.descriptor(), metadata.words());
+        // SAFETY: `issue` has a warpgroup; the descriptors are tiles'; nothing but `finish` leads to the registers.
+        let d = unsafe {
+            match (X::TRANSPOSED, Y::TRANSPOSED) {
+                (false, false) => WgmmaSparse::<N, A, B, D, O, Target>::shared::<SELECTOR, NEGATE, false, false>(
+                    site, d, a, b, kept, adds,
+                ),
+                (false, true) => WgmmaSparse::<N, A, B, D, O, Target>::shared::<SELECTOR, NEGATE, false, true>(
+                    site, d, a, b, kept, adds,
+                ),
+                (true, false) => WgmmaSparse::<N, A, B, D, O, Target>::shared::<SELECTOR, NEGATE, true, false>(
+                    site, d, a, b, kept, adds,
+                ),
+                (true, true) => WgmmaSparse::<N, A, B, D, O, Target>::shared::<SELECTOR, NEGATE, true, true>(
+                    site, d, a, b, kept, adds,
+                ),
+            }
+        };
+        self.sums.registers = d;
+    }
+}
+
+/// The fragment of what is kept of a warp's 16 rows of A.
+type Left<const N: usize, A, B, D, O, Target> =
+    FragmentSparseA<<WgmmaSparse<N, A, B, D, O, Target> as WgmmaSparseForm>::Shape, A>;
+
+/// With A in registers: each warp's is the fragment that an `mma.sp` of 16 rows has.
+impl<const N: usize, A, B, D, O, Target> IssueSparse<'_, N, A, B, D, O, Target>
+where
+    A: Element<Width: SparseWidth>,
+    D: Element,
+    M64<N>: WgmmaColumns<D::Width>,
+    WgmmaSparse<N, A, B, D, O, Target>: WgmmaSparseForm<
+            Registers = RegistersOf<N, D>,
+            Shape: FragmentShape<RoleSparseA, A::Width, Registers = [u32; 4]>,
+        >,
+{
+    /// D = A x B + D, each warp having what is kept of its 16 rows of A in registers.
+    #[inline(always)]
+    #[track_caller]
+    pub fn accumulate_registers<const SELECTOR: u32>(
+        &mut self,
+        a: &Left<N, A, B, D, O, Target>,
+        b: MatrixB<N, B, impl Transposition, SparseA>,
+        metadata: &Metadata<A::Width>,
+    ) where
+        Selector<SELECTOR>: Among<SelectorsOf<N, A, B, D, O, Target>>,
+    {
+        self.registers::<SELECTOR, _, false>(Site::here(), a, b, metadata, true);
+    }
+
+    /// D = A x B, whatever D was.
+    #[inline(always)]
+    #[track_caller]
+    pub fn multiply_registers<const SELECTOR: u32>(
+        &mut self,
+        a: &Left<N, A, B, D, O, Target>,
+        b: MatrixB<N, B, impl Transposition, SparseA>,
+        metadata: &Metadata<A::Width>,
+    ) where
+        Selector<SELECTOR>: Among<SelectorsOf<N, A, B, D, O, Target>>,
+    {
+        self.registers::<SELECTOR, _, false>(Site::here(), a, b, metadata, false);
+    }
+
+    /// D = D - A x B.
+    #[inline(always)]
+    #[track_caller]
+    pub fn subtract_registers<const SELECTOR: u32>(
+        &mut self,
+        a: &Left<N, A, B, D, O, Target>,
+        b: MatrixB<N, B, impl Transposition, SparseA>,
+        metadata: &Metadata<A::Width>,
+    ) where
+        Selector<SELECTOR>: Among<SelectorsOf<N, A, B, D, O, Target>>,
+        WgmmaSparse<N, A, B, D, O, Target>: Subtracts,
+    {
+        self.registers::<SELECTOR, _, true>(Site::here(), a, b, metadata, true);
+    }
+
+    #[inline(always)]
+    fn registers<const SELECTOR: u32, Y: Transposition, const NEGATE: bool>(
+        &mut self,
+        site: Site,
+        a: &Left<N, A, B, D, O, Target>,
+        b: MatrixB<N, B, Y, SparseA>,
+        metadata: &Metadata<A::Width>,
+        adds: bool,
+    ) {
+        let (d, a, b, kept) = (self.sums.registers, a.registers(), b.descriptor(), metadata.words());
+        // SAFETY: as above; A's registers, and the metadata's, are the compiler's to keep.
+        let d = unsafe {
+            if Y::TRANSPOSED {
+                WgmmaSparse::<N, A, B, D, O, Target>::registers::<SELECTOR, NEGATE, true>(site, d, a, b, kept, adds)
+            } else {
+                WgmmaSparse::<N, A, B, D, O, Target>::registers::<SELECTOR, NEGATE, false>(site, d, a, b, kept, adds)
+            }
+        };
+        self.sums.registers = d;
+    }
+}

@@ -1,0 +1,127 @@
+//! `shfl.sync`: a value goes from lane to lane (PTX ISA 9.7.9.6).
+
+use crate::lane::Site;
+use crate::machine;
+use crate::{PerLane, Warp};
+use bytemuck::Pod;
+
+/// A value goes from lane to lane, through no memory: 32 bits by one `shfl.sync` (PTX ISA 9.7.9.6), so that `T` is of whole registers: of a
+/// multiple of 4 bytes, at a multiple of 4. Needs sm_75.
+impl Warp<'_> {
+    /// In each lane, the value of the lane whose number differs in the bits of `mask`, from 0 to 31: `shfl.sync.bfly.b32`.
+    ///
+    /// ```
+    /// use ptx_matrix::*;
+    ///
+    /// /// In each lane, the sum of all lanes' numbers.
+    /// #[kernel(threads = 32)]
+    /// fn total(block: &Block, d: GlobalMut<f32>) {
+    ///     let warp = block.warp();
+    ///     let mut sums = warp.each(|lane| lane.id() as f32);
+    ///     for mask in [16, 8, 4, 2, 1] {
+    ///         let others = warp.shuffle_xor(&sums, mask);
+    ///         warp.update(&mut sums, |lane, sum| *sum += lane.get(&others));
+    ///     }
+    ///     warp.each(|lane| d.set(lane.id(), lane.get(&sums)));
+    /// }
+    ///
+    /// let mut d = [0.0; 32];
+    /// total::simulate(1, &mut d).check();
+    /// assert_eq!(d, [496.0; 32]);
+    /// ```
+    ///
+    /// # Panics
+    /// If `mask` is more than 31.
+    #[inline(always)]
+    #[track_caller]
+    pub fn shuffle_xor<T: Pod>(self, values: &PerLane<T>, mask: u32) -> PerLane<T> {
+        const { assert_registers::<T>() }
+        assert!(mask < 32, "a warp has 32 lanes");
+        // SAFETY: warp scope is converged.
+        unsafe { machine::shuffle_xor(Site::here(), values, mask) }
+    }
+
+    /// In each lane, the value of the lane `by` before it; in the first `by`, up to 31, their own: `shfl.sync.up.b32`.
+    ///
+    /// ```
+    /// use ptx_matrix::*;
+    ///
+    /// /// In each lane, the sum of the numbers of the lanes up to it.
+    /// #[kernel(threads = 32)]
+    /// fn running_sum(block: &Block, d: GlobalMut<u64>) {
+    ///     let warp = block.warp();
+    ///     let mut sums = warp.each(|lane| lane.id() as u64);
+    ///     for by in [1, 2, 4, 8, 16] {
+    ///         let before = warp.shuffle_up(&sums, by);
+    ///         warp.update(&mut sums, |lane, sum| {
+    ///             if lane.id() >= by as usize {
+    ///                 *sum += lane.get(&before);
+    ///             }
+    ///         });
+    ///     }
+    ///     warp.each(|lane| d.set(lane.id(), lane.get(&sums)));
+    /// }
+    ///
+    /// let mut d = [0; 32];
+    /// running_sum::simulate(1, &mut d).check();
+    /// assert_eq!((d[0], d[4], d[31]), (0, 10, 496));
+    /// ```
+    ///
+    /// # Panics
+    /// If `by` is more than 31.
+    #[inline(always)]
+    #[track_caller]
+    pub fn shuffle_up<T: Pod>(self, values: &PerLane<T>, by: u32) -> PerLane<T> {
+        const { assert_registers::<T>() }
+        assert!(by < 32, "a warp has 32 lanes");
+        // SAFETY: warp scope is converged.
+        unsafe { machine::shuffle_up(Site::here(), values, by) }
+    }
+
+    /// In each lane, the value of the lane `by` behind it; in the last `by`, up to 31, their own: `shfl.sync.down.b32`.
+    ///
+    /// # Panics
+    /// If `by` is more than 31.
+    #[inline(always)]
+    #[track_caller]
+    pub fn shuffle_down<T: Pod>(self, values: &PerLane<T>, by: u32) -> PerLane<T> {
+        const { assert_registers::<T>() }
+        assert!(by < 32, "a warp has 32 lanes");
+        // SAFETY: warp scope is converged.
+        unsafe { machine::shuffle_down(Site::here(), values, by) }
+    }
+
+    /// In each lane, the value of the lane that it names, by a number of which the last five bits count: `shfl.sync.idx.b32`.
+    ///
+    /// ```
+    /// use ptx_matrix::*;
+    ///
+    /// #[kernel(threads = 32)]
+    /// fn reverse(block: &Block, a: Global<f64>, d: GlobalMut<f64>) {
+    ///     let warp = block.warp();
+    ///     let numbers = warp.each(|lane| a.get(lane.id()));
+    ///     let reversed = warp.shuffle(&numbers, &warp.each(|lane| 31 - lane.id() as u32));
+    ///     warp.each(|lane| d.set(lane.id(), lane.get(&reversed)));
+    /// }
+    ///
+    /// let a: Vec<f64> = (0..32).map(f64::from).collect();
+    /// let mut d = [0.0; 32];
+    /// reverse::simulate(1, &a, &mut d).check();
+    /// assert_eq!((d[0], d[30]), (31.0, 1.0));
+    /// ```
+    #[inline(always)]
+    #[track_caller]
+    pub fn shuffle<T: Pod>(self, values: &PerLane<T>, from: &PerLane<u32>) -> PerLane<T> {
+        const { assert_registers::<T>() }
+        // SAFETY: warp scope is converged.
+        unsafe { machine::shuffle(Site::here(), values, from) }
+    }
+}
+
+/// In each function that users call: of an error there, the compiler says who called it.
+const fn assert_registers<T>() {
+    assert!(
+        size_of::<T>().is_multiple_of(4) && align_of::<T>().is_multiple_of(4),
+        "lanes pass on whole registers of 32 bits"
+    );
+}

@@ -1,0 +1,146 @@
+//! A form by its name.
+
+use super::HeldMatrix;
+use crate::isa::{self, Form, WgmmaForm};
+use core::fmt;
+use std::string::String;
+use std::vec::Vec;
+
+/// There is no form of this name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnknownForm {
+    /// The name.
+    pub name: String,
+    /// Forms whose names are most like it.
+    pub nearest: Vec<&'static str>,
+}
+
+impl core::error::Error for UnknownForm {}
+impl fmt::Display for UnknownForm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "there is no form `{}`; the nearest are:", self.name)?;
+        self.nearest.iter().try_for_each(|form| write!(f, "\n  {form}"))
+    }
+}
+
+/// How many forms are named where there is none.
+const NEAREST: usize = 4;
+
+/// A form, of what a warp executes or a warpgroup.
+// A variant `Warp` would have the compiler's messages call the type of that name by its path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AnyForm {
+    /// Of `mma`, `mma.sp`, `ldmatrix`, `stmatrix` or `movmatrix`.
+    OfWarp(&'static Form),
+    /// Of `wgmma`.
+    OfWarpGroup(WgmmaForm),
+}
+
+impl AnyForm {
+    /// The instruction, as in PTX.
+    pub fn ptx(&self) -> &'static str {
+        match self {
+            AnyForm::OfWarp(form) => form.ptx,
+            AnyForm::OfWarpGroup(form) => form.ptx,
+        }
+    }
+
+    /// The matrices that it takes from registers, and the one that it puts there.
+    pub fn matrices(&self) -> Vec<HeldMatrix> {
+        match self {
+            AnyForm::OfWarp(form) => form.matrices(),
+            AnyForm::OfWarpGroup(form) => form.matrices(),
+        }
+    }
+
+    /// The instruction, as its function in `raw` is called.
+    fn name(&self) -> String {
+        match self {
+            AnyForm::OfWarp(form) => form.name(),
+            AnyForm::OfWarpGroup(form) => form.name(),
+        }
+    }
+}
+
+/// The form of a name, among those that a warp executes: an instruction as in PTX, or, as its function in [`raw`](crate::raw) is called, with
+/// `_` for `.` and `::`.
+///
+/// # Errors
+/// There is none, and those whose names are most like it.
+pub fn find(name: &str) -> Result<&'static Form, UnknownForm> {
+    find_among(name, isa::all(), |form| form.ptx, |form| form.name())
+}
+
+/// The same among all, also those that a warpgroup executes: the names of the functions of these are without `_ss` and `_rs`.
+///
+/// ```
+/// use ptx_matrix::forms::{AnyForm, find_any};
+/// let found = find_any("wgmma.mma_async.sync.aligned.m64n24k16.f32.bf16.bf16").unwrap();
+/// assert!(matches!(found, AnyForm::OfWarpGroup(form) if form.n == 24));
+/// ```
+///
+/// # Errors
+/// As [`find`].
+pub fn find_any(name: &str) -> Result<AnyForm, UnknownForm> {
+    let all = isa::all().map(AnyForm::OfWarp).chain(isa::all_wgmma().map(AnyForm::OfWarpGroup));
+    find_among(name, all, AnyForm::ptx, AnyForm::name)
+}
+
+fn find_among<F>(
+    name: &str,
+    all: impl Iterator<Item = F>,
+    ptx: fn(&F) -> &'static str,
+    raw: fn(&F) -> String,
+) -> Result<F, UnknownForm> {
+    let mut nearest = Vec::new();
+    for form in all {
+        if ptx(&form) == name || raw(&form) == name {
+            return Ok(form);
+        }
+        nearest.push(ptx(&form));
+    }
+    nearest.sort_by_key(|form| core::cmp::Reverse((form.contains(name), in_common(form, name))));
+    nearest.truncate(NEAREST);
+    Err(UnknownForm { name: name.into(), nearest })
+}
+
+/// Bytes that two names begin and end with alike.
+fn in_common(one: &str, other: &str) -> usize {
+    let same = |(one, other): &(u8, u8)| one == other;
+    one.bytes().zip(other.bytes()).take_while(same).count()
+        + one.bytes().rev().zip(other.bytes().rev()).take_while(same).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::isa;
+    use std::string::ToString;
+
+    #[test]
+    fn every_form_is_found_by_both_names() {
+        for form in isa::all() {
+            assert_eq!(find(form.ptx), Ok(form));
+            assert_eq!(find(&form.name()), Ok(form));
+            assert_eq!(find_any(form.ptx), Ok(AnyForm::OfWarp(form)));
+        }
+        for form in isa::all_wgmma().step_by(7) {
+            assert_eq!(find_any(form.ptx), Ok(AnyForm::OfWarpGroup(form)));
+            assert_eq!(find_any(&form.name()), Ok(AnyForm::OfWarpGroup(form)));
+        }
+    }
+
+    #[test]
+    fn a_name_that_is_nearly_right_is_mended() {
+        let nearest = |name| find(name).unwrap_err().nearest;
+        let meant = "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32";
+        assert_eq!(nearest("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16")[0], meant);
+        assert_eq!(nearest("mma.sync.aligned.m16n8k16.f32.bf16.bf16.f32")[0], meant);
+        assert_eq!(nearest("movmatrix")[0], "movmatrix.sync.aligned.m8n8.trans.b16");
+        let found = find_any("wgmma.mma_async.sync.aligned.m64n24k32.s32.s8.s8.satfinit").unwrap_err();
+        assert_eq!(found.nearest[0], "wgmma.mma_async.sync.aligned.m64n24k32.s32.s8.s8.satfinite");
+        let message = find("nonsense").unwrap_err().to_string();
+        assert!(message.starts_with("there is no form `nonsense`; the nearest are:\n  "), "{message}");
+        assert_eq!(message.lines().count(), 1 + NEAREST);
+    }
+}

@@ -1,0 +1,136 @@
+//! Which lane holds which element of the matrices of a form.
+
+use super::typed;
+use crate::element::{Bits32, Width};
+use crate::fragment::{FragmentShape, Layout, Role, SparseWidth};
+use crate::isa::Form;
+use crate::mma::{ScaledKind, Scales};
+use crate::{Arrangement, Element, LANES};
+use std::string::{String, ToString};
+use std::vec::Vec;
+use std::{format, vec};
+
+/// A matrix that an instruction takes from the registers of a warp or a warpgroup, or puts there: which lane holds which element.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HeldMatrix {
+    /// `A`, or `metadata`.
+    pub name: String,
+    /// What its elements are.
+    pub elements: String,
+    /// Rows.
+    pub rows: usize,
+    /// Columns.
+    pub cols: usize,
+    /// Elements that a register has place for.
+    pub per_register: usize,
+    /// Who holds what.
+    pub held: Vec<Held>,
+}
+
+/// An element of a matrix and who holds it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Held {
+    /// The row.
+    pub row: usize,
+    /// The column.
+    pub col: usize,
+    /// The lane; of a matrix that a warpgroup holds, the thread, of 128.
+    pub lane: usize,
+    /// The element's number among those that the lane holds: it is in register `index / per_register`.
+    pub index: usize,
+}
+
+impl HeldMatrix {
+    pub(super) fn of(name: &str, elements: &str, layout: Layout, per_register: usize) -> Self {
+        let held = (0..LANES).flat_map(|lane| {
+            (0..layout.elements()).map(move |index| {
+                let (row, col) = layout.position(lane, index);
+                Held { row, col, lane, index }
+            })
+        });
+        let (rows, cols) = (layout.rows(), layout.cols());
+        HeldMatrix { name: name.into(), elements: elements.into(), rows, cols, per_register, held: held.collect() }
+    }
+
+    /// As many of them beside each other, in registers behind each other.
+    pub(super) fn beside(self, count: usize) -> Self {
+        let per_lane = self.held.len() / LANES;
+        let place =
+            |part, held: &Held| Held { col: held.col + part * self.cols, index: held.index + part * per_lane, ..*held };
+        let held = (0..count).flat_map(|part| self.held.iter().map(move |held| place(part, held))).collect();
+        HeldMatrix { cols: count * self.cols, held, ..self }
+    }
+
+    /// One of each of a warpgroup's four warps: below each other.
+    pub(super) fn of_group(self) -> Self {
+        let place =
+            |warp, held: &Held| Held { row: held.row + warp * self.rows, lane: held.lane + warp * LANES, ..*held };
+        let held = (0..4).flat_map(|warp| self.held.iter().map(move |held| place(warp, held))).collect();
+        HeldMatrix { rows: 4 * self.rows, held, ..self }
+    }
+
+    pub(super) fn fragment<S: FragmentShape<R, T::Width>, R: Role, T: Element>(name: &str) -> Self {
+        Self::of(name, T::NAME, S::LAYOUT, T::Width::PER_REGISTER)
+    }
+
+    pub(super) fn metadata<W: SparseWidth>() -> Self {
+        let elements = format!("codes of {} columns", W::CHUNK);
+        Self::of("metadata", &elements, W::METADATA, Bits32::BITS / 4)
+    }
+
+    /// A matrix of `ldmatrix`, `stmatrix` or `movmatrix` with elements of so many bytes.
+    fn arranged(name: &str, arrangement: Arrangement, bytes: usize) -> Self {
+        let (per_register, cols) = (4 / bytes, 16 / bytes);
+        let indices = (0..LANES).flat_map(|lane| (0..arrangement.registers() * per_register).map(move |i| (lane, i)));
+        let held = indices.map(|(lane, index)| {
+            let (row, byte) = arrangement.position(lane, index / per_register, index % per_register * bytes);
+            Held { row, col: byte / bytes, lane, index }
+        });
+        let elements = format!("{} bits", 8 * bytes);
+        HeldMatrix { name: name.into(), elements, rows: arrangement.rows(), cols, per_register, held: held.collect() }
+    }
+
+    /// The scales in the lanes and bytes that selectors of zero mean.
+    pub(super) fn scales<R: Role, K: ScaledKind>(name: &str) -> Self {
+        let bytes = (0..LANES).flat_map(|lane| (0..4).map(move |byte| (lane, byte)));
+        let selected = bytes.filter_map(|(lane, index)| {
+            let (set, line, block) = Scales::<R, K>::position(lane, index);
+            let (row, col) = if R::RUNS_DOWN { (line, block) } else { (block, line) };
+            (set == Default::default()).then_some(Held { row, col, lane, index })
+        });
+        let (rows, cols) = if R::RUNS_DOWN { (16, K::SCALES) } else { (K::SCALES, 8) };
+        let elements = K::Scale::NAME.to_string();
+        HeldMatrix { name: name.into(), elements, rows, cols, per_register: 4, held: selected.collect() }
+    }
+}
+
+impl Form {
+    /// The matrices that it takes from the registers of a warp, and the one that it puts there. `ldmatrix` and `stmatrix` move
+    /// several, all held alike: this is the first.
+    ///
+    /// ```
+    /// use ptx_matrix::forms;
+    /// let form = forms::all().find(|form| form.ptx == "ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16").unwrap();
+    /// let [matrix] = &form.matrices()[..] else { panic!() };
+    /// let held = matrix.held.iter().find(|held| (held.row, held.col) == (2, 5)).unwrap();
+    /// assert_eq!((held.lane, held.index), (5 * 4 + 1, 0)); // a column of memory to a row of lanes
+    /// ```
+    pub fn matrices(&self) -> Vec<HeldMatrix> {
+        if let Some(typed) = typed::find(self.ptx) {
+            return (typed.matrices)();
+        }
+        let arrangement = self.arrangement.expect("what is not `mma` moves matrices");
+        let bytes = if self.ptx.ends_with(".b16") { 2 } else { 1 };
+        if self.family == "movmatrix" {
+            let of = |name, arrangement| HeldMatrix::arranged(name, arrangement, bytes);
+            return vec![of("source", Arrangement::Rows), of("result", arrangement)];
+        }
+        let registers = arrangement.registers();
+        let name = match self.a.max(self.d) / registers {
+            1 => String::from("the matrix"),
+            count if registers == 1 => format!("matrix 0 of {count} (matrix i is in register i)"),
+            count => format!("matrix 0 of {count} (matrix i is in the registers from {registers} i on)"),
+        };
+        vec![HeldMatrix::arranged(&name, arrangement, bytes)]
+    }
+}

@@ -1,0 +1,81 @@
+//! Which thread of a warpgroup holds which element of the matrices of a `wgmma`.
+
+use super::HeldMatrix;
+use crate::element::{Bits1, Bits8, Bits16, Bits32};
+use crate::fragment::{FragmentShape, Layout, RoleA, RoleC};
+use crate::isa::WgmmaForm;
+use crate::{M16N8K8, M16N8K16, M16N8K32, M16N8K256};
+use std::vec::Vec;
+
+impl WgmmaForm {
+    /// The matrices that it takes from the registers of a warpgroup, and the one that it leaves there: A, if it is in registers, or what is
+    /// kept of it; D; and the metadata of a sparse A. Each warp has 16 rows. B is in shared memory, as A may be.
+    ///
+    /// ```
+    /// use ptx_matrix::forms;
+    /// let form = forms::all_wgmma().find(|form| form.ptx == "wgmma.mma_async.sync.aligned.m64n32k16.f32.f16.f16").unwrap();
+    /// let [a, d] = &form.matrices()[..] else { panic!() };
+    /// assert_eq!((&*a.name, a.rows, a.cols, &*d.name, d.rows, d.cols), ("A", 64, 16, "D", 64, 32));
+    /// let held = d.held.iter().find(|held| (held.row, held.col) == (3 * 16 + 5, 2 * 8 + 3)).unwrap();
+    /// assert_eq!((held.lane, held.index), (3 * 32 + 5 * 4 + 1, 2 * 4 + 1)); // thread 117, as `GroupAccumulator::owner` says
+    /// ```
+    pub fn matrices(&self) -> Vec<HeldMatrix> {
+        let [elements_of_d, elements_of_a, _] = self.elements;
+        let a = HeldMatrix::of("A", elements_of_a, self.layout_of_a(), 32 / self.element_bits());
+        let d = HeldMatrix::of("D", elements_of_d, self.layout_of_d(), 32 / self.bits_of_d()).beside(self.n / 8);
+        let metadata = (self.selectors > 0).then(|| match self.element_bits() {
+            8 => HeldMatrix::metadata::<Bits8>(),
+            16 => HeldMatrix::metadata::<Bits16>(),
+            _ => HeldMatrix::metadata::<Bits32>(),
+        });
+        [a, d].into_iter().chain(metadata).map(HeldMatrix::of_group).collect()
+    }
+
+    /// Who holds a warp's 16 rows of A.
+    pub(super) const fn layout_of_a(&self) -> Layout {
+        match self.element_bits() {
+            1 => <M16N8K256 as FragmentShape<RoleA, Bits1>>::LAYOUT,
+            8 => <M16N8K32 as FragmentShape<RoleA, Bits8>>::LAYOUT,
+            16 => <M16N8K16 as FragmentShape<RoleA, Bits16>>::LAYOUT,
+            _ => <M16N8K8 as FragmentShape<RoleA, Bits32>>::LAYOUT,
+        }
+    }
+
+    /// Who holds a warp's 16 rows of 8 columns of D.
+    pub(super) const fn layout_of_d(&self) -> Layout {
+        match self.bits_of_d() {
+            16 => <M16N8K16 as FragmentShape<RoleC, Bits16>>::LAYOUT,
+            _ => <M16N8K16 as FragmentShape<RoleC, Bits32>>::LAYOUT,
+        }
+    }
+
+    /// Bits of an element of D.
+    pub(super) const fn bits_of_d(&self) -> usize {
+        32 * self.d / (self.n / 2)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::isa;
+    use crate::{GroupAccumulator, f16};
+    use std::collections::HashSet;
+
+    #[test]
+    fn every_element_is_held_once_by_who_the_types_say() {
+        for form in isa::all_wgmma() {
+            for matrix in form.matrices() {
+                let places: HashSet<_> = matrix.held.iter().map(|held| (held.row, held.col)).collect();
+                let holders: HashSet<_> = matrix.held.iter().map(|held| (held.lane, held.index)).collect();
+                assert_eq!((matrix.rows, matrix.rows * matrix.cols), (64, matrix.held.len()), "{}", form.ptx);
+                assert_eq!((places.len(), holders.len()), (matrix.held.len(), matrix.held.len()), "{}", form.ptx);
+                for held in matrix.held.iter().filter(|_| matrix.name == "D") {
+                    let of_words = GroupAccumulator::<256, f32>::owner(held.row, held.col);
+                    let of_halves = GroupAccumulator::<256, f16>::owner(held.row, held.col);
+                    let typed = if matrix.per_register == 2 { of_halves } else { of_words };
+                    assert_eq!((held.lane, held.index), typed, "{}", form.ptx);
+                }
+            }
+        }
+    }
+}
