@@ -96,7 +96,11 @@ pub use mma_sparse::{Among, AnyOrder, MmaSparse, MmaSparseForm, Ordered, Selecto
 pub use mma_sparse_scaled::{MmaSparseScaled, MmaSparseScaledForm};
 pub use movmatrix::MovMatrix;
 pub use piece_reader::{AsyncPiece, Fetched, Piece, PieceReader};
-pub use ptx_matrix_macros::{SharedLayout, kernel};
+#[doc = include_str!("launch/kernel_args.md")]
+pub use ptx_matrix_macros::KernelArgs;
+pub use ptx_matrix_macros::SharedLayout;
+#[doc = include_str!("launch/kernel.md")]
+pub use ptx_matrix_macros::kernel;
 pub use rows::{RowParts, RowValues};
 pub use scope::{Block, Threads, Warp};
 pub use shared::{

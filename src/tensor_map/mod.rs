@@ -21,9 +21,9 @@ pub use error::TensorMapError;
 #[cfg(not(target_arch = "nvptx64"))]
 pub use im2col::Im2colTensor;
 
+use crate::launch::{ByValue, KernelParam, TypeName};
 #[cfg(not(target_arch = "nvptx64"))]
 use crate::launch::{Device, ParamValue, Params};
-use crate::launch::{KernelParam, TypeName};
 use crate::sealed::Sealed;
 use crate::shared::{Order, SharedTile, TensorSwizzle};
 use crate::target::{AtLeast, BuiltFor};
@@ -225,7 +225,7 @@ macro_rules! maps {
             type In<'k> = $map<'k, Tile, RANK, Mode>;
             type Head = *const TensorMapWords;
             type Tail = ();
-            const BY_VALUE: bool = true;
+            const BY_VALUE: Option<ByValue> = Some(ByValue::of::<TensorMapWords>());
             const TYPE: TypeName = TypeName::Parts(&[
                 TypeName::Text(concat!(stringify!($map), "<")),
                 Tile::TYPE,
@@ -307,7 +307,7 @@ unsafe impl<P: KernelParam<Head = *const TensorMapWords, Tail = ()>> KernelParam
     type In<'k> = Option<P::In<'k>>;
     type Head = *const TensorMapWords;
     type Tail = ();
-    const BY_VALUE: bool = true;
+    const BY_VALUE: Option<ByValue> = Some(ByValue::of::<TensorMapWords>());
     const IS_EARLY: bool = P::IS_EARLY;
     const TYPE: TypeName = TypeName::Parts(&[TypeName::Text("Option<"), P::TYPE, TypeName::Text(">")]);
 
