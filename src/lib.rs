@@ -65,7 +65,11 @@ pub use mma::{
     SelectorsBelow, Selects, SharedAccumulator, SparseA, StMatrix, StMatrixBytes, Subtracts, Trans, Transposition,
     Wgmma, WgmmaColumns, WgmmaForm, WgmmaSparse, WgmmaSparseForm, X1, X2, X4,
 };
-pub use ptx_matrix_macros::{SharedLayout, kernel};
+#[doc = include_str!("launch/kernel_args.md")]
+pub use ptx_matrix_macros::KernelArgs;
+pub use ptx_matrix_macros::SharedLayout;
+#[doc = include_str!("launch/kernel.md")]
+pub use ptx_matrix_macros::kernel;
 pub use scope::{Block, Blocks, Cluster, ClusterArrival, ClusterBlock, Peer, Peers, Threads, Warp, WarpGroup};
 pub use sync::{Arrival, Barrier, BarrierMemory, BarrierRing, Look, PeerBarrier, PeerBarrierRing, Phase, Turn};
 pub use target::{MAX_SHARED_BYTES, MAX_STATIC_BYTES};

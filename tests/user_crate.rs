@@ -59,6 +59,46 @@ fn a_kernel_with_clusters_is_one_for_gpus_that_have_them() {
 }
 
 #[test]
+fn a_struct_is_one_parameter_and_an_instance_one_entry() {
+    let artifact = build(Arch::SM_90A, &["arguments"]).unwrap();
+    let ptx = std::fs::read_to_string(&artifact.ptx).unwrap();
+    let entry = |name: &str| {
+        let start = format!(".entry {name}(");
+        let (_, text) = ptx.split_once(&start).unwrap_or_else(|| panic!("no entry {name}"));
+        text.split("\n}").next().unwrap().to_owned()
+    };
+    for (name, align, bytes, read) in [
+        ("scale_by_struct", 8, 80, "+36]"),
+        ("line_by_struct", 8, 32, "+8]"),
+        ("store_by_struct", 64, 192, "[store_by_struct_param_0]"),
+    ] {
+        let text = entry(name);
+        let parameter = format!(".param .align {align} .b8 {name}_param_0[{bytes}]");
+        assert_eq!(text.matches(&parameter).count(), 1, "{text}");
+        let reads = |line: &str| line.contains("ld.param") && line.contains(read);
+        assert!(text.lines().any(reads), "{read}: {text}");
+        // Nothing is copied: neither the struct, nor an array that is indexed at run time.
+        assert!(!text.contains(".local"), "{text}");
+    }
+    // What a struct points to is global memory; a copy takes the tensor map where it lies.
+    assert!(entry("scale_by_struct").contains("ld.global.b32"));
+    assert!(entry("store_by_struct").contains("cvta.param.u64"));
+    for (name, threads, clusters, blocks) in [
+        ("copy_narrow_1", 32, None, false),
+        ("copy_narrow_2", 32, Some('2'), true),
+        ("copy_wide_4", 256, Some('4'), false),
+    ] {
+        let text = entry(name);
+        assert!(text.contains(&format!(".maxntid {threads}, 1, 1\n")), "{text}");
+        let size = text.split_once(".reqnctapercluster ").map(|(_, size)| size);
+        let cluster = size.and_then(|size| size.chars().next());
+        assert_eq!(cluster, clusters, "{text}");
+        assert_eq!(text.contains(".minnctapersm 2"), blocks, "{text}");
+        assert_eq!(artifact.manifest.kernel(name).unwrap().threads, Some(threads));
+    }
+}
+
+#[test]
 fn a_kernel_that_is_named_as_a_function_that_it_calls_is_refused() {
     let error = format!("{:#}", build(Arch::SM_90A, &["named-as-a-function"]).unwrap_err());
     assert!(error.contains("kernel `cbrtf` has the name of a function that compiled code calls"), "{error}");

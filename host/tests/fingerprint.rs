@@ -77,6 +77,19 @@ fn the_ptx_and_the_program_have_the_same_fingerprint_of_the_same_kernel() {
         param _b=Early<Option<TensorMapMut<SharedTile<u8, 16, 32, Swizzle32, ColMajor>, 5, Im2col>>>; param gr??e=u16; \
         shared=1024 aligned to 1024; threads=32; cluster=2x1x1; early=true; crate=fingerprint-kernels; sources=";
     assert!(kernels::same::INFO.fingerprint.starts_with(expected), "{}", kernels::same::INFO.fingerprint);
+    for info in kernels::same_args::INSTANCES {
+        assert_eq!(of(info.name), Some(info.fingerprint));
+    }
+    let expected = "param _args=SameArgs {d: GlobalMut<f32>, is_added: bool, terms: [f64 x 2]} \
+        of 40 bytes aligned to 8; shared=0 aligned to 1; threads=64; crate=";
+    let own = kernels::same_64::INFO.fingerprint;
+    assert!(own.starts_with(expected), "{own}");
+    // A struct of the same size, whose fields have another order.
+    let params = |fingerprint: &str| fingerprint.split("; ").next().unwrap().to_owned();
+    let of_ptx = "param _shape=Shape {rows: u32, cols: u32} of 8 bytes aligned to 4";
+    assert_eq!(of("shaped").map(params).as_deref(), Some(of_ptx));
+    let own = "param _shape=Shape {cols: u32, rows: u32} of 8 bytes aligned to 4";
+    assert_eq!(params(kernels::shaped::INFO.fingerprint), own);
     assert!(ptx.entries.iter().all(|entry| entry.fingerprint.is_some()));
 }
 
@@ -99,7 +112,15 @@ fn another_kernel_of_the_same_sources_is_refused_with_the_difference() {
     let map = Tensor::<Tile, 3>::new([64, 8, 8]).map(&device, &buffer).unwrap();
     // The first parameter's type in the PTX, and in this program; or what else differs.
     let of_map = |ptx| (ptx, "TensorMap<SharedTile<bf16, 16, 64, Swizzle128, RowMajor>, 3, Tiled>");
+    let shape = kernels::Shape { cols: 2, rows: 3 };
     let params = [
+        (
+            refusal(kernels::shaped::launch(&device, 1, shape)),
+            (
+                "Shape {rows: u32, cols: u32} of 8 bytes aligned to 4",
+                "Shape {cols: u32, rows: u32} of 8 bytes aligned to 4",
+            ),
+        ),
         (refusal(kernels::doubled::launch(&device, 1, &mut numbers)), ("GlobalMut<u64>", "GlobalMut<u32>")),
         (refusal(kernels::late::launch(&device, 1, &mut numbers)), ("GlobalMut<u32>", "Early<GlobalMut<u32>>")),
         (refusal(kernels::written::launch(&device, 1, &words)), ("GlobalMut<u32>", "Global<u32>")),

@@ -9,7 +9,8 @@ pub struct Files(PathBuf);
 impl Files {
     /// A folder of this name, with files of these paths and texts.
     pub fn new(name: &str, files: &[(&str, &str)]) -> Self {
-        let folder = std::env::temp_dir().join(format!("ptx-matrix-macros-{name}-{}", std::process::id()));
+        let folder =
+            std::env::temp_dir().join(format!("ptx-matrix-macros-{name}-{}", std::process::id()));
         let _ = fs::remove_dir_all(&folder);
         fs::create_dir_all(&folder).unwrap();
         let made = Files(folder.canonicalize().unwrap());

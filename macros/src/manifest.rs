@@ -20,7 +20,9 @@ impl Manifest {
         let (mut table, mut entries) = (Vec::new(), Vec::new());
         for line in text.lines().map(str::trim) {
             if let Some(name) = line.strip_prefix('[') {
-                table = names(name.trim_start_matches('[').rsplit_once(']').map_or(name, |(name, _)| name));
+                table = names(
+                    name.trim_start_matches('[').rsplit_once(']').map_or(name, |(name, _)| name),
+                );
                 entries.push((table.clone(), String::new()));
             } else if let Some(at) = unquoted_position(line, '=') {
                 let (key, value) = (&line[..at], line[at + 1..].trim());
@@ -51,12 +53,17 @@ impl Manifest {
 
     /// The tables of dependencies of the library, for any target but the host alone.
     fn dependencies(&self) -> impl Iterator<Item = (Vec<&str>, &str)> {
+        self.all_dependencies().filter(|(table, _)| !table.contains(&"dev-dependencies"))
+    }
+
+    /// Those of the library, and of tests and examples, for any target.
+    fn all_dependencies(&self) -> impl Iterator<Item = (Vec<&str>, &str)> {
         self.entries.iter().filter_map(|(entry, _)| {
             let names: Vec<&str> = entry.iter().map(String::as_str).collect();
             let table = match names[..] {
-                ["dependencies", _, ..] => 1,
+                ["dependencies" | "dev-dependencies", _, ..] => 1,
                 ["target", HOST_ALONE, "dependencies", ..] => return None,
-                ["target", _, "dependencies", _, ..] => 3,
+                ["target", _, "dependencies" | "dev-dependencies", _, ..] => 3,
                 _ => return None,
             };
             Some((names[..=table].to_vec(), names[table]))
@@ -94,10 +101,35 @@ fn add_dependencies(folder: &Path, found: &mut BTreeMap<String, PathBuf>) {
     }
 }
 
+/// What the package in `folder` calls a package that it depends on, if it does, also for its tests
+/// alone; as Rust writes it.
+pub fn name_of_dependency(folder: &Path, wanted: &str) -> Option<String> {
+    let manifest = Manifest::read(folder);
+    let names: Vec<(Vec<&str>, &str)> = manifest.all_dependencies().collect();
+    let found = names.into_iter().find(|(table, name)| {
+        let renamed = manifest.text(table, "package");
+        let of_workspace =
+            || manifest.value(table, "workspace").and_then(|_| package_of_workspace(folder, name));
+        renamed.map(str::to_owned).or_else(of_workspace).unwrap_or_else(|| (*name).to_owned())
+            == wanted
+    });
+    found.map(|(_, name)| name.replace('-', "_"))
+}
+
+/// The package that the workspace of the one in `folder` means by a name, if it says so.
+fn package_of_workspace(folder: &Path, name: &str) -> Option<String> {
+    let workspace = workspace(folder)?;
+    workspace.text(&["workspace", "dependencies", name], "package").map(str::to_owned)
+}
+
+/// The manifest of the workspace of the package in `folder`.
+fn workspace(folder: &Path) -> Option<Manifest> {
+    folder.ancestors().map(Manifest::read).find(|manifest| manifest.has("workspace"))
+}
+
 /// The folder of a dependency that the workspace of the package in `folder` has by path.
 fn in_workspace(folder: &Path, name: &str) -> Option<PathBuf> {
-    let manifests = folder.ancestors().map(Manifest::read);
-    let workspace = manifests.into_iter().find(|manifest| manifest.has("workspace"))?;
+    let workspace = workspace(folder)?;
     let path = workspace.text(&["workspace", "dependencies", name], "path")?;
     Some(workspace.folder.join(path))
 }
@@ -219,10 +251,35 @@ path = "../six"
             ("ptx/Cargo.toml", "[package]\nname = \"ptx-matrix\""),
         ];
         let files = Files::new("dependencies", &named);
-        for name in ["one/seven", "two", "three", "five", "six", "shared", "long", "host", "host-too"] {
+        for name in
+            ["one/seven", "two", "three", "five", "six", "shared", "long", "host", "host-too"]
+        {
             files.put(&format!("{name}/Cargo.toml"), "");
         }
         let found: Vec<String> = path_dependencies(&files.folder().join("k")).into_keys().collect();
         assert_eq!(found, ["k", "long", "one", "seven", "shared", "three", "two", "vier"]);
+    }
+    #[test]
+    fn a_dependency_is_known_by_the_name_that_the_manifest_gives_it() {
+        const SHARED: &str =
+            "[workspace.dependencies]\npx-w = { package = \"ptx-matrix\", path = \"ptx\" }";
+        for (dependencies, expected) in [
+            ("[dependencies]\nptx-matrix = { path = \"..\" }", Some("ptx_matrix")),
+            (
+                "[dependencies]\nother = \"1\"\npx = { path = \"..\", package = \"ptx-matrix\" }",
+                Some("px"),
+            ),
+            ("[dependencies.px]\npath = \"..\"\npackage = \"ptx-matrix\"", Some("px")),
+            ("[dev-dependencies]\npx-d.package = 'ptx-matrix'", Some("px_d")),
+            ("[target.'cfg(unix)'.dependencies]\npx = { package = \"ptx-matrix\" }", Some("px")),
+            ("[dependencies]\npx-w.workspace = true", Some("px_w")),
+            ("[dependencies]\nptx-matrix = { package = \"other\" }", None),
+            ("[build-dependencies]\nptx-matrix = \"1\"", None),
+        ] {
+            let files =
+                Files::new("names", &[("Cargo.toml", SHARED), ("k/Cargo.toml", dependencies)]);
+            let name = name_of_dependency(&files.folder().join("k"), "ptx-matrix");
+            assert_eq!(name.as_deref(), expected, "{dependencies}");
+        }
     }
 }

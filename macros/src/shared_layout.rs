@@ -1,3 +1,4 @@
+use crate::dependency;
 use proc_macro2::TokenStream;
 use quote::quote;
 use syn::ext::IdentExt;
@@ -6,36 +7,49 @@ use syn::{Data, DeriveInput, Error, Fields, Result, parse2};
 /// The fields become a tuple of their types, nested in pairs, so that its layout is theirs.
 pub fn expand(item: TokenStream) -> Result<TokenStream> {
     let item: DeriveInput = parse2(item)?;
+    let krate = dependency::path_of_derive(&item.attrs)?;
     let Data::Struct(data) = &item.data else {
-        return Err(Error::new_spanned(&item.ident, "only a struct of parts can be laid out in shared memory"));
+        return Err(Error::new_spanned(
+            &item.ident,
+            "only a struct of parts can be laid out in shared memory",
+        ));
     };
     let Fields::Named(fields) = &data.fields else {
-        return Err(Error::new_spanned(&item.ident, "a struct laid out in shared memory needs named fields"));
+        return Err(Error::new_spanned(
+            &item.ident,
+            "a struct laid out in shared memory needs named fields",
+        ));
     };
     let names: Vec<_> = fields.named.iter().map(|field| &field.ident).collect();
-    let texts: Vec<_> = names.iter().flat_map(|name| name.as_ref().map(|name| name.unraw().to_string())).collect();
+    let texts: Vec<_> =
+        names.iter().flat_map(|name| name.as_ref().map(|name| name.unraw().to_string())).collect();
     let of_fields: Vec<_> = fields.named.iter().map(|field| &field.ty).collect();
-    let types = fields.named.iter().map(|field| &field.ty).rev().fold(quote!(()), |rest, ty| quote!((#ty, #rest)));
+    let types = fields
+        .named
+        .iter()
+        .map(|field| &field.ty)
+        .rev()
+        .fold(quote!(()), |rest, ty| quote!((#ty, #rest)));
     let pattern = names.iter().rev().fold(quote!(()), |rest, name| quote!((#name, #rest)));
     let name = &item.ident;
     let (generics, arguments, bounds) = item.generics.split_for_impl();
     Ok(quote! {
         // SAFETY: the struct's parts are those of a tuple.
-        unsafe impl #generics ::ptx_matrix::SharedLayout for #name #arguments #bounds {
-            const BYTES: usize = <#types as ::ptx_matrix::SharedLayout>::BYTES;
-            const ALIGN: usize = <#types as ::ptx_matrix::SharedLayout>::ALIGN;
+        unsafe impl #generics #krate::SharedLayout for #name #arguments #bounds {
+            const BYTES: usize = <#types as #krate::SharedLayout>::BYTES;
+            const ALIGN: usize = <#types as #krate::SharedLayout>::ALIGN;
 
             #[inline(always)]
             unsafe fn at(address: u32) -> Self {
                 // SAFETY: the caller's; the parts lie as in the tuple of them.
-                let #pattern = unsafe { <#types as ::ptx_matrix::SharedLayout>::at(address) };
+                let #pattern = unsafe { <#types as #krate::SharedLayout>::at(address) };
                 Self { #(#names),* }
             }
 
             #[cfg(not(target_arch = "nvptx64"))]
-            fn name_byte(offset: usize, name: &mut ::ptx_matrix::sim::SharedName) {
-                ::ptx_matrix::sim::name_fields(offset, name, &[#(
-                    ::ptx_matrix::sim::SharedField::of::<#of_fields>().named(#texts)
+            fn name_byte(offset: usize, name: &mut #krate::sim::SharedName) {
+                #krate::sim::name_fields(offset, name, &[#(
+                    #krate::sim::SharedField::of::<#of_fields>().named(#texts)
                 ),*]);
             }
         }

@@ -66,7 +66,10 @@ impl Read {
         let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
         let package = self.packages.entry(folder.clone()).or_insert_with_key(|folder| Package {
             library: library_root(folder),
-            dependencies: path_dependencies(folder).into_iter().map(|(name, of)| (name, library_root(&of))).collect(),
+            dependencies: path_dependencies(folder)
+                .into_iter()
+                .map(|(name, of)| (name, library_root(&of)))
+                .collect(),
         });
         let Package { library, dependencies } = package.clone();
         let mut hasher = Hasher::default();
@@ -75,13 +78,18 @@ impl Read {
         }
         // Where modules are declared by macros, the library's own declarations do not lead to the
         // file. One of another package is that of a macro, which this kernel came out of.
-        let file = file.map(|file| file.canonicalize().unwrap_or(file)).filter(|file| file.starts_with(&folder));
-        let is_reached = |file: &PathBuf| self.sources.get(&library).is_some_and(|known| known.files.contains(file));
+        let file = file
+            .map(|file| file.canonicalize().unwrap_or(file))
+            .filter(|file| file.starts_with(&folder));
+        let is_reached = |file: &PathBuf| {
+            self.sources.get(&library).is_some_and(|known| known.files.contains(file))
+        };
         if let Some(file) = file.filter(|file| !is_reached(file)) {
             hasher.add(&self.sources(&file).hash.to_le_bytes());
         }
         let others = dependencies.into_iter().filter(|(name, _)| *name != crate_name);
-        let dependencies = others.map(|(name, root)| (name, hexadecimal(self.sources(&root).hash))).collect();
+        let dependencies =
+            others.map(|(name, root)| (name, hexadecimal(self.sources(&root).hash))).collect();
         let new_files = std::mem::take(&mut self.new_files);
         OfKernel { crate_name, hash: hexadecimal(hasher.0), dependencies, new_files }
     }
@@ -252,7 +260,8 @@ impl Attributes {
         self.paths.extend(paths.filter_map(|window| unquoted(window[2]).map(str::to_owned)));
         let [start @ .., ")", "]"] = tokens else { return false };
         let is_test = start == ["#", "[", "cfg", "(", "test"];
-        let is_of_host = start == ["#", "[", "cfg", "(", "not", "(", "target_arch", "=", "\"nvptx64\"", ")"];
+        let is_of_host =
+            start == ["#", "[", "cfg", "(", "not", "(", "target_arch", "=", "\"nvptx64\"", ")"];
         self.is_left_out |= is_test || is_of_host;
         is_test || is_of_host
     }
@@ -358,14 +367,22 @@ fn g() {}
     #[test]
     fn every_file_of_the_crate_counts_and_no_other_does() {
         let files = Files::new("every", &CRATE);
-        for path in ["a/b.rs", "gpu.rs", "other/place.rs", "other/near.rs", "inline/deep.rs", "loop.rs"] {
+        for path in
+            ["a/b.rs", "gpu.rs", "other/place.rs", "other/near.rs", "inline/deep.rs", "loop.rs"]
+        {
             assert!(files.counts(&format!("src/{path}"), "fn changed() {}"), "{path}");
         }
         assert!(files.counts("table.bin", "1 2 4"));
-        for path in ["src/tests.rs", "src/host.rs", "src/unused.rs", "src/bin/tool.rs", "README.md"] {
+        for path in ["src/tests.rs", "src/host.rs", "src/unused.rs", "src/bin/tool.rs", "README.md"]
+        {
             assert!(!files.counts(path, "fn changed() {}"), "{path}");
         }
-        assert_eq!(files.read().files.len(), CRATE.len() - 3, "each is watched: {:?}", files.read().files);
+        assert_eq!(
+            files.read().files.len(),
+            CRATE.len() - 3,
+            "each is watched: {:?}",
+            files.read().files
+        );
     }
 
     #[test]
@@ -376,11 +393,18 @@ fn g() {}
             ROOT.replace(from, to)
         };
         let counts = |from, to| files.counts("src/lib.rs", &changed(from, to));
-        assert!(counts("u32 { 1 }", "u32 { 2 }") && counts("fn g() {}", "") && counts("\"nvptx64\"", "\"x86_64\""));
+        assert!(
+            counts("u32 { 1 }", "u32 { 2 }")
+                && counts("fn g() {}", "")
+                && counts("\"nvptx64\"", "\"x86_64\"")
+        );
         assert!(counts("#[cfg(test)] fn h", "fn h"), "it is in the build for a GPU now");
         assert!(!counts("\n", "\r\n// a comment\r\n") && !counts("{ 1 }", "{\n    /* one */ 1\n}"));
         assert!(!counts("assert!(true)", "{ assert!(1 + 1 == 2) }"));
-        assert!(!counts("#[cfg(test)] mod inner { fn t() { assert!(true) } }", ""), "tests are no part of it");
+        assert!(
+            !counts("#[cfg(test)] mod inner { fn t() { assert!(true) } }", ""),
+            "tests are no part of it"
+        );
         assert!(!counts("#[cfg(test)] mod tests;", ""));
     }
 
@@ -396,7 +420,10 @@ fn g() {}
     fn files_that_include_each_other_are_read_once() {
         let files = Files::new(
             "cycle",
-            &[("src/lib.rs", "include!(\"a.rs\"); mod missing;"), ("src/a.rs", "include!(\"lib.rs\");")],
+            &[
+                ("src/lib.rs", "include!(\"a.rs\"); mod missing;"),
+                ("src/a.rs", "include!(\"lib.rs\");"),
+            ],
         );
         assert_eq!(files.read().files.len(), 2);
     }
@@ -404,15 +431,24 @@ fn g() {}
     #[test]
     fn a_kernel_is_of_its_crate_and_what_that_depends_on_by_path() {
         let files = Files::new("kernel", &CRATE);
-        files.put("Cargo.toml", "[package]\nname = \"k\"\n[dependencies]\nhelper = { path = \"helper\" }\n");
+        files.put(
+            "Cargo.toml",
+            "[package]\nname = \"k\"\n[dependencies]\nhelper = { path = \"helper\" }\n",
+        );
         files.put("helper/Cargo.toml", "[package]\nname = \"helper\"\n");
         files.put("helper/src/lib.rs", "fn h() {}");
-        let of =
-            |read: &mut Read, file: &str| read.of_kernel(files.folder(), "k".into(), Some(files.folder().join(file)));
+        let of = |read: &mut Read, file: &str| {
+            read.of_kernel(files.folder(), "k".into(), Some(files.folder().join(file)))
+        };
         let mut read = Read::default();
         let first = of(&mut read, "src/a/b.rs");
         assert_eq!(first.dependencies[0].0, "helper");
-        assert_eq!(first.new_files.len(), CRATE.len() - 3 + 1, "each is watched once: {:?}", first.new_files);
+        assert_eq!(
+            first.new_files.len(),
+            CRATE.len() - 3 + 1,
+            "each is watched once: {:?}",
+            first.new_files
+        );
         let second = of(&mut read, "src/lib.rs");
         assert_eq!((&second.hash, second.new_files.len()), (&first.hash, 0));
         let unreached = of(&mut read, "src/unused.rs");
@@ -428,10 +464,14 @@ fn g() {}
     #[test]
     fn tests_in_braces_end_where_their_braces_do() {
         let of = |text: &str| Files::new("braces", &[("src/lib.rs", text)]).read().hash;
-        let with = of("fn a() {}\n#[cfg(test)]\nmod tests { fn t() { let _ = '}'; \"}\"; } }\nfn b() {}");
+        let with =
+            of("fn a() {}\n#[cfg(test)]\nmod tests { fn t() { let _ = '}'; \"}\"; } }\nfn b() {}");
         assert_eq!(with, of("fn a() {}\n#[cfg(test)]\nmod tests { }\nfn b() {}"));
         assert_ne!(with, of("fn a() {}\n#[cfg(test)]\nmod tests { }\nfn c() {}"));
         // Only `test` by itself leaves it out of every build for a GPU.
-        assert_ne!(of("#[cfg(not(test))] mod x { fn a() {} }"), of("#[cfg(not(test))] mod x { fn b() {} }"));
+        assert_ne!(
+            of("#[cfg(not(test))] mod x { fn a() {} }"),
+            of("#[cfg(not(test))] mod x { fn b() {} }")
+        );
     }
 }

@@ -1,10 +1,11 @@
 //! Kernels whose blocks come before the kernels ahead have ended: PTX ISA 9.7.13.14 `griddepcontrol`, sm_90, PTX 7.8.
 
+use super::param::check_bytes;
+use super::{ByValue, KernelInfo, KernelParam, ParamInfo, TypeName};
 #[cfg(not(target_arch = "nvptx64"))]
 use super::{Device, Params};
-use super::{KernelInfo, KernelParam, TypeName};
 use crate::copy::{BoxTile, TensorMode};
-use crate::machine::dependent;
+use crate::machine::{dependent, host_items};
 use crate::target::{AtLeast, BuiltFor};
 use crate::{Block, Lane, TensorMap};
 use core::marker::PhantomData;
@@ -51,6 +52,11 @@ pub struct AheadEnded<'b> {
 }
 
 impl<P> Early<P> {
+    #[inline(always)]
+    pub(super) fn new(memory: P) -> Self {
+        Early(memory)
+    }
+
     /// The memory, now that it may be touched.
     #[inline(always)]
     pub fn get(self, _: AheadEnded<'_>) -> P {
@@ -85,7 +91,7 @@ unsafe impl<P: KernelParam> KernelParam for Early<P> {
     type In<'k> = Early<P::In<'k>>;
     type Head = P::Head;
     type Tail = P::Tail;
-    const BY_VALUE: bool = P::BY_VALUE;
+    const BY_VALUE: Option<ByValue> = P::BY_VALUE;
     const IS_EARLY: bool = true;
     const TYPE: TypeName = TypeName::Parts(&[TypeName::Text("Early<"), P::TYPE, TypeName::Text(">")]);
 
@@ -95,30 +101,30 @@ unsafe impl<P: KernelParam> KernelParam for Early<P> {
         Early(unsafe { P::enter(head, tail, name) })
     }
 
-    #[cfg(not(target_arch = "nvptx64"))]
-    type Host<'h, D: Device + 'h> = P::Host<'h, D>;
-    #[cfg(not(target_arch = "nvptx64"))]
-    fn bind<'h, D: Device + 'h>(device: &D, host: Self::Host<'h, D>, name: &'static str) -> Self::In<'h> {
-        Early(P::bind(device, host, name))
-    }
-    #[cfg(not(target_arch = "nvptx64"))]
-    fn values(bound: Self::In<'_>, into: &mut Params) {
-        P::values(bound.0, into);
+    host_items! {
+        type Host<'h, D: Device + 'h> = P::Host<'h, D>;
+        fn bind<'h, D: Device + 'h>(device: &D, host: Self::Host<'h, D>, name: &'static str) -> Self::In<'h> {
+            Early(P::bind(device, host, name))
+        }
+        fn values(bound: Self::In<'_>, into: &mut Params) {
+            P::values(bound.0, into);
+        }
     }
 }
 
-/// Whether a kernel asks itself when those ahead have ended, by what its parameters are: whether each is memory, and `Early`.
+/// Whether a kernel asks itself when those ahead have ended, by what its parameters are.
 #[doc(hidden)]
-pub const fn asks(early: bool, parameters: &[(bool, bool)]) -> bool {
+pub const fn asks(kernel: &KernelInfo, parameters: &[ParamInfo]) -> bool {
+    check_bytes(parameters);
     let (mut asks, mut index) = (false, 0);
     while index < parameters.len() {
-        asks |= parameters[index].1;
+        asks |= parameters[index].is_early;
         index += 1;
     }
-    assert!(!asks || early, "a kernel with `Early` parameters is one of `#[kernel(early = true)]`");
+    assert!(!asks || kernel.early, "a kernel with `Early` parameters is one of `#[kernel(early = true)]`");
     index = 0;
     while index < parameters.len() {
-        let (is_memory, is_early) = parameters[index];
+        let ParamInfo { is_memory, is_early, .. } = parameters[index];
         assert!(!asks || is_early || !is_memory, "if some of a kernel's memory is `Early`, all of it is");
         index += 1;
     }

@@ -1,7 +1,7 @@
 //! The fingerprint of a kernel: a line of text that the builder writes into the PTX, and that the
 //! host compares with the program's own.
 
-use super::{KernelInfo, KernelParam, TypeName};
+use super::{KernelInfo, KernelParam, ParamInfo, TypeName};
 use core::marker::PhantomData;
 
 /// The name of a parameter's type, as text that is made once for each type.
@@ -21,26 +21,59 @@ impl<P: KernelParam> Named<P> {
     const TEXT: &'static str = Self::MADE.as_str();
 }
 
-/// The longest name of a parameter's type.
-const MAX_NAME: usize = 256;
+/// The longest name of a parameter's type, which has the names and types of a struct's fields.
+const MAX_NAME: usize = 4096;
 
 /// The fingerprint of a kernel: fields such as `param a=Global<f16>` and `threads=32`, with `; `
-/// between them. `params` are the parameters, in pieces, and `others` all that `#[kernel]` knows.
+/// between them. `sources` is what `#[kernel]` knows of these.
 #[doc(hidden)]
-pub const fn fingerprint<const CAPACITY: usize>(kernel: &KernelInfo, params: &[&str], others: &str) -> Text<CAPACITY> {
+pub const fn fingerprint<const CAPACITY: usize>(
+    kernel: &KernelInfo,
+    params: &[ParamInfo],
+    sources: &str,
+) -> Text<CAPACITY> {
     let mut text = Text::new();
     let mut index = 0;
     while index < params.len() {
-        text.push(params[index]);
+        text.push("param ");
+        text.push(params[index].name);
+        text.push("=");
+        text.push(params[index].type_name);
+        text.push("; ");
         index += 1;
     }
     text.push("shared=");
     text.number(kernel.shared_bytes as usize);
     text.push(" aligned to ");
     text.number(kernel.shared_align as usize);
-    text.push(others);
+    text.push("; threads=");
+    text.number(kernel.threads as usize);
+    // What most kernels do not say is left out.
+    if kernel.cluster.blocks() != 1 {
+        text.push("; cluster=");
+        text.number(kernel.cluster.x as usize);
+        text.push("x");
+        text.number(kernel.cluster.y as usize);
+        text.push("x");
+        text.number(kernel.cluster.z as usize);
+    }
+    if kernel.early {
+        text.push("; early=true");
+    }
+    text.push(sources);
     text.push(concat!("; ptx-matrix=", env!("CARGO_PKG_VERSION")));
     text
+}
+
+/// Room for that text: its length, and that of a few numbers.
+#[doc(hidden)]
+pub const fn fingerprint_len(params: &[ParamInfo], sources: &str) -> usize {
+    let (mut len, mut index) = (sources.len() + 160, 0);
+    while index < params.len() {
+        len += params[index].name.len() + params[index].type_name.len() + "param =; ".len();
+        index += 1;
+    }
+    len
 }
 
 /// A text that is put together while constants are evaluated, for each of many kernels: so it is
@@ -60,7 +93,7 @@ impl<const CAPACITY: usize> Text<CAPACITY> {
 
     const fn push(&mut self, text: &str) {
         let len = text.len();
-        assert!(len <= CAPACITY - self.len, "the name of a kernel parameter's type is longer than 256 bytes");
+        assert!(len <= CAPACITY - self.len, "the name of a kernel parameter's type is longer than 4096 bytes");
         // SAFETY: there is room for it, as was checked.
         unsafe { (&raw mut self.bytes).cast::<u8>().add(self.len).copy_from_nonoverlapping(text.as_ptr(), len) };
         self.len += len;

@@ -1,6 +1,7 @@
 //! How a kernel is entered and launched: the grid, the kernel's description, its parameters, and the devices
 //! that run it. `#[kernel]` writes the code that uses this module.
 
+mod args;
 mod early;
 mod fingerprint;
 mod param;
@@ -13,10 +14,17 @@ mod error;
 
 pub use crate::element::TypeName;
 pub use crate::lane::Grid;
+#[doc(hidden)]
+pub use args::Fields;
+pub use args::{ByValue, KernelData, KernelField};
+#[doc(hidden)]
+pub use args::{StoredSlice, any_early};
 pub use early::{AheadEnded, Early, asks, begin_early, end_early};
 #[doc(hidden)]
-pub use fingerprint::{Text, fingerprint, type_name};
+pub use fingerprint::{Text, fingerprint, fingerprint_len, type_name};
 pub use param::KernelParam;
+#[doc(hidden)]
+pub use param::ParamInfo;
 #[cfg(not(target_arch = "nvptx64"))]
 pub use {
     device::{Device, KernelBody, Launch},
@@ -62,17 +70,43 @@ pub struct KernelInfo {
     pub fingerprint: &'static str,
 }
 
+/// How a kernel is launched, as `#[kernel]` is told. What it is not told of is 0.
+#[doc(hidden)]
+pub struct Bounds {
+    /// Threads in a block.
+    pub threads: u32,
+    /// Blocks that are to fit an SM together.
+    pub min_blocks: u32,
+    /// The most registers of a thread.
+    pub max_registers: u32,
+    /// Blocks of a cluster along each dimension.
+    pub cluster: [u32; 3],
+    /// Whether blocks come before the kernels ahead have ended.
+    pub early: bool,
+}
+
+impl Bounds {
+    /// `#[kernel]` has checked numbers; constants are checked here.
+    const fn check(&self) {
+        let [x, y, z] = self.cluster;
+        assert!(
+            self.threads > 0 && self.threads <= 1024 && self.threads.is_multiple_of(32),
+            "a block has whole warps: its threads are a multiple of 32 from 32 to 1024"
+        );
+        assert!(self.min_blocks <= 32, "`min_blocks` is from 1 to 32 blocks");
+        assert!(self.max_registers <= 255, "`max_registers` is from 1 to 255 registers");
+        assert!(x > 0 && y > 0 && z > 0, "a cluster has a block or more along each dimension");
+        let blocks = (x as u64).saturating_mul(y as u64).saturating_mul(z as u64);
+        assert!(blocks <= 8, "a cluster has at most 8 blocks");
+    }
+}
+
 impl KernelInfo {
     /// The description of a kernel whose shared memory is `S`; a kernel with more than any GPU has does not compile.
     #[doc(hidden)]
-    pub const fn new<S: SharedLayout>(
-        name: &'static str,
-        threads: u32,
-        min_blocks: u32,
-        max_registers: u32,
-        [x, y, z]: [u32; 3],
-        early: bool,
-    ) -> Self {
+    pub const fn new<S: SharedLayout>(name: &'static str, bounds: Bounds) -> Self {
+        bounds.check();
+        let Bounds { threads, min_blocks, max_registers, cluster: [x, y, z], early } = bounds;
         assert!(
             S::BYTES <= MAX_SHARED_BYTES,
             "the kernel's shared memory is more than any GPU has for a block: 227 KiB"
@@ -103,24 +137,40 @@ impl KernelInfo {
         if self.shared_bytes as usize > MAX_STATIC_BYTES { self.shared_bytes } else { 0 }
     }
 
-    /// The words that the builder reads beside the kernel's entry: the format's version first; then, a bit for each PTX parameter, which
-    /// of them are grid constants; and last the cluster, a byte for each dimension, or 0. `params`: how many PTX parameters each parameter
-    /// becomes, and whether the first of them is one.
+    /// The words that the builder reads beside the kernel's entry: the format's version, the
+    /// bounds, shared memory, and the cluster, a byte for each dimension, or 0. Behind them, a word
+    /// for each PTX parameter: of a grid constant its bytes, times 256, and its alignment, else 0.
     #[doc(hidden)]
-    pub const fn metadata(&self, params: &[(usize, bool)]) -> [u32; 9] {
-        let (mut constants, mut first, mut index) = (0u64, 0, 0);
-        while index < params.len() {
-            let (count, by_value) = params[index];
-            if by_value {
-                assert!(first < 64, "a kernel's tensor maps are among its first parameters");
-                constants |= 1 << first;
-            }
-            first += count;
-            index += 1;
-        }
+    pub const fn metadata<const WORDS: usize>(&self, params: &[ParamInfo]) -> [u32; WORDS] {
         let KernelInfo { threads, min_blocks, max_registers, shared_bytes, shared_align, cluster, .. } = *self;
         let cluster = if cluster.blocks() == 1 { 0 } else { cluster.x | cluster.y << 8 | cluster.z << 16 };
-        let (low, high) = (constants as u32, (constants >> 32) as u32);
-        [3, threads, min_blocks, max_registers, shared_bytes, shared_align, low, high, cluster]
+        let first = [4, threads, min_blocks, max_registers, shared_bytes, shared_align, cluster];
+        let mut words = [0; WORDS];
+        let (of_kernel, of_params) = words.split_at_mut(KERNEL_WORDS);
+        of_kernel.copy_from_slice(&first);
+        let (mut word, mut index) = (0, 0);
+        while index < params.len() {
+            let ParamInfo { head, tail, is_constant, .. } = params[index];
+            if is_constant {
+                of_params[word] = (head.bytes << 8 | head.align) as u32;
+            }
+            word += if tail.is_some() { 2 } else { 1 };
+            index += 1;
+        }
+        words
     }
+}
+
+/// Words of a kernel's metadata that are about no parameter.
+const KERNEL_WORDS: usize = 7;
+
+/// How many words a kernel's metadata has.
+#[doc(hidden)]
+pub const fn metadata_words(params: &[ParamInfo]) -> usize {
+    let (mut words, mut index) = (KERNEL_WORDS, 0);
+    while index < params.len() {
+        words += if params[index].tail.is_some() { 2 } else { 1 };
+        index += 1;
+    }
+    words
 }

@@ -1,12 +1,15 @@
 //! The parameters of kernels: how each is handed over by the host, and how it arrives in the PTX entry.
 
-use super::TypeName;
+use super::args::MAX_PARAM_BYTES;
+use super::{ByValue, TypeName, type_name};
+use crate::machine::host_items;
 use crate::{Element, Global, GlobalMut, bf16, f16};
 #[cfg(not(target_arch = "nvptx64"))]
 use {super::Device, bytemuck::Pod, std::vec::Vec};
 
-/// A type that a kernel can take: [`Global`], [`GlobalMut`], [`TensorMap`](crate::TensorMap), [`TensorMapMut`](crate::TensorMapMut), and
-/// the numbers.
+/// A type that a kernel can take: [`Global`], [`GlobalMut`], [`TensorMap`](crate::TensorMap),
+/// [`TensorMapMut`](crate::TensorMapMut), numbers, `bool`, arrays, and structs with
+/// [`KernelArgs`](macro@crate::KernelArgs).
 ///
 /// # Safety
 /// `values` appends what `enter` takes: the bytes of `Head`, then, unless it is `()`, of `Tail`.
@@ -14,7 +17,7 @@ use {super::Device, bytemuck::Pod, std::vec::Vec};
 #[diagnostic::on_unimplemented(
     message = "a kernel cannot take a parameter of type `{Self}`",
     label = "not a kernel parameter",
-    note = "kernels take `Global<T>`, `GlobalMut<T>`, `TensorMap<Tile, RANK>`, `TensorMapMut<Tile, RANK>`, numbers, and, marked `#[shared]`, their shared memory"
+    note = "kernels take `Global<T>`, `GlobalMut<T>`, `TensorMap<Tile, RANK>`, `TensorMapMut<Tile, RANK>`, numbers, structs with `#[derive(KernelArgs)]`, and, marked `#[shared]`, their shared memory"
 )]
 pub unsafe trait KernelParam {
     /// The parameter for a kernel that runs during `'k`.
@@ -23,9 +26,9 @@ pub unsafe trait KernelParam {
     type Head: Copy;
     /// The second, or `()`.
     type Tail: Copy;
-    /// Whether the first is handed over by value although `Head` is a pointer: as a grid constant of 128 bytes, where the builder makes
-    /// it point.
-    const BY_VALUE: bool = false;
+    /// Whether the first is handed over by value although `Head` is a pointer or a reference: as a
+    /// grid constant of so many bytes, where the builder makes it point.
+    const BY_VALUE: Option<ByValue> = None;
     /// Whether it is memory, which other kernels may have written.
     #[doc(hidden)]
     const IS_MEMORY: bool = true;
@@ -55,12 +58,66 @@ pub unsafe trait KernelParam {
     fn values(bound: Self::In<'_>, into: &mut Params);
 }
 
+/// A parameter as `#[kernel]` describes it.
+#[doc(hidden)]
+#[derive(Debug, Clone, Copy)]
+pub struct ParamInfo {
+    pub(super) name: &'static str,
+    /// The name of its type.
+    pub(super) type_name: &'static str,
+    /// The first PTX parameter.
+    pub(super) head: ByValue,
+    /// The second, if there is one.
+    pub(super) tail: Option<ByValue>,
+    /// Whether the first is a grid constant.
+    pub(super) is_constant: bool,
+    pub(super) is_memory: bool,
+    pub(super) is_early: bool,
+}
+
+impl ParamInfo {
+    /// The parameter `name` of this type.
+    pub const fn of<P: KernelParam>(name: &'static str) -> Self {
+        ParamInfo {
+            name,
+            type_name: type_name::<P>(),
+            head: match P::BY_VALUE {
+                Some(of) => of,
+                None => ByValue::of::<P::Head>(),
+            },
+            tail: if P::PTX_PARAMS == 2 { Some(ByValue::of::<P::Tail>()) } else { None },
+            is_constant: P::BY_VALUE.is_some(),
+            is_memory: P::IS_MEMORY,
+            is_early: P::IS_EARLY,
+        }
+    }
+}
+
+/// Refuses more bytes of parameters than a launch can hand over.
+pub(super) const fn check_bytes(params: &[ParamInfo]) {
+    let (mut bytes, mut index) = (0_usize, 0);
+    while index < params.len() {
+        let ParamInfo { head, tail, .. } = params[index];
+        bytes = bytes.next_multiple_of(head.align) + head.bytes;
+        if let Some(tail) = tail {
+            bytes = bytes.next_multiple_of(tail.align) + tail.bytes;
+        }
+        index += 1;
+    }
+    assert!(
+        bytes <= MAX_PARAM_BYTES,
+        "the kernel's parameters have more than 4096 bytes: let it read some from a `Global`"
+    );
+}
+
 /// One parameter of a PTX entry: its bytes.
 #[cfg(not(target_arch = "nvptx64"))]
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct ParamValue {
     bytes: [u8; 128],
     len: usize,
+    /// All bytes, where they are more.
+    long: Vec<u8>,
 }
 
 #[cfg(not(target_arch = "nvptx64"))]
@@ -70,12 +127,22 @@ impl ParamValue {
         let value = bytemuck::bytes_of(&value);
         let mut bytes = [0; 128];
         bytes[..value.len()].copy_from_slice(value);
-        ParamValue { bytes, len: value.len() }
+        ParamValue { bytes, len: value.len(), long: Vec::new() }
+    }
+
+    /// So many bytes, all zero.
+    pub(super) fn zeros(len: usize) -> Self {
+        let long = if len > 128 { std::vec![0; len] } else { Vec::new() };
+        ParamValue { bytes: [0; 128], len, long }
+    }
+
+    pub(super) fn bytes_mut(&mut self) -> &mut [u8] {
+        if self.len > 128 { &mut self.long } else { &mut self.bytes[..self.len] }
     }
 
     /// Its bytes, in its own width.
     pub fn bytes(&self) -> &[u8] {
-        &self.bytes[..self.len]
+        if self.len > 128 { &self.long } else { &self.bytes[..self.len] }
     }
 }
 
@@ -99,15 +166,14 @@ macro_rules! scalars {
                 head
             }
 
-            #[cfg(not(target_arch = "nvptx64"))]
-            type Host<'h, D: Device + 'h> = $scalar;
-            #[cfg(not(target_arch = "nvptx64"))]
-            fn bind<'h, D: Device + 'h>(_: &D, host: Self::Host<'h, D>, _: &'static str) -> Self::In<'h> {
-                host
-            }
-            #[cfg(not(target_arch = "nvptx64"))]
-            fn values(bound: Self::In<'_>, into: &mut Params) {
-                into.push(ParamValue::new(bound));
+            host_items! {
+                type Host<'h, D: Device + 'h> = $scalar;
+                fn bind<'h, D: Device + 'h>(_: &D, host: Self::Host<'h, D>, _: &'static str) -> Self::In<'h> {
+                    host
+                }
+                fn values(bound: Self::In<'_>, into: &mut Params) {
+                    into.push(ParamValue::new(bound));
+                }
             }
         }
     )*};
@@ -135,16 +201,15 @@ macro_rules! slices {
         }
     )*};
     (@host $slice:ident $bind:ident $($borrow:tt)+) => {
-        #[cfg(not(target_arch = "nvptx64"))]
-        type Host<'h, D: Device + 'h> = $($borrow)+ D::Buffer<T>;
-        #[cfg(not(target_arch = "nvptx64"))]
-        fn bind<'h, D: Device + 'h>(device: &D, host: Self::Host<'h, D>, name: &'static str) -> $slice<'h, T> {
-            $bind(device, host, name)
-        }
-        #[cfg(not(target_arch = "nvptx64"))]
-        fn values(bound: $slice<'_, T>, into: &mut Params) {
-            into.push(ParamValue::new(bound.as_ptr() as u64));
-            into.push(ParamValue::new(bound.len() as u64));
+        host_items! {
+            type Host<'h, D: Device + 'h> = $($borrow)+ D::Buffer<T>;
+            fn bind<'h, D: Device + 'h>(device: &D, host: Self::Host<'h, D>, name: &'static str) -> $slice<'h, T> {
+                $bind(device, host, name)
+            }
+            fn values(bound: $slice<'_, T>, into: &mut Params) {
+                into.push(ParamValue::new(bound.as_ptr() as u64));
+                into.push(ParamValue::new(bound.len() as u64));
+            }
         }
     };
 }

@@ -3,6 +3,12 @@
 //! Each function here stands for one operation. On the device it is an instruction of [`raw`](crate::raw); on the host it
 //! is a call of the simulator's engine. What is above is written once. What is below does not know of it.
 
+/// Items of an implementation that only the CPU's build has.
+macro_rules! host_items {
+    ($($item:item)*) => { $(#[cfg(not(target_arch = "nvptx64"))] $item)* };
+}
+pub(crate) use host_items;
+
 mod cast;
 mod check;
 mod copy;

@@ -24,6 +24,8 @@ mod gallery;
 mod global;
 mod global_unwritten;
 mod im2col;
+mod kernel_instances;
+mod kernel_params;
 mod lane_order;
 mod launch;
 mod limits;

@@ -86,7 +86,7 @@ mod tests {
         max_registers: Some(168),
         shared_bytes: 0,
         shared_align: 0,
-        grid_constants: 0,
+        grid_constants: Vec::new(),
         cluster: Some([2, 1, 1]),
     };
 

@@ -4,8 +4,9 @@ use anyhow::{Context, Result, bail, ensure};
 
 const PREFIX: &str = "@__ptx_matrix_kernel_";
 const FINGERPRINT: &str = "@__ptx_matrix_signature_";
-const FORMAT: u32 = 3;
-const WORDS: usize = 9;
+const FORMAT: u32 = 4;
+/// Words that are about no parameter.
+const KERNEL_WORDS: usize = 7;
 
 /// How a kernel is launched and what it needs. `None` where its crate leaves the choice to the compiler.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -15,10 +16,18 @@ pub struct KernelMetadata {
     pub max_registers: Option<u32>,
     pub shared_bytes: u32,
     pub shared_align: u32,
-    /// A bit for each parameter: whether the pointer that the kernel takes is to be to 128 bytes that are handed over by value.
-    pub grid_constants: u64,
+    /// For each parameter, whether the pointer that the kernel takes is to be to bytes that are
+    /// handed over by value.
+    pub grid_constants: Vec<Option<GridConstant>>,
     /// The blocks of a cluster along x, y and z.
     pub cluster: Option<[u32; 3]>,
+}
+
+/// The size and the alignment of a parameter that is handed over by value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct GridConstant {
+    pub bytes: u32,
+    pub align: u32,
 }
 
 /// The kernel's name and metadata, if the line is a metadata static.
@@ -60,10 +69,10 @@ fn decode(value: &str) -> Result<KernelMetadata> {
         "kernel crate and builder are of different versions of ptx-matrix: the crate writes format {}, the builder reads {FORMAT}",
         words.first().map_or("none".to_owned(), u32::to_string),
     );
-    let &[_, threads, min_blocks, max_registers, shared_bytes, shared_align, low, high, cluster] = words.as_slice()
-    else {
-        bail!("{} words instead of {WORDS}", words.len());
+    let Some((first, params)) = words.split_first_chunk::<KERNEL_WORDS>() else {
+        bail!("{} words instead of {KERNEL_WORDS} or more", words.len());
     };
+    let &[_, threads, min_blocks, max_registers, shared_bytes, shared_align, cluster] = first;
     let set = |word: u32| (word != 0).then_some(word);
     ensure!(
         shared_bytes == 0 || shared_align.is_power_of_two(),
@@ -75,9 +84,16 @@ fn decode(value: &str) -> Result<KernelMetadata> {
         max_registers: set(max_registers),
         shared_bytes,
         shared_align,
-        grid_constants: u64::from(low) | u64::from(high) << 32,
+        grid_constants: params.iter().map(|&word| grid_constant(word)).collect::<Result<_>>()?,
         cluster: set(cluster).map(|cluster| [0, 8, 16].map(|byte| cluster >> byte & 0xff)),
     })
+}
+
+fn grid_constant(word: u32) -> Result<Option<GridConstant>> {
+    let (bytes, align) = (word >> 8, word & 0xff);
+    let is_layout = bytes > 0 && align.is_power_of_two();
+    ensure!(word == 0 || is_layout, "a parameter of {bytes} bytes, aligned to {align}");
+    Ok((word != 0).then_some(GridConstant { bytes, align }))
 }
 
 fn words(bytes: &[u8]) -> Vec<u32> {
@@ -127,8 +143,8 @@ mod tests {
     fn decodes_every_word() {
         // Printable bytes, a quote (34) and a backslash (92) among them.
         for wrapped in [false, true] {
-            let (name, metadata) =
-                read(&line(&[3, 128, 2, 92, 0x2241_5c22, 1024, 5, 1, 0x1_0402], wrapped)).unwrap().unwrap();
+            let words = [4, 128, 2, 92, 0x2241_5c22, 1024, 0x1_0402, 0, 0x8040, 0, 0x1804];
+            let (name, metadata) = read(&line(&words, wrapped)).unwrap().unwrap();
             assert_eq!(name, "gemm");
             let expected = KernelMetadata {
                 threads: Some(128),
@@ -136,7 +152,12 @@ mod tests {
                 max_registers: Some(92),
                 shared_bytes: 0x2241_5c22,
                 shared_align: 1024,
-                grid_constants: 0x1_0000_0005,
+                grid_constants: vec![
+                    None,
+                    Some(GridConstant { bytes: 128, align: 64 }),
+                    None,
+                    Some(GridConstant { bytes: 24, align: 4 }),
+                ],
                 cluster: Some([2, 4, 1]),
             };
             assert_eq!(metadata, expected);
@@ -145,9 +166,9 @@ mod tests {
 
     #[test]
     fn zero_is_unset() {
-        let (_, metadata) = read(&line(&[3, 32, 0, 0, 0, 0, 0, 0, 0], false)).unwrap().unwrap();
+        let (_, metadata) = read(&line(&[4, 32, 0, 0, 0, 0, 0], false)).unwrap().unwrap();
         assert_eq!((metadata.threads, metadata.min_blocks, metadata.max_registers), (Some(32), None, None));
-        assert_eq!(metadata.cluster, None);
+        assert_eq!((metadata.cluster, metadata.grid_constants), (None, vec![]));
     }
 
     #[test]
@@ -159,8 +180,10 @@ mod tests {
 
     #[test]
     fn a_wrong_length_or_alignment_is_refused() {
-        assert!(read(&line(&[3, 128, 0, 0], false)).is_err());
-        assert!(read(&line(&[3, 128, 0, 0, 64, 12, 0, 0, 0], false)).is_err());
+        assert!(read(&line(&[4, 128, 0, 0], false)).is_err());
+        assert!(read(&line(&[4, 128, 0, 0, 64, 12, 0], false)).is_err());
+        assert!(read(&line(&[4, 128, 0, 0, 64, 16, 0, 0x1803], false)).is_err());
+        assert!(read(&line(&[4, 128, 0, 0, 64, 16, 0, 0x10], false)).is_err());
     }
 
     #[test]

@@ -121,7 +121,7 @@ mod tests {
     use super::*;
 
     const MODULE: &str = r##"
-@__ptx_matrix_kernel_tile = constant [36 x i8] c"\03\00\00\00\80\00\00\00\02\00\00\00\00\00\00\00\00\04\00\00\10\00\00\00\00\00\00\00\00\00\00\00\00\00\00\00", align 4
+@__ptx_matrix_kernel_tile = constant [28 x i8] c"\04\00\00\00\80\00\00\00\02\00\00\00\00\00\00\00\00\04\00\00\10\00\00\00\00\00\00\00", align 4
 define ptx_kernel void @tile(ptr noundef %p) unnamed_addr #0 {
   call void asm sideeffect alignstack "stmatrix.sync.aligned.m8n8.x1.shared.b16 [${0}], {${1}};", "r,r,~{memory}"(i32 %a, i32 %b), !srcloc !7
   ret void

@@ -27,7 +27,7 @@ mod tests {
             max_registers: None,
             shared_bytes,
             shared_align: 128,
-            grid_constants: 0,
+            grid_constants: Vec::new(),
             cluster: None,
         }
     }

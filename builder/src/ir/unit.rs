@@ -227,7 +227,7 @@ mod tests {
             r#"; ModuleID = '{hash}'
 target triple = "nvptx64-nvidia-cuda"
 @anon.{hash}.3 = private constant [2 x i8] c"@!", align 1
-@__ptx_matrix_kernel_first = constant [36 x i8] c"\03\00\00\00\80\00\00\00\02\00\00\00\00\00\00\00\00\04\00\00\10\00\00\00\00\00\00\00\00\00\00\00\00\00\00\00", align 4
+@__ptx_matrix_kernel_first = constant [28 x i8] c"\04\00\00\00\80\00\00\00\02\00\00\00\00\00\00\00\00\04\00\00\10\00\00\00\00\00\00\00", align 4
 define ptx_kernel void @first(ptr %a) #{number} {{
   call void @_RNvC{hash}5crate6helper(ptr %a), !range !{number}
   ret void

@@ -7,11 +7,12 @@ mod host;
 #[cfg(not(target_arch = "nvptx64"))]
 pub use host::{EncodedMap, EncodedMapMut, Im2colTensor, Tensor};
 
+use super::{ByValue, KernelParam, TypeName};
 #[cfg(not(target_arch = "nvptx64"))]
 use super::{Device, ParamValue, Params};
-use super::{KernelParam, TypeName};
 use crate::copy::{BoxTile, TensorMap, TensorMapMut, TensorMode};
 use crate::isa::TensorMapWords;
+use crate::machine::host_items;
 
 /// The parameters that tensor maps are.
 macro_rules! maps {
@@ -21,7 +22,7 @@ macro_rules! maps {
             type In<'k> = $map<'k, Tile, RANK, Mode>;
             type Head = *const TensorMapWords;
             type Tail = ();
-            const BY_VALUE: bool = true;
+            const BY_VALUE: Option<ByValue> = Some(ByValue::of::<TensorMapWords>());
             const TYPE: TypeName = TypeName::Parts(&[
                 TypeName::Text(concat!(stringify!($map), "<")),
                 Tile::TYPE,
@@ -38,16 +39,15 @@ macro_rules! maps {
                 unsafe { $map::at(head) }
             }
 
-            #[cfg(not(target_arch = "nvptx64"))]
-            type Host<'h, D: Device + 'h> = $($host)* $encoded<'h, D, Tile, RANK, Mode>;
-            #[cfg(not(target_arch = "nvptx64"))]
-            fn bind<'h, D: Device + 'h>(device: &D, host: Self::Host<'h, D>, name: &'static str) -> Self::In<'h> {
-                let (start, len) = device.$slice(host.buffer);
-                $map::of(host.words, (name, start, len))
-            }
-            #[cfg(not(target_arch = "nvptx64"))]
-            fn values(bound: Self::In<'_>, into: &mut Params) {
-                into.push(ParamValue::new(bound.words().0));
+            host_items! {
+                type Host<'h, D: Device + 'h> = $($host)* $encoded<'h, D, Tile, RANK, Mode>;
+                fn bind<'h, D: Device + 'h>(device: &D, host: Self::Host<'h, D>, name: &'static str) -> Self::In<'h> {
+                    let (start, len) = device.$slice(host.buffer);
+                    $map::of(host.words, (name, start, len))
+                }
+                fn values(bound: Self::In<'_>, into: &mut Params) {
+                    into.push(ParamValue::new(bound.words().0));
+                }
             }
         }
     )*};
@@ -93,7 +93,7 @@ unsafe impl<P: KernelParam<Head = *const TensorMapWords, Tail = ()>> KernelParam
     type In<'k> = Option<P::In<'k>>;
     type Head = *const TensorMapWords;
     type Tail = ();
-    const BY_VALUE: bool = true;
+    const BY_VALUE: Option<ByValue> = Some(ByValue::of::<TensorMapWords>());
     const IS_EARLY: bool = P::IS_EARLY;
     const TYPE: TypeName = TypeName::Parts(&[TypeName::Text("Option<"), P::TYPE, TypeName::Text(">")]);
 
@@ -103,21 +103,20 @@ unsafe impl<P: KernelParam<Head = *const TensorMapWords, Tail = ()>> KernelParam
         unsafe { if (*head).0[0] == 0 { None } else { Some(P::enter(head, (), name)) } }
     }
 
-    #[cfg(not(target_arch = "nvptx64"))]
-    type Host<'h, D: Device + 'h> = Option<P::Host<'h, D>>;
-    #[cfg(not(target_arch = "nvptx64"))]
-    fn bind<'h, D: Device + 'h>(device: &D, host: Self::Host<'h, D>, name: &'static str) -> Self::In<'h> {
-        host.map(|host| P::bind(device, host, name))
-    }
-    #[cfg(not(target_arch = "nvptx64"))]
-    fn values(bound: Self::In<'_>, into: &mut Params) {
-        match bound {
-            Some(map) => {
-                P::values(map, into);
-                let starts_with_zeros = into.last().is_some_and(|map| map.bytes().starts_with(&[0; 8]));
-                assert!(!starts_with_zeros, "a tensor map starts with the tensor's address");
+    host_items! {
+        type Host<'h, D: Device + 'h> = Option<P::Host<'h, D>>;
+        fn bind<'h, D: Device + 'h>(device: &D, host: Self::Host<'h, D>, name: &'static str) -> Self::In<'h> {
+            host.map(|host| P::bind(device, host, name))
+        }
+        fn values(bound: Self::In<'_>, into: &mut Params) {
+            match bound {
+                Some(map) => {
+                    P::values(map, into);
+                    let starts_with_zeros = into.last().is_some_and(|map| map.bytes().starts_with(&[0; 8]));
+                    assert!(!starts_with_zeros, "a tensor map starts with the tensor's address");
+                }
+                None => into.push(ParamValue::new([0u64; 16])),
             }
-            None => into.push(ParamValue::new([0u64; 16])),
         }
     }
 }

@@ -67,6 +67,8 @@ mod two {
     }
 }
 
+#[cfg(feature = "arguments")]
+pub mod arguments;
 #[cfg(feature = "dynamic")]
 mod dynamic;
 #[cfg(feature = "statics")]

@@ -22,6 +22,12 @@ mod sizes {
     pub type OtherRank<'k> = TensorMap<'k, SharedTile<bf16, 16, 64, Swizzle128>, 2>;
     pub type OtherMode<'k> = TensorMap<'k, SharedTile<bf16, 16, 64, Swizzle128>, 3, Im2col>;
     pub type OtherAccess<'k> = TensorMapMut<'k, SharedTile<bf16, 16, 64, Swizzle128>, 3>;
+    #[derive(Clone, Copy, KernelArgs)]
+    #[repr(C)]
+    pub struct Shape {
+        pub rows: u32,
+        pub cols: u32,
+    }
     pub type Maybe<'k> = Option<TensorMap<'k, SharedTile<bf16, 16, 64, Swizzle128>, 3>>;
 }
 
@@ -42,9 +48,16 @@ mod sizes {
     pub type OtherRank<'k> = OtherTile<'k>;
     pub type OtherMode<'k> = OtherTile<'k>;
     pub type OtherAccess<'k> = OtherTile<'k>;
+    #[derive(Clone, Copy, KernelArgs)]
+    #[repr(C)]
+    pub struct Shape {
+        pub cols: u32,
+        pub rows: u32,
+    }
     pub type Maybe<'k> = OtherTile<'k>;
 }
 
+pub use sizes::Shape;
 use sizes::*;
 
 /// A factor that a test changes.
@@ -140,6 +153,20 @@ pub fn other_access(_: &Block, _map: OtherAccess) {}
 
 #[kernel(threads = 32)]
 pub fn maybe(_: &Block, _map: Maybe) {}
+
+#[kernel(threads = 32)]
+pub fn shaped(_: &Block, _shape: Shape) {}
+
+/// The same struct on both sides, in instances that differ in their threads.
+#[derive(Clone, Copy, KernelArgs)]
+pub struct SameArgs<'k> {
+    pub d: GlobalMut<'k, f32>,
+    pub is_added: bool,
+    pub terms: [f64; 2],
+}
+
+#[kernel(threads = THREADS, instances(same_32 = <32>, same_64 = <64>))]
+pub fn same_args<const THREADS: usize>(_: &Block, _args: SameArgs) {}
 
 /// A column-major tile.
 type Columns = SharedTile<u8, 16, 32, Swizzle32, ColMajor>;

@@ -147,15 +147,16 @@ pub fn take_in(known: u32, read: u32) -> u32 {
 }
 
 /// The tensors and slices of a launch.
-#[derive(Clone, Copy)]
-struct Arguments<'k> {
-    script: Global<'k, u32>,
-    rows: Global<'k, u32>,
-    boxes: TensorMap<'k, Boxed, 2>,
-    a: TensorMap<'k, A, 2>,
-    b: TensorMap<'k, B, 2>,
-    out: GlobalMut<'k, u32>,
-    stored: TensorMapMut<'k, Boxed, 2>,
+#[derive(Clone, Copy, KernelArgs)]
+pub struct Arguments<'k> {
+    pub boxes: TensorMap<'k, Boxed, 2>,
+    pub a: TensorMap<'k, A, 2>,
+    pub b: TensorMap<'k, B, 2>,
+    pub stored: TensorMapMut<'k, Boxed, 2>,
+    /// The place of each warp's list of steps, then the lists.
+    pub script: Global<'k, u32>,
+    pub rows: Global<'k, u32>,
+    pub out: GlobalMut<'k, u32>,
 }
 
 /// The mbarriers of a block.
@@ -262,9 +263,18 @@ fn issue(group: WarpGroup<'_>, sums: &mut InFlight<N, f32>, a: A, b: B) {
     });
 }
 
-/// Runs the steps of the executing warp. `script` begins with the place of each warp's list.
-#[inline(always)]
-fn run<const BLOCKS: usize>(block: &ClusterBlock<BLOCKS>, memory: Memory, arguments: Arguments<'_>) {
+/// Runs the steps of the executing warp, in clusters of `BLOCKS` blocks.
+#[kernel(threads = 256, cluster = BLOCKS, target = "sm_90a", instances(
+    run_1 = <1>,
+    run_2 = <2>,
+    run_4 = <4>,
+))]
+pub fn run<const BLOCKS: usize>(
+    block: &ClusterBlock<BLOCKS>,
+    // Taken apart below.
+    #[shared] memory: Memory,
+    arguments: Arguments,
+) {
     let Memory { boxes, a, b, rows, barriers } = memory;
     let Arguments { script, out, .. } = arguments;
     let barriers = Barriers::init(block, barriers);
@@ -441,52 +451,4 @@ fn read<const ROWS: usize, S: Swizzle>(warp: Warp<'_>, tile: SharedTile<u32, ROW
         let sum = (0..COLS).fold(0_u32, |sum, col| sum.rotate_left(1) ^ tile.get(lane, (row, col)));
         *known = take_in(*known, sum);
     });
-}
-
-/// The steps of a cluster of one block.
-#[kernel(threads = 256, cluster = 1, target = "sm_90a")]
-pub fn run_1(
-    block: &ClusterBlock<1>,
-    #[shared] memory: Memory,
-    boxes: TensorMap<Boxed, 2>,
-    a: TensorMap<A, 2>,
-    b: TensorMap<B, 2>,
-    stored: TensorMapMut<Boxed, 2>,
-    script: Global<u32>,
-    rows: Global<u32>,
-    out: GlobalMut<u32>,
-) {
-    run(block, memory, Arguments { script, rows, boxes, a, b, out, stored });
-}
-
-/// The steps of a cluster of two blocks.
-#[kernel(threads = 256, cluster = 2, target = "sm_90a")]
-pub fn run_2(
-    block: &ClusterBlock<2>,
-    #[shared] memory: Memory,
-    boxes: TensorMap<Boxed, 2>,
-    a: TensorMap<A, 2>,
-    b: TensorMap<B, 2>,
-    stored: TensorMapMut<Boxed, 2>,
-    script: Global<u32>,
-    rows: Global<u32>,
-    out: GlobalMut<u32>,
-) {
-    run(block, memory, Arguments { script, rows, boxes, a, b, out, stored });
-}
-
-/// The steps of a cluster of four blocks.
-#[kernel(threads = 256, cluster = 4, target = "sm_90a")]
-pub fn run_4(
-    block: &ClusterBlock<4>,
-    #[shared] memory: Memory,
-    boxes: TensorMap<Boxed, 2>,
-    a: TensorMap<A, 2>,
-    b: TensorMap<B, 2>,
-    stored: TensorMapMut<Boxed, 2>,
-    script: Global<u32>,
-    rows: Global<u32>,
-    out: GlobalMut<u32>,
-) {
-    run(block, memory, Arguments { script, rows, boxes, a, b, out, stored });
 }

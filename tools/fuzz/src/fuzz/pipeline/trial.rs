@@ -3,10 +3,12 @@
 use super::model::{Landing, Model, SEVERAL_PHASES, Turns, Wrong};
 use super::program::{Program, Shape};
 use super::values::{BOX_LINES, boxes, factors, rows, stored};
-use ptx_matrix::launch::{Device, Grid, LaunchError};
+use ptx_matrix::launch::{Device, Grid, KernelInfo, LaunchError};
 use ptx_matrix::sim::{Misuse, SimError, Simulator};
 use ptx_matrix::{Tensor, bf16};
-use ptx_matrix_fuzz_kernels::pipeline::{self, A, B, BOX_ROWS, Boxed, COLS, K, LEFT, M, N, STORED_BOXES};
+use ptx_matrix_fuzz_kernels::pipeline::{
+    self, A, ArgumentsHost, B, BOX_ROWS, Boxed, COLS, K, LEFT, M, N, STORED_BOXES,
+};
 use std::borrow::{Borrow, BorrowMut};
 use std::collections::BTreeSet;
 
@@ -89,14 +91,19 @@ pub fn run<D: Device>(device: &D, program: &Program) -> Result<Left, LaunchError
         let lines = program.blocks * STORED_BOXES * BOX_ROWS;
         let mut map_kept = Tensor::<Boxed, 2>::new([COLS, lines]).map_mut(device, kept.borrow_mut())?;
         let grid = Grid::from(program.blocks as u32);
-        let (script, rows, out) = (script.borrow(), rows.borrow(), out.borrow_mut());
-        let maps = (&map_boxes, &map_a, &map_b, map_kept.by_ref());
-        match program.blocks {
-            1 => pipeline::run_1::launch(device, grid, maps.0, maps.1, maps.2, maps.3, script, rows, out),
-            2 => pipeline::run_2::launch(device, grid, maps.0, maps.1, maps.2, maps.3, script, rows, out),
-            _ => pipeline::run_4::launch(device, grid, maps.0, maps.1, maps.2, maps.3, script, rows, out),
-        }
-        .map_err(run)?;
+        // The instances of the kernel, by the blocks of a cluster.
+        let of_blocks = |info: &KernelInfo| info.cluster.blocks() == program.blocks as u64;
+        let instance = pipeline::run::INSTANCES.iter().position(of_blocks).expect("1, 2 or 4 blocks");
+        let arguments = ArgumentsHost {
+            boxes: &map_boxes,
+            a: &map_a,
+            b: &map_b,
+            stored: map_kept.by_ref(),
+            script: script.borrow(),
+            rows: rows.borrow(),
+            out: out.borrow_mut(),
+        };
+        pipeline::run::launch(instance, device, grid, arguments).map_err(run)?;
     }
     Ok((device.download(out.borrow()).map_err(run)?, device.download(kept.borrow()).map_err(run)?))
 }

@@ -1,0 +1,170 @@
+//! How a kernel is entered on the device, and launched on the host.
+
+use crate::kernel::Kernel;
+use crate::signature::Parameter;
+use proc_macro2::TokenStream;
+use quote::{format_ident, quote};
+use syn::ext::IdentExt;
+use syn::{Pat, Type};
+
+/// `let (part, (part, ())) = ...;`: the shared parameters from the address of the whole.
+fn shared_parts(kernel: &Kernel, address: TokenStream) -> TokenStream {
+    let (krate, shared) = (kernel.krate, kernel.shared());
+    let names = kernel.parameters.iter().filter(|p| p.shared).map(|p| &p.name);
+    let pattern = names.rev().fold(quote!(()), |rest, name| quote!((#name, #rest)));
+    quote! {
+        // SAFETY: the kernel's shared memory has the size and alignment that `INFO` says.
+        #[allow(clippy::let_unit_value)]
+        let #pattern = unsafe { <#shared as #krate::SharedLayout>::at(#address) };
+    }
+}
+
+/// A `#[shared]` parameter, or a part of one, as the simulator's reports name it: by its own name,
+/// or, taken apart, by those of its parts.
+fn shared_field(krate: &TokenStream, pattern: &Pat, ty: &Type) -> TokenStream {
+    let field = quote!(#krate::sim::SharedField::of::<#ty>());
+    match (pattern, ty) {
+        (Pat::Ident(name), _) => {
+            let name = name.ident.unraw().to_string();
+            quote!(#field.named(#name))
+        }
+        (Pat::Tuple(patterns), Type::Tuple(types)) if patterns.elems.len() == types.elems.len() => {
+            let pairs = patterns.elems.iter().zip(&types.elems);
+            let parts = pairs.map(|(pattern, ty)| shared_field(krate, pattern, ty));
+            let name_byte = name_byte(krate, parts);
+            quote!(#field.named("").with(#name_byte))
+        }
+        _ => quote!(#field.named("")),
+    }
+}
+
+/// A function that names a byte of such fields.
+fn name_byte(krate: &TokenStream, fields: impl Iterator<Item = TokenStream>) -> TokenStream {
+    quote!(|offset, name| #krate::sim::name_fields(offset, name, &[#(#fields),*]))
+}
+
+/// The PTX entry, and what the builder reads beside it.
+pub fn device(kernel: &Kernel) -> TokenStream {
+    let Kernel { krate, name, call, parameters, .. } = kernel;
+    let name_text = name.unraw().to_string();
+    // With the path of its module, so that two kernels of one name come as far as the builder,
+    // which tells where they are.
+    let exported =
+        |start: &str| quote!(::core::concat!(#start, ::core::module_path!(), "::", #name_text));
+    let [entry, metadata, fingerprint] =
+        ["", "__ptx_matrix_kernel_", "__ptx_matrix_signature_"].map(exported);
+    let symbol = format!("mov.u32 {{0}}, __ptx_matrix_shared_{name_text};");
+    let has_shared = parameters.iter().any(|p| p.shared);
+    let address = if has_shared {
+        quote!({
+            let address: u32;
+            // SAFETY: the address of a variable in shared memory, which the builder declares.
+            unsafe {
+                ::core::arch::asm!(#symbol, lateout(reg32) address, options(pure, nomem, nostack))
+            };
+            address
+        })
+    } else {
+        quote!(0)
+    };
+    let parts = shared_parts(kernel, address);
+    let (names, types): (Vec<_>, Vec<_>) = kernel.given().map(|p| (&p.name, &p.ty)).unzip();
+    let texts: Vec<_> = kernel.given().map(Parameter::text).collect();
+    let (heads, tails): (Vec<_>, Vec<_>) = names
+        .iter()
+        .map(|name| (format_ident!("{name}_head"), format_ident!("{name}_tail")))
+        .unzip();
+    let arguments = parameters.iter().map(|p| &p.name);
+    let begin =
+        kernel.is_early().then(|| quote!(#krate::launch::begin_early(&#name::INFO, #name::ASKS);));
+    let end = kernel.is_early().then(|| quote!(#krate::launch::end_early(#name::ASKS);));
+    let block = kernel.block();
+    quote! {
+        #[unsafe(export_name = #metadata)]
+        static METADATA: [u32; #krate::launch::metadata_words(#name::PARAMS)] =
+            #name::INFO.metadata(#name::PARAMS);
+
+        // For the builder, which writes it into the PTX.
+        #[unsafe(export_name = #fingerprint)]
+        static FINGERPRINT: [u8; #name::FINGERPRINT.bytes.len()] = #name::FINGERPRINT.bytes;
+
+        #[unsafe(export_name = #entry)]
+        #[allow(improper_ctypes_definitions)]
+        unsafe extern "ptx-kernel" fn entry(
+            #(
+                #heads: <#types as #krate::launch::KernelParam>::Head,
+                #tails: <#types as #krate::launch::KernelParam>::Tail,
+            )*
+        ) {
+            #begin
+            // SAFETY: a launch checks the block's size, and made the parameters.
+            let block = unsafe { #block::enter(#name::INFO.threads as usize) };
+            #(
+                // SAFETY: likewise.
+                let #names = unsafe {
+                    <#types as #krate::launch::KernelParam>::enter(#heads, #tails, #texts)
+                };
+            )*
+            #parts
+            #call(&block, #(#arguments),*);
+            #end
+        }
+    }
+}
+
+/// The launch functions.
+pub fn host(kernel: &Kernel) -> TokenStream {
+    let Kernel { krate, call, parameters, .. } = kernel;
+    let (names, types): (Vec<_>, Vec<_>) = kernel.given().map(|p| (&p.name, &p.ty)).unzip();
+    let texts: Vec<_> = kernel.given().map(Parameter::text).collect();
+    let parts = shared_parts(kernel, quote!(#krate::sim::SHARED_BASE));
+    let arguments = parameters.iter().map(|p| &p.name);
+    let shared = parameters.iter().filter(|p| p.shared);
+    let name_byte = name_byte(krate, shared.map(|p| shared_field(krate, &p.pattern, &p.ty)));
+    let of_cluster = kernel.block();
+    let block =
+        kernel.bounds.cluster.as_ref().map(|_| quote!(let block = &#of_cluster::simulated(block);));
+    quote! {
+        /// Runs the kernel on a device: its arguments behind the grid, buffers by reference.
+        #[cfg(not(target_arch = "nvptx64"))]
+        #[allow(clippy::too_many_arguments)]
+        pub fn launch<'h, PtxMatrixDevice: #krate::launch::Device + 'h>(
+            device: &PtxMatrixDevice,
+            grid: impl ::core::convert::Into<#krate::Grid>,
+            #(#names: <#types as #krate::launch::KernelParam>::Host<'h, PtxMatrixDevice>,)*
+        ) -> ::core::result::Result<PtxMatrixDevice::Report, PtxMatrixDevice::Error> {
+            #(let #names = <#types as #krate::launch::KernelParam>::bind(device, #names, #texts);)*
+            #[allow(unused_mut)]
+            let mut params = #krate::launch::Params::new();
+            #(<#types as #krate::launch::KernelParam>::values(#names, &mut params);)*
+            // SAFETY: it calls the kernel with its parameters.
+            let body = unsafe {
+                #krate::launch::KernelBody::new(move |block: &#krate::Block<'_>| {
+                    #block
+                    #parts
+                    #call(block, #(#arguments),*)
+                })
+            };
+            let launch = #krate::launch::Launch {
+                kernel: &Self::INFO,
+                grid: ::core::convert::Into::into(grid),
+                params: &params,
+                body: &|block| body.run(block),
+                name_byte: #name_byte,
+            };
+            // SAFETY: the parameters are this kernel's, of buffers that are borrowed until this
+            // returns.
+            unsafe { device.launch(launch) }
+        }
+
+        /// Runs the kernel on the simulator: its arguments behind the grid, buffers as slices.
+        #[cfg(not(target_arch = "nvptx64"))]
+        #[allow(clippy::too_many_arguments)]
+        pub fn simulate<'h>(
+            grid: impl ::core::convert::Into<#krate::Grid>,
+            #(#names: <#types as #krate::launch::KernelParam>::Host<'h, #krate::sim::Simulator>,)*
+        ) -> ::core::result::Result<#krate::sim::Report, #krate::sim::SimError> {
+            Self::launch(&#krate::sim::Simulator::default(), grid, #(#names),*)
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! The instances of a generic function, as a table.
+
+use crate::arguments::Instance;
+use crate::kernel::Kernel;
+use crate::signature;
+use proc_macro2::TokenStream;
+use quote::quote;
+use syn::ext::IdentExt;
+use syn::{Error, Ident, Result};
+
+/// Each instance has a name of its own, which PTX can have.
+pub fn check_names(function: &Ident, instances: &[Instance]) -> Result<()> {
+    for (index, Instance { name, .. }) in instances.iter().enumerate() {
+        signature::check_name(name)?;
+        if name == function {
+            let message = format!(
+                "`{name}` is the function, and the table of its instances: name this one otherwise"
+            );
+            return Err(Error::new_spanned(name, message));
+        }
+        if instances[..index].iter().any(|other| other.name == *name) {
+            let message = format!(
+                "two instances are named `{name}`, as whose entry in the PTX one can be: rename one"
+            );
+            return Err(Error::new_spanned(name, message));
+        }
+    }
+    Ok(())
+}
+
+/// The type of the function's name: what is known of its instances, and, unless their parameters
+/// `depend` on which it is, their launch by index.
+pub fn table(function: &Ident, kernels: &[Kernel], depend: bool) -> TokenStream {
+    let Some(first) = kernels.first() else { return TokenStream::new() };
+    let (krate, visibility, cfgs) = (first.krate, first.visibility, first.cfgs);
+    let names: Vec<&Ident> = kernels.iter().map(|kernel| &kernel.name).collect();
+    let count = names.len();
+    let text = function.unraw().to_string();
+    let doc = format!("The instances of the kernel `{text}`, in order.");
+    let launch = (!depend).then(|| by_index(first, &names, &text));
+    quote! {
+        #(#cfgs)*
+        #[doc = #doc]
+        #[cfg(not(target_arch = "nvptx64"))]
+        #[allow(non_camel_case_types, dead_code)]
+        #visibility enum #function {}
+
+        #(#cfgs)*
+        #[cfg(not(target_arch = "nvptx64"))]
+        #[allow(dead_code)]
+        impl #function {
+            /// What is known of each instance.
+            pub const INSTANCES: [#krate::launch::KernelInfo; #count] = [#(#names::INFO),*];
+
+            #launch
+        }
+    }
+}
+
+fn by_index(kernel: &Kernel, instances: &[&Ident], text: &str) -> TokenStream {
+    let krate = kernel.krate;
+    let (names, types): (Vec<_>, Vec<_>) = kernel.given().map(|p| (&p.name, &p.ty)).unzip();
+    let count = instances.len();
+    let arms = instances
+        .iter()
+        .enumerate()
+        .map(|(index, instance)| quote!(#index => #instance::launch(device, grid, #(#names),*),));
+    let message = format!("the kernel `{text}` has {count} instances, and none of index {{}}");
+    quote! {
+        /// Runs an instance, by its index in `INSTANCES`, on a device.
+        ///
+        /// # Panics
+        /// There is no such instance.
+        #[allow(clippy::too_many_arguments)]
+        pub fn launch<'h, PtxMatrixDevice: #krate::launch::Device + 'h>(
+            instance: usize,
+            device: &PtxMatrixDevice,
+            grid: impl ::core::convert::Into<#krate::Grid>,
+            #(#names: <#types as #krate::launch::KernelParam>::Host<'h, PtxMatrixDevice>,)*
+        ) -> ::core::result::Result<PtxMatrixDevice::Report, PtxMatrixDevice::Error> {
+            match instance {
+                #(#arms)*
+                _ => ::core::panic!(#message, instance),
+            }
+        }
+
+        /// Runs an instance, by its index in `INSTANCES`, on the simulator.
+        ///
+        /// # Panics
+        /// There is no such instance.
+        #[allow(clippy::too_many_arguments)]
+        pub fn simulate<'h>(
+            instance: usize,
+            grid: impl ::core::convert::Into<#krate::Grid>,
+            #(#names: <#types as #krate::launch::KernelParam>::Host<'h, #krate::sim::Simulator>,)*
+        ) -> ::core::result::Result<#krate::sim::Report, #krate::sim::SimError> {
+            Self::launch(instance, &#krate::sim::Simulator::default(), grid, #(#names),*)
+        }
+    }
+}

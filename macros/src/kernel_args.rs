@@ -1,0 +1,377 @@
+//! `#[derive(KernelArgs)]`: a struct as one kernel parameter.
+//!
+//! Without a lifetime it is plain data, with the same bytes on both sides. With one it has memory
+//! in it: then it is stored as another struct, field by field, and the host has one of buffers.
+
+use crate::dependency;
+use crate::kernel::ascii;
+use proc_macro2::{Ident, TokenStream, TokenTree};
+use quote::{ToTokens, format_ident, quote};
+use syn::ext::IdentExt;
+use syn::{
+    Attribute, Data, DeriveInput, Error, Field, Fields, GenericParam, Index, Lifetime, Member,
+    Result, Type, Visibility, parse_quote, parse2,
+};
+
+pub fn expand(item: TokenStream) -> Result<TokenStream> {
+    let item: DeriveInput = parse2(item)?;
+    let krate = dependency::path_of_derive(&item.attrs)?;
+    let message = match &item.data {
+        Data::Struct(data) if data.fields.is_empty() => {
+            "a kernel's arguments without fields: PTX has no such parameter"
+        }
+        Data::Struct(data) => {
+            let mut lifetimes = item.generics.lifetimes();
+            return match (lifetimes.next(), lifetimes.next()) {
+                (None, _) => plain(&item, &data.fields, &krate),
+                (Some(of), None) => with_memory(&item, &data.fields, &of.lifetime, &krate),
+                (_, Some(other)) => {
+                    let message =
+                        "a kernel's arguments have one lifetime, during which the kernel runs";
+                    Err(Error::new_spanned(other, message))
+                }
+            };
+        }
+        Data::Enum(_) => {
+            "a kernel's arguments are a struct: of an enum, not every number is a value, so hand \
+             over a number or a `bool`"
+        }
+        Data::Union(_) => "a kernel's arguments are a struct: what a union holds, nobody can check",
+    };
+    Err(Error::new_spanned(&item.ident, message))
+}
+
+/// A struct whose bytes the kernel has.
+fn plain(item: &DeriveInput, fields: &Fields, krate: &TokenStream) -> Result<TokenStream> {
+    check_repr(item)?;
+    let name = &item.ident;
+    let (members, types): (Vec<Member>, Vec<&Type>) = fields.iter().enumerate().map(member).unzip();
+    let texts = members.iter().map(text);
+    let type_name = type_name(name, texts, types.iter(), &quote!(Self), krate);
+    let mut generics = item.generics.clone();
+    if generics.type_params().next().is_some() {
+        let clause = generics.make_where_clause();
+        clause.predicates.extend(
+            types
+                .iter()
+                .map(|ty| -> syn::WherePredicate { parse_quote!(#ty: #krate::launch::KernelData) }),
+        );
+    }
+    let (of_impl, arguments, bounds) = generics.split_for_impl();
+    Ok(quote! {
+        // SAFETY: of `repr(C)`, with fields that are `KernelData`. `values` writes each at its
+        // offset.
+        unsafe impl #of_impl #krate::launch::KernelData for #name #arguments #bounds {}
+
+        // SAFETY: `values` appends the bytes of the struct itself.
+        unsafe impl #of_impl #krate::launch::KernelField for #name #arguments #bounds {
+            type Stored = Self;
+
+            #[inline(always)]
+            unsafe fn load<'ptx_matrix>(
+                stored: &'static Self,
+                _: &'static str,
+            ) -> Self::In<'ptx_matrix> {
+                *stored
+            }
+        }
+
+        // SAFETY: one parameter: the struct's bytes, to which the builder makes `Head` point.
+        unsafe impl #of_impl #krate::launch::KernelParam for #name #arguments #bounds {
+            type In<'ptx_matrix> = Self;
+            type Head = &'static Self;
+            type Tail = ();
+            const BY_VALUE: ::core::option::Option<#krate::launch::ByValue> =
+                ::core::option::Option::Some(#krate::launch::ByValue::of::<Self>());
+            const IS_MEMORY: bool = false;
+            const TYPE: #krate::launch::TypeName = #type_name;
+
+            #[inline(always)]
+            unsafe fn enter<'ptx_matrix>(
+                head: Self::Head,
+                _: (),
+                _: &'static str,
+            ) -> Self::In<'ptx_matrix> {
+                *head
+            }
+
+            #[cfg(not(target_arch = "nvptx64"))]
+            type Host<'ptx_matrix, PtxMatrixDevice: #krate::launch::Device + 'ptx_matrix> = Self;
+
+            #[cfg(not(target_arch = "nvptx64"))]
+            fn bind<'ptx_matrix, PtxMatrixDevice: #krate::launch::Device + 'ptx_matrix>(
+                _: &PtxMatrixDevice,
+                host: Self::Host<'ptx_matrix, PtxMatrixDevice>,
+                _: &'static str,
+            ) -> Self::In<'ptx_matrix> {
+                host
+            }
+
+            #[cfg(not(target_arch = "nvptx64"))]
+            fn values(bound: Self::In<'_>, into: &mut #krate::launch::Params) {
+                let mut fields = #krate::launch::Fields::new(::core::mem::size_of::<Self>());
+                #(
+                    let offset = ::core::mem::offset_of!(Self, #members);
+                    fields.put_data::<#types>(offset, bound.#members);
+                )*
+                into.push(fields.value());
+            }
+        }
+    })
+}
+
+/// A struct with memory in it.
+fn with_memory(
+    item: &DeriveInput,
+    fields: &Fields,
+    lifetime: &Lifetime,
+    krate: &TokenStream,
+) -> Result<TokenStream> {
+    let Fields::Named(named) = fields else {
+        let message = "a kernel's arguments with memory in them need named fields";
+        return Err(Error::new_spanned(&item.ident, message));
+    };
+    let (name, visibility) = (&item.ident, &item.vis);
+    let fields: Vec<&Field> = named.named.iter().collect();
+    let names: Vec<&Ident> = fields.iter().filter_map(|field| field.ident.as_ref()).collect();
+    let texts: Vec<String> = names.iter().map(|name| name.unraw().to_string()).collect();
+    let types: Vec<&Type> = fields.iter().map(|field| &field.ty).collect();
+    // As they are stored, which is for no lifetime.
+    let stored: Vec<TokenStream> =
+        types.iter().map(|ty| with_static(quote!(#ty), lifetime)).collect();
+    let docs: Vec<Vec<&Attribute>> = fields.iter().map(|field| docs(&field.attrs)).collect();
+    let visibilities: Vec<&Visibility> = fields.iter().map(|field| &field.vis).collect();
+
+    let mut generics = item.generics.clone();
+    generics.params.iter_mut().for_each(without_default);
+    let (of_impl, arguments, bounds) = generics.split_for_impl();
+    let in_kernel = with_lifetime(quote!(#arguments), lifetime, "ptx_matrix");
+
+    let mut of_stored = generics.clone();
+    of_stored.params = generics
+        .params
+        .iter()
+        .filter(|of| !matches!(of, GenericParam::Lifetime(_)))
+        .cloned()
+        .collect();
+    let (stored_impl, stored_arguments, _) = of_stored.split_for_impl();
+    let stored_bounds = with_static(quote!(#bounds), lifetime);
+    let type_name =
+        type_name(name, texts.iter().cloned(), &stored, &quote!(Stored #stored_arguments), krate);
+
+    let host = format_ident!("{name}Host");
+    let host_doc = format!(
+        "What the host hands over for [`{name}`], to a kernel on a device: buffers by reference."
+    );
+    let mut of_host = generics.clone();
+    of_host.params.push(parse_quote!(PtxMatrixDevice: #krate::launch::Device + #lifetime));
+    let (host_impl, host_arguments, host_bounds) = of_host.split_for_impl();
+    let at_host = with_lifetime(quote!(#host_arguments), lifetime, "ptx_matrix");
+    let param = quote!(#krate::launch::KernelParam);
+    Ok(quote! {
+        #[cfg(not(target_arch = "nvptx64"))]
+        #[doc = #host_doc]
+        #[allow(dead_code)]
+        #visibility struct #host #host_impl #host_bounds {
+            #(
+                #(#docs)*
+                #visibilities #names: <#types as #param>::Host<#lifetime, PtxMatrixDevice>,
+            )*
+        }
+
+        const _: () = {
+            /// The struct as it lies in the `.param` space.
+            #[repr(C)]
+            pub struct Stored #stored_impl #stored_bounds {
+                #(#names: <#stored as #krate::launch::KernelField>::Stored,)*
+            }
+
+            impl #stored_impl ::core::clone::Clone for Stored #stored_arguments #stored_bounds {
+                #[inline(always)]
+                fn clone(&self) -> Self {
+                    *self
+                }
+            }
+
+            impl #stored_impl ::core::marker::Copy for Stored #stored_arguments #stored_bounds {}
+
+            // SAFETY: one parameter: `Stored`, to which the builder makes `Head` point. `values`
+            // writes each field at its offset.
+            unsafe impl #of_impl #param for #name #arguments #bounds {
+                type In<'ptx_matrix> = #name #in_kernel;
+                type Head = &'static Stored #stored_arguments;
+                type Tail = ();
+                const BY_VALUE: ::core::option::Option<#krate::launch::ByValue> =
+                    ::core::option::Option::Some(
+                        #krate::launch::ByValue::of::<Stored #stored_arguments>(),
+                    );
+                const IS_MEMORY: bool = false #(|| <#stored as #param>::IS_MEMORY)*;
+                const IS_EARLY: bool = #krate::launch::any_early(&[
+                    #((<#stored as #param>::IS_MEMORY, <#stored as #param>::IS_EARLY)),*
+                ]);
+                const TYPE: #krate::launch::TypeName = #type_name;
+
+                #[inline(always)]
+                unsafe fn enter<'ptx_matrix>(
+                    head: Self::Head,
+                    _: (),
+                    _: &'static str,
+                ) -> Self::In<'ptx_matrix> {
+                    #name {
+                        #(
+                            // SAFETY: the caller's, of each field.
+                            #names: unsafe {
+                                <#stored as #krate::launch::KernelField>::load(&head.#names, #texts)
+                            },
+                        )*
+                    }
+                }
+
+                #[cfg(not(target_arch = "nvptx64"))]
+                type Host<'ptx_matrix, PtxMatrixDevice: #krate::launch::Device + 'ptx_matrix> =
+                    #host #at_host;
+
+                #[cfg(not(target_arch = "nvptx64"))]
+                fn bind<'ptx_matrix, PtxMatrixDevice: #krate::launch::Device + 'ptx_matrix>(
+                    device: &PtxMatrixDevice,
+                    host: Self::Host<'ptx_matrix, PtxMatrixDevice>,
+                    _: &'static str,
+                ) -> Self::In<'ptx_matrix> {
+                    #name { #(#names: <#stored as #param>::bind(device, host.#names, #texts),)* }
+                }
+
+                #[cfg(not(target_arch = "nvptx64"))]
+                fn values(bound: Self::In<'_>, into: &mut #krate::launch::Params) {
+                    let bytes = ::core::mem::size_of::<Stored #stored_arguments>();
+                    let mut fields = #krate::launch::Fields::new(bytes);
+                    #(
+                        fields.put::<#stored>(
+                            ::core::mem::offset_of!(Stored #stored_arguments, #names),
+                            bound.#names,
+                        );
+                    )*
+                    into.push(fields.value());
+                }
+            }
+
+            // SAFETY: `values` appends the bytes of `Stored`.
+            unsafe impl #of_impl #krate::launch::KernelField for #name #arguments #bounds {
+                type Stored = Stored #stored_arguments;
+
+                #[inline(always)]
+                unsafe fn load<'ptx_matrix>(
+                    stored: &'static Self::Stored,
+                    name: &'static str,
+                ) -> Self::In<'ptx_matrix> {
+                    // SAFETY: the caller's.
+                    unsafe { <Self as #param>::enter(stored, (), name) }
+                }
+            }
+        };
+    })
+}
+
+/// The name of the type in fingerprints: its fields, in order, with their types, and its layout.
+fn type_name<T: ToTokens>(
+    name: &Ident,
+    fields: impl Iterator<Item = String>,
+    types: impl IntoIterator<Item = T>,
+    stored: &TokenStream,
+    krate: &TokenStream,
+) -> TokenStream {
+    let of = quote!(#krate::launch::TypeName);
+    let parts = fields.zip(types).enumerate().map(|(index, (field, ty))| {
+        let start = format!("{}{}: ", if index == 0 { "" } else { ", " }, ascii(&field));
+        quote!(#of::Text(#start), <#ty as #krate::launch::KernelParam>::TYPE)
+    });
+    let start = format!("{} {{", ascii(&name.unraw().to_string()));
+    quote! {
+        #of::Parts(&[
+            #of::Text(#start),
+            #(#parts,)*
+            #of::Text("} of "),
+            #of::Number(::core::mem::size_of::<#stored>()),
+            #of::Text(" bytes aligned to "),
+            #of::Number(::core::mem::align_of::<#stored>()),
+        ])
+    }
+}
+
+fn member((index, field): (usize, &Field)) -> (Member, &Type) {
+    let unnamed = || Member::Unnamed(Index::from(index));
+    (field.ident.clone().map_or_else(unnamed, Member::Named), &field.ty)
+}
+
+fn text(member: &Member) -> String {
+    match member {
+        Member::Named(name) => name.unraw().to_string(),
+        Member::Unnamed(index) => index.index.to_string(),
+    }
+}
+
+fn docs(attributes: &[Attribute]) -> Vec<&Attribute> {
+    attributes.iter().filter(|attribute| attribute.path().is_ident("doc")).collect()
+}
+
+fn without_default(parameter: &mut GenericParam) {
+    match parameter {
+        GenericParam::Type(of) => (of.eq_token, of.default) = (None, None),
+        GenericParam::Const(of) => (of.eq_token, of.default) = (None, None),
+        GenericParam::Lifetime(_) => {}
+    }
+}
+
+/// Plain data has the layout that C gives it, on both sides.
+fn check_repr(item: &DeriveInput) -> Result<()> {
+    let mut says_so = false;
+    for attribute in item.attrs.iter().filter(|attribute| attribute.path().is_ident("repr")) {
+        attribute.parse_nested_meta(|meta| {
+            if meta.path.is_ident("packed") {
+                let message = "the fields of a kernel's arguments are aligned: leave `packed` away";
+                return Err(Error::new_spanned(&meta.path, message));
+            }
+            says_so |= meta.path.is_ident("C") || meta.path.is_ident("transparent");
+            // The number of `align(16)`.
+            if meta.input.peek(syn::token::Paren) {
+                let content;
+                syn::parenthesized!(content in meta.input);
+                content.parse::<TokenStream>()?;
+            }
+            Ok(())
+        })?;
+    }
+    if says_so {
+        return Ok(());
+    }
+    let message =
+        "host and device lay a kernel's arguments out alike only if the struct is `#[repr(C)]`";
+    Err(Error::new_spanned(&item.ident, message))
+}
+
+fn with_static(tokens: TokenStream, lifetime: &Lifetime) -> TokenStream {
+    with_lifetime(tokens, lifetime, "static")
+}
+
+/// The tokens with another lifetime for this one.
+fn with_lifetime(tokens: TokenStream, lifetime: &Lifetime, other: &str) -> TokenStream {
+    let mut is_lifetime = false;
+    let replaced = tokens.into_iter().map(|token| {
+        let was_quote = std::mem::replace(
+            &mut is_lifetime,
+            matches!(&token, TokenTree::Punct(mark) if mark.as_char() == '\''),
+        );
+        match token {
+            TokenTree::Ident(name) if was_quote && name == lifetime.ident => {
+                TokenTree::Ident(Ident::new(other, name.span()))
+            }
+            TokenTree::Group(group) => {
+                let inner = with_lifetime(group.stream(), lifetime, other);
+                let mut made = proc_macro2::Group::new(group.delimiter(), inner);
+                made.set_span(group.span());
+                TokenTree::Group(made)
+            }
+            other => other,
+        }
+    });
+    replaced.collect()
+}

@@ -1,0 +1,90 @@
+//! Where a kernel stands: not in an `impl` or a `trait`, where nothing can stand beside it.
+//!
+//! A macro is not told what is around it, so the source is read up to there.
+
+use crate::tokens::tokens;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::{LazyLock, Mutex, PoisonError};
+
+/// What is known of lines, of which a macro may make many kernels.
+type Known = BTreeMap<(PathBuf, usize), Option<&'static str>>;
+
+static KNOWN: LazyLock<Mutex<Known>> = LazyLock::new(Mutex::default);
+
+/// The `impl` or `trait` that the line of a file stands in, if it does.
+pub fn block_around(file: &Path, line: usize) -> Option<&'static str> {
+    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    *known.entry((file.to_owned(), line)).or_insert_with(|| {
+        let source = fs::read_to_string(file).ok()?;
+        let before: usize =
+            source.split_inclusive('\n').take(line.checked_sub(1)?).map(str::len).sum();
+        innermost(&source[..before])
+    })
+}
+
+/// What the innermost braces that are open behind a source are of.
+fn innermost(source: &str) -> Option<&'static str> {
+    let (mut open, mut head) = (Vec::new(), Vec::new());
+    // Brackets and parentheses, in which `;` and `{` begin no item.
+    let mut depth = 0_usize;
+    for token in tokens(source) {
+        match token {
+            "(" | "[" => depth += 1,
+            ")" | "]" => depth = depth.saturating_sub(1),
+            _ if depth > 0 => {}
+            "{" => {
+                open.push(kind(&head));
+                head.clear();
+            }
+            "}" => {
+                open.pop();
+                head.clear();
+            }
+            ";" => head.clear(),
+            _ => head.push(token),
+        }
+    }
+    open.pop().flatten()
+}
+
+/// What an item is that begins with these tokens, without what is in parentheses and brackets.
+fn kind(head: &[&str]) -> Option<&'static str> {
+    let words = head
+        .iter()
+        .filter(|token| !matches!(**token, "#" | "!" | "pub" | "unsafe" | "const" | "auto"));
+    match words.copied().next() {
+        Some("impl") => Some("impl"),
+        Some("trait") => Some("trait"),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_open_impl_or_trait_is_found() {
+        assert_eq!(
+            innermost("struct A;\n#[doc = \"{\"]\nunsafe impl<T: B> A<T> {\n fn f() { g(|| {}) }"),
+            Some("impl")
+        );
+        assert_eq!(innermost("pub(crate) unsafe trait T { const N: [u8; 2];"), Some("trait"));
+    }
+
+    #[test]
+    fn what_else_is_open_is_none_of_them() {
+        for source in [
+            "",
+            "mod m { impl A {} trait B {}",
+            "impl A { fn f() -> impl B {",
+            "fn f() where [u8; { 1 }]: impl_trait {",
+            "macro_rules! m { () => {",
+            "// impl A {\nfn f() {",
+        ] {
+            assert_eq!(innermost(source), None, "{source}");
+        }
+    }
+}

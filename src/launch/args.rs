@@ -1,0 +1,315 @@
+//! Structs as kernel parameters: plain data, and arguments with memory in them. Both are one PTX
+//! parameter, by value in the `.param` space, as a `__grid_constant__` of CUDA C++.
+//!
+//! `#[derive(KernelArgs)]` writes the implementations for structs.
+
+#[cfg(not(target_arch = "nvptx64"))]
+use super::{Device, ParamValue, Params};
+use super::{Early, KernelParam, TypeName};
+use crate::copy::{BoxTile, TensorMode};
+use crate::machine::host_items;
+use crate::{Element, Global, GlobalMut, TensorMap, TensorMapMut, TensorMapWords, bf16, f16};
+
+/// Plain data that a kernel takes: numbers, `bool`, arrays and structs of them.
+///
+/// `#[derive(KernelArgs)]` implements it for a `#[repr(C)]` struct of such fields.
+///
+/// # Safety
+/// The type has the same layout on the host and on the device. `KernelParam::values` appends one
+/// parameter of `size_of::<Self>()` bytes, which are a valid value there, with zeros as padding.
+#[diagnostic::on_unimplemented(
+    message = "a kernel's arguments cannot hold a `{Self}`",
+    label = "no plain data",
+    note = "plain data: numbers, `bool`, arrays, and structs with `#[derive(KernelArgs)]`",
+    note = "memory, such as a `Global<'k, T>`, stands in a struct with a lifetime `'k`"
+)]
+pub unsafe trait KernelData:
+    Copy + 'static + for<'k> KernelParam<In<'k> = Self> + KernelField<Stored = Self>
+{
+}
+
+/// A field of a struct that `#[derive(KernelArgs)]` makes a parameter of: plain data, memory, or
+/// another such struct.
+///
+/// # Safety
+/// The parameters that `KernelParam::values` appends are, one behind the other, the bytes of
+/// `Stored`.
+#[diagnostic::on_unimplemented(
+    message = "a kernel's arguments cannot hold a `{Self}`",
+    label = "neither plain data nor memory",
+    note = "plain data: numbers, `bool`, arrays, and structs with `#[derive(KernelArgs)]`",
+    note = "memory: `Global`, `GlobalMut`, `TensorMap`, `TensorMapMut`, with a lifetime `'k`"
+)]
+pub unsafe trait KernelField: KernelParam {
+    /// The field as it lies in the `.param` space.
+    type Stored: Copy + 'static;
+
+    /// The field, from its place in the `.param` space.
+    ///
+    /// # Safety
+    /// The bytes are what the host's launch made of such a field.
+    unsafe fn load<'k>(stored: &'static Self::Stored, name: &'static str) -> Self::In<'k>;
+}
+
+/// Plain data is stored as it is.
+macro_rules! stored_as_it_is {
+    ($([$($generics:tt)*] $data:ty;)*) => {$(
+        // SAFETY: `KernelData` promises one parameter with the bytes of the type itself.
+        unsafe impl<$($generics)*> KernelField for $data {
+            type Stored = Self;
+
+            #[inline(always)]
+            unsafe fn load<'k>(stored: &'static Self, _: &'static str) -> Self::In<'k> {
+                *stored
+            }
+        }
+    )*};
+}
+
+stored_as_it_is! {
+    [] bool;
+    [T: KernelData, const N: usize] [T; N];
+}
+
+/// A slice as it lies in the `.param` space.
+#[doc(hidden)]
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct StoredSlice<T> {
+    start: *mut T,
+    len: usize,
+}
+
+macro_rules! memory {
+    ($([$($generics:tt)*] $field:ty: $stored:ty, |$from:ident| ($head:expr, $tail:expr);)*) => {$(
+        // SAFETY: `values` appends the bytes of `Head`, then of `Tail`, which have no padding.
+        unsafe impl<$($generics)*> KernelField for $field {
+            type Stored = $stored;
+
+            #[inline(always)]
+            unsafe fn load<'k>($from: &'static Self::Stored, name: &'static str) -> Self::In<'k> {
+                // SAFETY: the caller's.
+                unsafe { <Self as KernelParam>::enter($head, $tail, name) }
+            }
+        }
+    )*};
+}
+
+memory! {
+    [T: Element] Global<'_, T>: StoredSlice<T>, |slice| (slice.start, slice.len);
+    [T: Element] GlobalMut<'_, T>: StoredSlice<T>, |slice| (slice.start, slice.len);
+    [Tile: BoxTile, const RANK: usize, Mode: TensorMode] TensorMap<'_, Tile, RANK, Mode>:
+        TensorMapWords, |map| (map, ());
+    [Tile: BoxTile, const RANK: usize, Mode: TensorMode] TensorMapMut<'_, Tile, RANK, Mode>:
+        TensorMapWords, |map| (map, ());
+    [P: KernelParam<Head = *const TensorMapWords, Tail = ()>] Option<P>:
+        TensorMapWords, |map| (map, ());
+}
+
+// SAFETY: as that of the memory.
+unsafe impl<P: KernelField> KernelField for Early<P> {
+    type Stored = P::Stored;
+
+    #[inline(always)]
+    unsafe fn load<'k>(stored: &'static P::Stored, name: &'static str) -> Self::In<'k> {
+        // SAFETY: the caller's.
+        Early::new(unsafe { P::load(stored, name) })
+    }
+}
+
+macro_rules! numbers {
+    ($($number:ty)*) => {$(
+        // SAFETY: a number's bytes are the same on both sides, and it has no padding.
+        unsafe impl KernelData for $number {}
+
+        stored_as_it_is! {
+            [] $number;
+        }
+    )*};
+}
+numbers!(u8 i8 u16 i16 u32 i32 u64 i64 usize isize f16 bf16 f32 f64);
+
+/// `true` is a byte of 1, `false` one of 0.
+// SAFETY: one parameter, a byte.
+unsafe impl KernelParam for bool {
+    type In<'k> = bool;
+    type Head = u8;
+    type Tail = ();
+    const IS_MEMORY: bool = false;
+    const TYPE: TypeName = TypeName::Text("bool");
+
+    #[inline(always)]
+    unsafe fn enter<'k>(head: u8, _: (), _: &'static str) -> Self::In<'k> {
+        head != 0
+    }
+
+    host_items! {
+        type Host<'h, D: Device + 'h> = bool;
+        fn bind<'h, D: Device + 'h>(_: &D, host: Self::Host<'h, D>, _: &'static str) -> Self::In<'h> {
+            host
+        }
+        fn values(bound: Self::In<'_>, into: &mut Params) {
+            into.push(ParamValue::new(u8::from(bound)));
+        }
+    }
+}
+
+// SAFETY: the byte that `values` appends is a valid `bool`.
+unsafe impl KernelData for bool {}
+
+/// An array is one parameter, as a struct is.
+// SAFETY: one parameter: the elements' bytes, to which the builder makes `Head` point.
+unsafe impl<T: KernelData, const N: usize> KernelParam for [T; N] {
+    type In<'k> = [T; N];
+    type Head = &'static [T; N];
+    type Tail = ();
+    const BY_VALUE: Option<ByValue> = Some(ByValue::of::<[T; N]>());
+    const IS_MEMORY: bool = false;
+    const TYPE: TypeName = TypeName::Parts(&[
+        TypeName::Text("["),
+        T::TYPE,
+        TypeName::Text(" x "),
+        TypeName::Number(N),
+        TypeName::Text("]"),
+    ]);
+
+    #[inline(always)]
+    unsafe fn enter<'k>(head: &'static [T; N], _: (), _: &'static str) -> Self::In<'k> {
+        *head
+    }
+
+    host_items! {
+        type Host<'h, D: Device + 'h> = [T; N];
+        fn bind<'h, D: Device + 'h>(_: &D, host: Self::Host<'h, D>, _: &'static str) -> Self::In<'h> {
+            host
+        }
+        fn values(bound: Self::In<'_>, into: &mut Params) {
+            let mut fields = Fields::new(size_of::<[T; N]>());
+            for (index, element) in bound.into_iter().enumerate() {
+                fields.put::<T>(index * size_of::<T>(), element);
+            }
+            into.push(fields.value());
+        }
+    }
+}
+
+/// Plain data by reference is the same parameter. The kernel reads it where it lies, also at an
+/// index that it only knows at run time.
+// SAFETY: one parameter: the bytes, to which the builder makes `Head` point.
+unsafe impl<T: KernelData> KernelParam for &T {
+    type In<'k> = &'k T;
+    type Head = &'static T;
+    type Tail = ();
+    const BY_VALUE: Option<ByValue> = Some(ByValue::of::<T>());
+    const IS_MEMORY: bool = false;
+    const TYPE: TypeName = TypeName::Parts(&[TypeName::Text("&"), T::TYPE]);
+
+    #[inline(always)]
+    unsafe fn enter<'k>(head: &'static T, _: (), _: &'static str) -> Self::In<'k> {
+        head
+    }
+
+    host_items! {
+        type Host<'h, D: Device + 'h> = &'h T;
+        fn bind<'h, D: Device + 'h>(_: &D, host: Self::Host<'h, D>, _: &'static str) -> Self::In<'h> {
+            host
+        }
+        fn values(bound: Self::In<'_>, into: &mut Params) {
+            let mut fields = Fields::new(size_of::<T>());
+            fields.put_data(0, *bound);
+            into.push(fields.value());
+        }
+    }
+}
+
+// SAFETY: `values` appends the bytes of `T`.
+unsafe impl<T: KernelData> KernelField for &T {
+    type Stored = T;
+
+    #[inline(always)]
+    unsafe fn load<'k>(stored: &'static T, _: &'static str) -> Self::In<'k> {
+        stored
+    }
+}
+
+// SAFETY: an array has no padding but its elements'.
+unsafe impl<T: KernelData, const N: usize> KernelData for [T; N] {}
+
+/// The size and the alignment of a parameter that the kernel has a pointer to, and the host hands
+/// over by value: `.param .align ALIGN .b8 name[BYTES]`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ByValue {
+    /// Its size.
+    pub bytes: usize,
+    /// Its alignment.
+    pub align: usize,
+}
+
+/// The most bytes that the parameters of a kernel can have on every GPU.
+pub(super) const MAX_PARAM_BYTES: usize = 4096;
+
+impl ByValue {
+    /// Those of a type.
+    #[doc(hidden)]
+    pub const fn of<T>() -> Self {
+        let (bytes, align) = (size_of::<T>(), align_of::<T>());
+        assert!(bytes > 0, "a kernel parameter without bytes: PTX has none, so leave it out");
+        assert!(
+            bytes <= MAX_PARAM_BYTES,
+            "a kernel parameter of more than 4096 bytes: let the kernel read it from a `Global`"
+        );
+        assert!(align <= 128, "a kernel parameter is aligned to at most 128 bytes");
+        ByValue { bytes, align }
+    }
+}
+
+/// What a struct of these fields is as a whole: whether memory, and whether [`Early`].
+#[doc(hidden)]
+pub const fn any_early(fields: &[(bool, bool)]) -> bool {
+    let (mut early, mut other, mut index) = (false, false, 0);
+    while index < fields.len() {
+        let (is_memory, is_early) = fields[index];
+        early |= is_early;
+        other |= is_memory && !is_early;
+        index += 1;
+    }
+    assert!(!(early && other), "if some of a struct's memory is `Early`, all of it is");
+    early
+}
+
+/// The bytes of a struct, put together field by field, so that padding is zeros.
+#[cfg(not(target_arch = "nvptx64"))]
+#[doc(hidden)]
+pub struct Fields {
+    value: ParamValue,
+    of_field: Params,
+}
+
+#[cfg(not(target_arch = "nvptx64"))]
+impl Fields {
+    /// So many bytes, all zero.
+    pub fn new(bytes: usize) -> Self {
+        Fields { value: ParamValue::zeros(bytes), of_field: Params::new() }
+    }
+
+    /// Puts a field of plain data at its offset.
+    pub fn put_data<T: KernelData>(&mut self, offset: usize, value: T) {
+        self.put::<T>(offset, value);
+    }
+
+    /// Puts a field at its offset.
+    pub fn put<P: KernelField>(&mut self, offset: usize, bound: P::In<'_>) {
+        P::values(bound, &mut self.of_field);
+        let mut rest = &mut self.value.bytes_mut()[offset..];
+        for part in self.of_field.drain(..) {
+            let (into, behind) = rest.split_at_mut(part.bytes().len());
+            into.copy_from_slice(part.bytes());
+            rest = behind;
+        }
+    }
+
+    /// The parameter.
+    pub fn value(self) -> ParamValue {
+        self.value
+    }
+}
