@@ -163,7 +163,7 @@ fn a_kernel_that_is_not_compiled_leaves_nothing_behind() {
     fn absent<T: Element>(_: &Block, _: GlobalMut<Missing<T>>) {}
 
     #[kernel(threads = 32)]
-    #[cfg(all())]
+    #[cfg(not(target_arch = "nvptx64"))]
     fn present(_: &Block) {}
 
     assert_eq!(present::simulate(1).unwrap().warps, 1);
