@@ -14,6 +14,7 @@ mod error;
 
 pub use crate::element::TypeName;
 pub use crate::lane::Grid;
+#[cfg(not(target_arch = "nvptx64"))]
 #[doc(hidden)]
 pub use args::Fields;
 pub use args::{ByValue, KernelData, KernelField};

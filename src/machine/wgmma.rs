@@ -94,6 +94,7 @@ pub(crate) unsafe fn commit(site: Site) {
 pub struct Form;
 
 #[cfg(target_arch = "nvptx64")]
+#[allow(dead_code, reason = "an older GPU has no `wgmma`")]
 impl Form {
     pub(crate) const fn of(_: &str, _: &'static str, _: usize) -> Self {
         Form
@@ -102,6 +103,7 @@ impl Form {
 
 /// One multiplication with A in shared memory: the function of `raw`, and what the simulator needs.
 #[cfg(target_arch = "nvptx64")]
+#[allow(unused_macros, reason = "an older GPU has no `wgmma`")]
 macro_rules! multiply_shared {
     ([$($raw:tt)*] $form:expr, $site:ident, $d:ident, ($a:ident, $trans_a:expr), ($b:ident, $trans_b:expr),
         [$($metadata:ident)?] $selector:expr, $adds:ident, $negates:ident) => {{
@@ -113,6 +115,7 @@ macro_rules! multiply_shared {
 
 /// The same with A in registers.
 #[cfg(target_arch = "nvptx64")]
+#[allow(unused_macros, reason = "an older GPU has no `wgmma`")]
 macro_rules! multiply_registers {
     ([$($raw:tt)*] $form:expr, $site:ident, $d:ident, $a:ident, ($b:ident, $trans_b:expr),
         [$($metadata:ident)?] $selector:expr, $adds:ident, $negates:ident) => {{
@@ -123,6 +126,7 @@ macro_rules! multiply_registers {
 }
 
 #[cfg(not(target_arch = "nvptx64"))]
+#[allow(unused_macros, reason = "an older GPU has no `wgmma`")]
 macro_rules! multiply_shared {
     ([$($raw:tt)*] $form:expr, $site:ident, $d:ident, ($a:ident, $trans_a:expr), ($b:ident, $trans_b:expr),
         [$($metadata:ident)?] $selector:expr, $adds:ident, $negates:ident) => {{
@@ -133,6 +137,7 @@ macro_rules! multiply_shared {
 }
 
 #[cfg(not(target_arch = "nvptx64"))]
+#[allow(unused_macros, reason = "an older GPU has no `wgmma`")]
 macro_rules! multiply_registers {
     ([$($raw:tt)*] $form:expr, $site:ident, $d:ident, $a:ident, ($b:ident, $trans_b:expr),
         [$($metadata:ident)?] $selector:expr, $adds:ident, $negates:ident) => {{
@@ -142,6 +147,7 @@ macro_rules! multiply_registers {
     }};
 }
 
+#[allow(unused_imports, reason = "as above")]
 pub(crate) use {multiply_registers, multiply_shared};
 
 /// The metadata of a sparse A, or none.
