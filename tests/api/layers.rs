@@ -218,7 +218,7 @@ fn files() -> BTreeMap<PathBuf, String> {
             let path = entry.unwrap().path();
             if path.is_dir() {
                 folders.push(path);
-            } else {
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
                 let text = fs::read_to_string(&path).unwrap();
                 files.insert(path.strip_prefix(&source).unwrap().to_owned(), text);
             }

@@ -6,7 +6,7 @@ use ptx_matrix::Swizzle;
 struct Mine;
 
 impl Swizzle for Mine {
-    //~^ ERROR the trait bound `Mine: ptx_matrix::sealed::Sealed` is not satisfied
+    //~^ ERROR the trait bound `Mine: ptx_matrix::lane::sealed::Sealed` is not satisfied
     const BITS: u32 = 5;
 }
 
