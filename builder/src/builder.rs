@@ -239,15 +239,16 @@ impl Builder {
             Some(folder) => package::absolute(folder)?,
             None => target_dir.join(kind),
         };
+        let mut kept = KeptCrates([package.library.clone()].into());
         if !self.kernels_of.is_empty() {
-            let packages = package::names(&manifest_dir)?;
-            let unknown = self.kernels_of.iter().find(|name| !packages.contains(*name));
-            if let Some(unknown) = unknown {
-                bail!("kernels_of names `{unknown}`, which is no dependency of `{}`", package.name);
+            let libraries = package::libraries(&manifest_dir)?;
+            for named in &self.kernels_of {
+                let Some(library) = libraries.get(named) else {
+                    bail!("kernels_of names `{named}`, which is no dependency of `{}`", package.name);
+                };
+                kept.0.insert(library.clone());
             }
         }
-        let named = self.kernels_of.iter().map(|package| package.replace('-', "_"));
-        let kept = KeptCrates(named.chain([package.library.clone()]).collect());
         let target = |arch: Arch| Target {
             toolchain: &toolchain,
             optimiser: &optimiser,

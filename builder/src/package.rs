@@ -1,6 +1,6 @@
 //! What cargo knows about a kernel crate.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -61,15 +61,23 @@ pub fn read(folder: &Path) -> Result<Package> {
         .find(|package| canonical(&package.manifest_path).is_ok_and(|path| path == manifest))
         .with_context(|| format!("{} is no package's manifest", manifest.display()))?;
     let Metadata { target_directory, workspace_root, .. } = metadata;
-    let is_library = |target: &&MetadataTarget| target.kind.iter().any(|kind| kind.ends_with("lib"));
-    let library = package.targets.iter().find(is_library).map_or(&package.name, |target| &target.name);
-    let library = library.replace('-', "_");
+    let library = package.library();
     Ok(Package { name: package.name, library, folder: folder.to_owned(), target_directory, workspace_root })
 }
 
-/// The names of all packages that the one in `folder` may be built with.
-pub fn names(folder: &Path) -> Result<BTreeSet<String>> {
-    Ok(all_metadata(folder, &[])?.packages.into_iter().map(|package| package.name).collect())
+/// The libraries of all packages that the one in `folder` may be built with, by the packages' names.
+pub fn libraries(folder: &Path) -> Result<BTreeMap<String, String>> {
+    let packages = all_metadata(folder, &[])?.packages.into_iter();
+    Ok(packages.map(|package| (package.name.clone(), package.library())).collect())
+}
+
+impl MetadataPackage {
+    /// The name of its library, as code has it.
+    fn library(&self) -> String {
+        let is_library = |target: &&MetadataTarget| target.kind.iter().any(|kind| kind.ends_with("lib"));
+        let name = self.targets.iter().find(is_library).map_or(&self.name, |target| &target.name);
+        name.replace('-', "_")
+    }
 }
 
 fn metadata(folder: &Path) -> Result<Metadata> {

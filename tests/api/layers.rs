@@ -13,9 +13,6 @@ const ROOMS: [&str; 15] = [
     "mma", "launch", "sim",
 ];
 
-/// Upward imports that are still there: the file, and the higher room.
-const EXCEPTIONS: [(&str, &str); 0] = [];
-
 /// What chooses between the GPU's and the CPU's version of an instruction, and the simulator.
 const SEAM: [&str; 4] = ["machine", "raw", "engine", "sim"];
 
@@ -242,26 +239,16 @@ fn imports_run_downwards() {
     let files = files();
     let names = root_names(&files[Path::new("lib.rs")], &files);
     let mut upward = Vec::new();
-    let mut excused = Vec::new();
     for (path, text) in &files {
         let Some(own) = room_of(path) else { continue };
         for Import { line, room } in imports(path, &code(text), &names) {
-            if room <= own {
-                continue;
-            }
-            let exception = (path.to_str().unwrap(), ROOMS[room]);
-            if EXCEPTIONS.contains(&exception) {
-                excused.push(exception);
-            } else {
+            if room > own {
                 let (own, room) = (ROOMS[own], ROOMS[room]);
                 upward.push(format!("src/{}:{line}: `{own}` imports `{room}`, which is above it", path.display()));
             }
         }
     }
     assert!(upward.is_empty(), "{} upward imports:\n{}", upward.len(), upward.join("\n"));
-    for exception in EXCEPTIONS {
-        assert!(excused.contains(&exception), "{exception:?} is no longer needed");
-    }
 }
 
 #[test]

@@ -3,7 +3,6 @@
 use crate::kernels::Kernels;
 use crate::process::{cargo, exit_code, status};
 use anyhow::{Result, ensure};
-use ptx_matrix_build::Artifact;
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 
@@ -41,12 +40,8 @@ impl Program {
     }
 
     /// Builds its kernels for every target.
-    pub fn build_kernels(self) -> Result<Vec<Artifact>> {
-        let mut artifacts = Vec::new();
-        for kernels in self.kernels {
-            artifacts.extend(kernels.builder().build()?);
-        }
-        Ok(artifacts)
+    fn build_kernels(self) -> Result<()> {
+        self.kernels.iter().try_for_each(|kernels| kernels.builder().build().map(drop))
     }
 
     /// Builds it, and runs it without kernels.

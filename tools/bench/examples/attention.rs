@@ -2,7 +2,7 @@
 //!
 //! ```sh
 //! cargo xtask build --arch sm_90a
-//! cargo run --release --package ptx-matrix-host --features bench --example attention -- --queries 4096 --heads 32
+//! cargo run --release --package ptx-matrix-bench --example attention -- --queries 4096 --heads 32
 //! ```
 
 use ptx_matrix_output::outln;
