@@ -2,7 +2,7 @@
 //! reference compute.
 
 use ptx_matrix::forms;
-use ptx_matrix::sim::Simulator;
+use ptx_matrix::sim::{Arch, Simulator};
 use ptx_matrix_conformance::all;
 use ptx_matrix_conformance::record::Recording;
 use std::collections::HashSet;
@@ -32,7 +32,7 @@ fn the_simulator_returns_what_the_hardware_returned() {
 #[test]
 fn every_check_of_what_the_hardware_has_was_run_on_it() {
     let recorded: HashSet<&str> = RECORDINGS.iter().flat_map(|(_, recording)| recording.recorded()).collect();
-    let checks = all::<Simulator>().into_iter().filter(|check| check.needs.are_met_by("sm_90a"));
+    let checks = all::<Simulator>(Arch::SM_90).into_iter().filter(|check| check.needs.are_met_by("sm_90a"));
     let missing: Vec<String> =
         checks.map(|check| check.name).filter(|name| !recorded.contains(name.as_str())).collect();
     let how = "cargo xtask conformance --on gpu --filter PART --record FILE";
@@ -49,7 +49,7 @@ fn every_form_of_wgmma_was_executed_by_its_name() {
 
 #[test]
 fn every_form_has_checks_of_its_own() {
-    let checks: Vec<String> = all::<Simulator>().into_iter().map(|check| check.name).collect();
+    let checks: Vec<String> = all::<Simulator>(Arch::SM_90).into_iter().map(|check| check.name).collect();
     for form in forms::all() {
         let kinds: Vec<_> = checks.iter().filter_map(|name| name.strip_prefix(form.ptx)?.strip_prefix(", ")).collect();
         match form.family {

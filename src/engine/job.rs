@@ -2,6 +2,7 @@
 
 use crate::engine::{NameByte, WarpOfBlock};
 use crate::lane::Grid;
+use crate::target::Arch;
 
 /// A launch, as the engine needs it.
 pub(crate) struct Job<'a> {
@@ -19,6 +20,8 @@ pub(crate) struct Job<'a> {
     pub(crate) cluster: Grid,
     /// The blocks of the launch.
     pub(crate) grid: Grid,
+    /// The GPU that was named: only what it has may run.
+    pub(crate) gpu: Option<Arch>,
     /// Names a byte of the kernel's shared memory.
     pub(crate) name_byte: NameByte,
     /// Runs a warp.

@@ -6,6 +6,8 @@
 //! of what ptxas accepts.
 
 mod dense;
+#[cfg(not(target_arch = "nvptx64"))]
+mod lacking;
 mod matrices;
 mod operation;
 mod options;
@@ -18,6 +20,8 @@ mod values;
 mod wgmma;
 
 pub use crate::target::Needs;
+#[cfg(not(target_arch = "nvptx64"))]
+pub(crate) use lacking::lacking;
 #[doc(hidden)]
 pub use operation::Operation;
 pub use options::{AndPopc, AnyOrder, F8F6F4, Ordered, Plain, Rm, Rn, Rp, Rz, SatFinite, Widen, XorPopc};

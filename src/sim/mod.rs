@@ -16,5 +16,6 @@ pub use crate::engine::{
 pub use crate::engine::{NameByte, Product, SharedField, SharedName, name_fields};
 #[doc(hidden)]
 pub use crate::isa::{Quad, WarpGroupFp8};
+pub use crate::target::{Arch, UnknownArch};
 pub use by_name::Execution;
 pub use simulator::{CheckedRun, Simulator};

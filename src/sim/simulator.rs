@@ -12,6 +12,7 @@ use crate::engine::warps::schedule::{self, Ran};
 use crate::lane::LANES;
 use crate::lane::Sealed;
 use crate::launch::{Device, KernelInfo, Launch};
+use crate::target::Arch;
 use crate::{Block, Grid, MAX_SHARED_BYTES, TensorEncoding, TensorMapError, TensorMapWords};
 use bytemuck::Pod;
 use rayon::prelude::*;
@@ -44,6 +45,7 @@ use std::{format, vec};
 #[derive(Debug, Clone, Copy)]
 pub struct Simulator {
     seed: u64,
+    gpu: Option<Arch>,
     schedules: u64,
     patience: u64,
     strict: bool,
@@ -92,6 +94,7 @@ impl Simulator {
     pub const fn new(seed: u64) -> Self {
         Simulator {
             seed,
+            gpu: None,
             schedules: 1,
             patience: PATIENCE,
             strict: false,
@@ -99,6 +102,38 @@ impl Simulator {
             profiled: false,
             traced: false,
         }
+    }
+
+    /// The simulator of one GPU: its tensor cores' bits, and only its instructions.
+    ///
+    /// Without it, the simulator has the instructions of every GPU. Results are Hopper's,
+    /// or Blackwell's of the forms that Hopper lacks.
+    ///
+    /// ```
+    /// use ptx_matrix::{sim::{Arch, Simulator}, *};
+    ///
+    /// /// 2^24 and eight ones.
+    /// #[kernel(threads = 32)]
+    /// fn sum(block: &Block, d: GlobalMut<f32>) {
+    ///     let warp = block.warp();
+    ///     let a = FragmentA::<M16N8K16, f16>::from_fn(warp, |_, k| f16::from_f32(if k == 0 { 4096.0 } else { 1.0 }));
+    ///     let b = FragmentB::<M16N8K16, f16>::from_fn(warp, |k, _| f16::from_f32(if k == 0 { 4096.0 } else { 1.0 }));
+    ///     let sum = Mma::multiply(warp, &a, &b, &Accumulator::<M16N8K16, f32>::zero());
+    ///     sum.for_each(warp, |row, col, value| if (row, col) == (0, 0) { d.set(0, value) });
+    /// }
+    ///
+    /// let on = |gpu: Arch| {
+    ///     let mut d = [0.0];
+    ///     sum::launch(&Simulator::new(0).gpu(gpu), 1, &mut d).map(|_| d[0])
+    /// };
+    /// // An A100 adds two sums of eight products, each cut to 24 bits; an H100 adds all 16 at once.
+    /// assert_eq!(on(Arch::SM_80).unwrap(), on(Arch::SM_90).unwrap());
+    /// let error = on(Arch::SM_75).unwrap_err().to_string();
+    /// assert!(error.contains("m16n8k16.row.col.f32.f16.f16.f32` needs sm_80, and sm_75 is simulated"), "{error}");
+    /// ```
+    #[must_use]
+    pub const fn gpu(self, gpu: Arch) -> Self {
+        Simulator { gpu: Some(gpu), ..self }
     }
 
     /// The simulator, to run each block in so many orders of its warps: those of the seed and of the ones that follow it.
@@ -202,8 +237,29 @@ impl Simulator {
         ran
     }
 
+    /// Which GPU was named.
+    pub(super) const fn named_gpu(&self) -> Option<Arch> {
+        self.gpu
+    }
+
+    /// The error of a launch that cannot begin.
+    pub(super) fn refusal(&self, kernel: &'static str, misuse: Misuse) -> SimError {
+        let finding = Finding {
+            misuse,
+            kernel,
+            place: None,
+            block: None,
+            warp: None,
+            lane: None,
+            seed: self.seed,
+            cause: None,
+            names: None,
+        };
+        SimError::of(vec![finding], Report::default()).expect_err("there is a finding")
+    }
+
     /// What must hold before anything runs: what every GPU demands.
-    fn check(grid: Grid, kernel: &KernelInfo) -> Result<(), String> {
+    fn check(&self, grid: Grid, kernel: &KernelInfo) -> Result<(), String> {
         let KernelInfo { threads, shared_bytes, cluster, .. } = *kernel;
         if grid.blocks() == 0 {
             return Err(format!("a grid of {grid} has no blocks: each dimension is at least 1"));
@@ -225,6 +281,9 @@ impl Simulator {
         }
         if !(1..=MAX_CLUSTER).contains(&cluster.blocks()) {
             return Err(format!("a cluster of {cluster} has {} blocks: from 1 to {MAX_CLUSTER}", cluster.blocks()));
+        }
+        if let Some(gpu) = self.gpu.filter(|gpu| cluster.blocks() > 1 && gpu.sm() < 90) {
+            return Err(format!("a cluster of {cluster}: clusters need sm_90, and {gpu} is simulated"));
         }
         if !cluster.divides(grid) {
             return Err(format!(
@@ -284,9 +343,8 @@ unsafe impl Device for Simulator {
             cause: None,
             names: None,
         };
-        if let Err(message) = Self::check(grid, kernel) {
-            let misuse = Misuse::Launch { message };
-            return SimError::of(vec![finding(misuse, None, None, None, None)], Report::default());
+        if let Err(message) = self.check(grid, kernel) {
+            return Err(self.refusal(kernel.name, Misuse::Launch { message }));
         }
         let job = Job {
             name: kernel.name,
@@ -296,6 +354,7 @@ unsafe impl Device for Simulator {
             shared_bytes: kernel.shared_bytes,
             cluster: kernel.cluster,
             grid,
+            gpu: self.gpu,
             name_byte: launch.name_byte,
             body: &|warp| (launch.body)(&Block::simulated(warp)),
         };
@@ -336,7 +395,8 @@ unsafe impl Device for Simulator {
         let blocks = grid.blocks();
         let (profile, trace) = record.map_or((None, None), Recorder::finish);
         let Found { errors, warnings } = found;
-        let report = Report { blocks, warps: blocks * u64::from(kernel.threads / 32), warnings, profile, trace };
+        let report =
+            Report { gpu: self.gpu, blocks, warps: blocks * u64::from(kernel.threads / 32), warnings, profile, trace };
         let report = SimError::of(errors, report)?;
         if self.strict { report.check() } else { Ok(report) }
     }

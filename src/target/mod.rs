@@ -5,12 +5,16 @@
 //! instruction, on the host. Its methods ask for
 //! `Target: Supports<AtLeast<90>>` and the like, so an instruction that the GPU lacks does not compile.
 
+#[cfg(not(target_arch = "nvptx64"))]
+mod arch;
 #[cfg_attr(target_arch = "nvptx64", path = "device.rs")]
 #[cfg_attr(not(target_arch = "nvptx64"), path = "host.rs")]
 mod here;
 mod limits;
 mod needs;
 
+#[cfg(not(target_arch = "nvptx64"))]
+pub use arch::{Arch, UnknownArch};
 pub use here::*;
 pub use limits::{MAX_SHARED_BYTES, MAX_STATIC_BYTES};
 pub use needs::Needs;

@@ -105,7 +105,7 @@ fn index_of_each_block(block: &Block, d: GlobalMut<u32>) {
 fn a_grid_in_three_dimensions() {
     let mut d = [u32::MAX; 2 * 3 * 4 * 2 * 6];
     let report = index_of_each_block::simulate((2, 3, 4), &mut d).unwrap();
-    assert_eq!(report, Report { blocks: 24, warps: 48, warnings: vec![], profile: None, trace: None });
+    assert_eq!(report, Report { gpu: None, blocks: 24, warps: 48, warnings: vec![], profile: None, trace: None });
     let mut of_each = d.chunks(6);
     for z in 0..4 {
         for y in 0..3 {

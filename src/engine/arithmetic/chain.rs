@@ -1,6 +1,7 @@
 //! f64: a chain of fused multiply-adds.
 
 use super::{Product, each_element};
+use crate::target::Arch;
 use crate::{Plain, Rm, Rn, Rp, Rz};
 use std::vec::Vec;
 
@@ -18,7 +19,7 @@ macro_rules! chains {
         impl Product<f64, f64, $option> for f64 {
             type D = f64;
 
-            fn multiply(a: &[f64], b: &[f64], c: &[f64], n: usize, k: usize) -> Vec<f64> {
+            fn multiply(_: Arch, a: &[f64], b: &[f64], c: &[f64], n: usize, k: usize) -> Vec<f64> {
                 each_element((a, b, c), n, k, |a, b, c| {
                     let step = |sum, (&a, &b)| fused_multiply_add(a, b, sum, Rounding::$rounding);
                     a.iter().zip(b).fold(c, step)

@@ -1,9 +1,12 @@
-//! What sm_90 has no matrix instruction for, as the instructions compute it that ptxas makes of it.
+//! fp8, and `m8n8k4` with f16: by the tensor cores where the GPU has such an instruction, else as the instructions compute it
+//! that ptxas makes of it.
 
+use super::architecture::{Fp8, Fused, Quad as QuadOf, TensorCores};
 use super::format::{AccumulatorFloat, Float, Number};
-use super::fused::{HOPPER, fused_sum};
+use super::fused::fused_sum;
 use super::{Product, each_element};
 use crate::isa::{Plain, Quad, Widen};
+use crate::target::Arch;
 use core::ops::Add;
 use float8::{F8E4M3, F8E5M2};
 use half::f16;
@@ -30,22 +33,30 @@ fn sums_of_halves<C: AccumulatorFloat + Add<Output = C>>(
     matrices: (&[Number], &[Number], &[C]),
     n: usize,
     k: usize,
+    fused: Fused,
 ) -> Vec<C> {
     each_element(matrices, n, k, |a, b, c| {
         let ((a, more_a), (b, more_b)) = (a.split_at(k / 2), b.split_at(k / 2));
-        let sum = |a, b, onto| fused_sum(a, b, 2 * <f16 as Float>::FRACTION, onto, HOPPER);
+        let sum = |a, b, onto| fused_sum(a, b, 2 * <f16 as Float>::FRACTION, onto, fused);
         canonical(sum(more_a, more_b, sum(a, b, C::zeroed())) + c)
     })
 }
 
-/// fp8, of which ptxas makes two f16 instructions, and an addition: of the k with k mod 4 in {0, 1}, and of the others.
+/// fp8, of which ptxas makes, for some GPUs, two f16 instructions, and an addition: of the k with k mod 4 in {0, 1}, and of the others.
 macro_rules! fp8 {
     ($($a:ident $b:ident $c:ident;)*) => {$(
         impl Product<$b, $c, Plain> for $a {
             type D = $c;
 
-            fn multiply(a: &[$a], b: &[$b], c: &[$c], n: usize, k: usize) -> Vec<$c> {
-                sums_of_halves((&halves_in_f16(a, k, 1), &halves_in_f16(b, k, n), c), n, k)
+            fn multiply(gpu: Arch, a: &[$a], b: &[$b], c: &[$c], n: usize, k: usize) -> Vec<$c> {
+                let cores = TensorCores::of(gpu);
+                match cores.fp8 {
+                    Fp8::Fused(fused) => fused.multiply((a, b, c), n, k),
+                    Fp8::InF16 => {
+                        let factors = (&*halves_in_f16(a, k, 1), &*halves_in_f16(b, k, n));
+                        sums_of_halves((factors.0, factors.1, c), n, k, cores.floats)
+                    }
+                }
             }
         }
     )*};
@@ -71,34 +82,52 @@ fn chain_and_c(a: &[f16], b: &[f16], c: f32) -> f32 {
     canonical(c + chain)
 }
 
+/// C, of two products that are summed, and two: one after the other, in f32; then the result is rounded.
+fn pairs_and_c(a: &[f16], b: &[f16], c: f16) -> f16 {
+    let product = |k: usize| (a[k].to_f32(), b[k].to_f32());
+    let pair = |first: usize| {
+        let ((a, b), (x, y)) = (product(first), product(first + 1));
+        x.mul_add(y, a * b)
+    };
+    canonical(f16::from_f32(c.to_f32() + pair(0) + pair(2)))
+}
+
+/// `m8n8k4` with f16, by what computes an element outside of the tensor cores.
+fn quad<C: AccumulatorFloat>(
+    gpu: Arch,
+    (a, b, c): (&[f16], &[f16], &[C]),
+    n: usize,
+    k: usize,
+    in_f32: impl Fn(&[f16], &[f16], C) -> C,
+) -> Vec<C> {
+    let cores = TensorCores::of(gpu);
+    match cores.quad {
+        QuadOf::Fused => cores.floats.multiply((a, b, c), n, k),
+        QuadOf::InF32 => each_element((a, b, c), n, k, in_f32),
+    }
+}
+
 impl Product<f16, f32, Quad> for f16 {
     type D = f32;
 
-    fn multiply(a: &[f16], b: &[f16], c: &[f32], n: usize, k: usize) -> Vec<f32> {
-        each_element((a, b, c), n, k, chain_and_c)
+    fn multiply(gpu: Arch, a: &[f16], b: &[f16], c: &[f32], n: usize, k: usize) -> Vec<f32> {
+        quad(gpu, (a, b, c), n, k, chain_and_c)
     }
 }
 
 impl Product<f16, f16, Widen> for f16 {
     type D = f32;
 
-    fn multiply(a: &[f16], b: &[f16], c: &[f16], n: usize, k: usize) -> Vec<f32> {
-        each_element((a, b, c), n, k, |a, b, c| chain_and_c(a, b, c.to_f32()))
+    fn multiply(gpu: Arch, a: &[f16], b: &[f16], c: &[f16], n: usize, k: usize) -> Vec<f32> {
+        let c: Vec<f32> = c.iter().map(|c| c.to_f32()).collect();
+        quad(gpu, (a, b, &c), n, k, chain_and_c)
     }
 }
 
-/// Of f16, two products are summed, and two; C and the sums are added one after the other, in f32, and the result is rounded.
 impl Product<f16, f16, Quad> for f16 {
     type D = f16;
 
-    fn multiply(a: &[f16], b: &[f16], c: &[f16], n: usize, k: usize) -> Vec<f16> {
-        each_element((a, b, c), n, k, |a, b, c| {
-            let product = |k: usize| (a[k].to_f32(), b[k].to_f32());
-            let pair = |first: usize| {
-                let ((a, b), (x, y)) = (product(first), product(first + 1));
-                x.mul_add(y, a * b)
-            };
-            canonical(f16::from_f32(c.to_f32() + pair(0) + pair(2)))
-        })
+    fn multiply(gpu: Arch, a: &[f16], b: &[f16], c: &[f16], n: usize, k: usize) -> Vec<f16> {
+        quad(gpu, (a, b, c), n, k, pairs_and_c)
     }
 }

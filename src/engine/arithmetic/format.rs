@@ -55,6 +55,8 @@ pub(super) enum Special {
 pub(super) trait AccumulatorFloat: Float + Zeroable {
     /// `sum * 2^exponent`, as the tensor cores round it.
     fn round(sum: i64, exponent: i32) -> Self;
+    /// An f32 with so many bits behind the point, the others cut off; an f16 as it is.
+    fn cut_to(self, bits: i32) -> Self;
     /// Infinity of that sign.
     fn infinity(negative: bool) -> Self;
     /// What the tensor core returns for "not a number".
@@ -160,6 +162,10 @@ impl AccumulatorFloat for f32 {
         }
     }
 
+    fn cut_to(self, bits: i32) -> f32 {
+        if self.is_finite() { f32::from_bits(self.to_bits() & (u32::MAX << (Self::FRACTION - bits))) } else { self }
+    }
+
     fn infinity(negative: bool) -> f32 {
         if negative { f32::NEG_INFINITY } else { f32::INFINITY }
     }
@@ -184,6 +190,10 @@ impl AccumulatorFloat for f16 {
             bits if bits >= i64::from(f16::INFINITY.to_bits()) => Self::infinity(sum < 0),
             bits => f16::from_bits(bits as u16 | u16::from(sum < 0) << 15),
         }
+    }
+
+    fn cut_to(self, _: i32) -> f16 {
+        self
     }
 
     fn infinity(negative: bool) -> f16 {

@@ -1,59 +1,79 @@
-//! The sum of the tensor cores, bit for bit, as found on an H200 (`docs/NUMERICS.md`).
+//! The sum of the tensor cores, bit for bit (`docs/NUMERICS.md`).
 //!
 //! An element of D is one sum over all products and C. Products are exact. Every term is written with the largest exponent
-//! among them, which is at least [`Alignment::below`] the least normal one of D, and [`Alignment::fraction_bits`] bits behind the point, cut toward zero; the sum of those is
-//! exact; it is cut toward zero to f32, or rounded to the nearest f16.
+//! among them, at least [`Fused::floor`], and [`Fused::fraction_bits`] bits behind the point, cut toward zero; the sum of those is
+//! exact; it is cut toward zero to f32, or rounded to the nearest f16. Some GPUs sum few products at a time.
 
+use super::architecture::{BLACKWELL_KINDS, Fused, HOPPER_WGMMA_FP8, TensorCores};
 use super::format::{AccumulatorFloat, Float, Number};
 use super::{Product, each_element};
 use crate::isa::WarpGroupFp8;
+use crate::target::Arch;
 use crate::{F8F6F4, InByte, Plain, e2m1, e2m3, e3m2, tf32};
-use core::convert::identity;
 use float8::{F8E4M3, F8E5M2};
 use half::{bf16, f16};
 use std::vec;
 use std::vec::Vec;
 
-/// How the terms of a sum are put below each other.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Alignment {
-    /// Bits behind the point that a term keeps, next to the largest one.
-    pub(super) fraction_bits: i32,
-    /// How far below the least normal exponent of D the largest exponent may be; where it is less, it is taken for that. (Only products have
-    /// such exponents, where C is zero.)
-    pub(super) below: i32,
+impl Fused {
+    /// The least exponent that the terms of a sum in `C` are aligned to.
+    fn least<C: AccumulatorFloat>(self) -> i32 {
+        if C::FRACTION == f32::FRACTION { self.floor.0 } else { self.floor.1 }
+    }
+
+    /// `sum * 2^exponent` as the tensor cores round it.
+    fn round<C: AccumulatorFloat>(self, sum: i64, exponent: i32) -> C {
+        C::round(sum, exponent).cut_to(self.f32_bits)
+    }
+
+    /// A x B + C, of elements as they are.
+    pub(super) fn multiply<A: Float, B: Float, C: AccumulatorFloat>(
+        self,
+        (a, b, c): (&[A], &[B], &[C]),
+        n: usize,
+        k: usize,
+    ) -> Vec<C> {
+        let fraction = A::FRACTION + B::FRACTION;
+        let (a, b) = (numbers(a), numbers(b));
+        let step = self.row_bytes / size_of::<A>();
+        if step >= k {
+            return fused_sums((&a, &b, c), n, k, fraction, self);
+        }
+        let mut sums = c.to_vec();
+        for first in (0..k).step_by(step) {
+            let columns = first..k.min(first + step);
+            let a: Vec<Number> = a.chunks(k).flat_map(|row| &row[columns.clone()]).copied().collect();
+            let b = &b[columns.start * n..columns.end * n];
+            sums = fused_sums((&a, b, &sums), n, columns.len(), fraction, self);
+        }
+        sums
+    }
 }
-
-/// As found on an H200.
-pub(super) const HOPPER: Alignment = Alignment { fraction_bits: 25, below: 7 };
-
-/// As published of sm_120 (MMA-Sim, arXiv 2511.10909), and not verified here.
-pub(super) const BLACKWELL: Alignment = Alignment { fraction_bits: 25, below: 1000 };
 
 fn numbers<T: Float>(matrix: &[T]) -> Vec<Number> {
     matrix.iter().map(|element| element.number()).collect()
 }
 
-/// One fused sum over all of K and C.
+/// Fused sums, as an expression of the GPU's tensor cores says.
 macro_rules! fused {
-    ($alignment:ident $($option:ident $a:ty, [$($b:ty),*] $c:ident;)*) => {$($(
+    (|$cores:pat_param| $fused:expr; $($option:ident $a:ty, [$($b:ty),*] $c:ident;)*) => {$($(
         impl Product<$b, $c, $option> for $a {
             type D = $c;
 
-            fn multiply(a: &[$a], b: &[$b], c: &[$c], n: usize, k: usize) -> Vec<$c> {
-                let fraction = <$a as Float>::FRACTION + <$b as Float>::FRACTION;
-                fused_sums((&numbers(a), &numbers(b), c), n, k, fraction, $alignment)
+            fn multiply(gpu: Arch, a: &[$a], b: &[$b], c: &[$c], n: usize, k: usize) -> Vec<$c> {
+                let $cores = TensorCores::of(gpu);
+                $fused.multiply((a, b, c), n, k)
             }
         }
     )*)*};
 }
-fused! { HOPPER
+fused! { |cores| cores.floats;
     Plain f16, [f16] f16;
     Plain f16, [f16] f32;
     Plain bf16, [bf16] f32;
     Plain tf32, [tf32] f32;
 }
-fused! { BLACKWELL
+fused! { |_| BLACKWELL_KINDS;
     F8F6F4 F8E4M3, [F8E4M3, F8E5M2, e3m2, e2m3, InByte<e2m1>] f16;
     F8F6F4 F8E5M2, [F8E4M3, F8E5M2, e3m2, e2m3, InByte<e2m1>] f16;
     F8F6F4 e3m2, [F8E4M3, F8E5M2, e3m2, e2m3, InByte<e2m1>] f16;
@@ -66,37 +86,11 @@ fused! { BLACKWELL
     F8F6F4 InByte<e2m1>, [F8E4M3, F8E5M2, e3m2, e2m3, InByte<e2m1>] f32;
 }
 
-/// Of fp8 in Hopper's `wgmma`: as published (MMA-Sim, arXiv 2511.10909), and as found on an H200.
-const HOPPER_FP8: Alignment = Alignment { fraction_bits: 13, below: 1000 };
-
-/// One fused sum over all of K and C, of which so few bits are kept that an f32 has ten at its end that are zero.
-macro_rules! fp8 {
-    ($($a:ty, $b:ty, $c:ty, $cut:expr;)*) => {$(
-        impl Product<$b, $c, WarpGroupFp8> for $a {
-            type D = $c;
-
-            fn multiply(a: &[$a], b: &[$b], c: &[$c], n: usize, k: usize) -> Vec<$c> {
-                let fraction = <$a as Float>::FRACTION + <$b as Float>::FRACTION;
-                let sums = fused_sums((&numbers(a), &numbers(b), c), n, k, fraction, HOPPER_FP8);
-                sums.into_iter().map($cut).collect()
-            }
-        }
-    )*};
-}
-fp8! {
-    F8E4M3, F8E4M3, f16, identity;
-    F8E4M3, F8E5M2, f16, identity;
-    F8E5M2, F8E4M3, f16, identity;
-    F8E5M2, F8E5M2, f16, identity;
-    F8E4M3, F8E4M3, f32, cut;
-    F8E4M3, F8E5M2, f32, cut;
-    F8E5M2, F8E4M3, f32, cut;
-    F8E5M2, F8E5M2, f32, cut;
-}
-
-/// The number with 13 bits behind the point, cut toward zero.
-fn cut(sum: f32) -> f32 {
-    if sum.is_finite() { f32::from_bits(sum.to_bits() & !0x3ff) } else { sum }
+fused! { |_| HOPPER_WGMMA_FP8;
+    WarpGroupFp8 F8E4M3, [F8E4M3, F8E5M2] f16;
+    WarpGroupFp8 F8E5M2, [F8E4M3, F8E5M2] f16;
+    WarpGroupFp8 F8E4M3, [F8E4M3, F8E5M2] f32;
+    WarpGroupFp8 F8E5M2, [F8E4M3, F8E5M2] f32;
 }
 
 #[inline]
@@ -124,13 +118,13 @@ fn fused_sums<C: AccumulatorFloat>(
     n: usize,
     k: usize,
     fraction: i32,
-    alignment: Alignment,
+    fused: Fused,
 ) -> Vec<C> {
     let sums: Option<Vec<Factor>> = c.iter().map(|c| Factor::finite(c.number())).collect();
     match (Factor::all_finite(a), Factor::all_finite(b), sums) {
-        (Some(a), Some(b), Some(sums)) => whole_sums((&a, &b, &sums), n, k, fraction, alignment)
-            .unwrap_or_else(|| each_element((&a, &b, &sums), n, k, |a, b, c| finite_sum(a, b, fraction, c, alignment))),
-        _ => each_element((a, b, c), n, k, |a, b, c| fused_sum(a, b, fraction, c, alignment)),
+        (Some(a), Some(b), Some(sums)) => whole_sums((&a, &b, &sums), n, k, fraction, fused)
+            .unwrap_or_else(|| each_element((&a, &b, &sums), n, k, |a, b, c| finite_sum(a, b, fraction, c, fused))),
+        _ => each_element((a, b, c), n, k, |a, b, c| fused_sum(a, b, fraction, c, fused)),
     }
 }
 
@@ -186,18 +180,18 @@ fn whole_sums<C: AccumulatorFloat>(
     n: usize,
     k: usize,
     fraction: i32,
-    alignment: Alignment,
+    fused: Fused,
 ) -> Option<Vec<C>> {
-    let Alignment { fraction_bits, below } = alignment;
+    let fraction_bits = fused.fraction_bits;
     // Which of the two factors the point is in makes no difference.
     let (Some(of_a), Some(of_b)) = (Places::of(a, 0), Places::of(b, fraction)) else {
         // Beyond the end of K there are zeros alone.
-        return Some(c.iter().map(|&c| finite_sum(&[], &[], fraction, c, alignment)).collect());
+        return Some(c.iter().map(|&c| finite_sum(&[], &[], fraction, c, fused)).collect());
     };
     let products = Places { lowest: of_a.lowest + of_b.lowest, highest: of_a.highest + of_b.highest };
     let of_c = Places::of(c, C::FRACTION).unwrap_or(products);
     let unit = products.lowest.min(of_c.lowest);
-    if unit < products.highest.max(of_c.highest).max(C::MIN_EXPONENT - below) - fraction_bits {
+    if unit < products.highest.max(of_c.highest).max(fused.least::<C>()) - fraction_bits {
         return None;
     }
     let whole = |factors: &[Factor], lowest: i32| -> Vec<f64> {
@@ -212,7 +206,7 @@ fn whole_sums<C: AccumulatorFloat>(
         }
         d.extend(sums.into_iter().zip(c).map(|(sum, c)| {
             let c = shifted(c.significand, c.exponent - C::FRACTION - unit);
-            C::round(shifted(sum as i64, products.lowest - unit) + c, unit)
+            fused.round::<C>(shifted(sum as i64, products.lowest - unit) + c, unit)
         }));
     }
     Some(d)
@@ -226,32 +220,21 @@ fn aligned(significand: i64, more: i32, below: i32) -> i64 {
 }
 
 /// The same as [`fused_sum`], where all is finite.
-fn finite_sum<C: AccumulatorFloat>(
-    a: &[Factor],
-    b: &[Factor],
-    fraction: i32,
-    c: Factor,
-    Alignment { fraction_bits, below }: Alignment,
-) -> C {
+fn finite_sum<C: AccumulatorFloat>(a: &[Factor], b: &[Factor], fraction: i32, c: Factor, fused: Fused) -> C {
+    let fraction_bits = fused.fraction_bits;
     let products = || a.iter().zip(b).map(|(a, b)| (a.significand * b.significand, a.exponent + b.exponent));
-    let least = (C::MIN_EXPONENT - below).max(c.exponent);
+    let least = fused.least::<C>().max(c.exponent);
     let largest = products().fold(least, |largest, (_, exponent)| largest.max(exponent));
     let c_written = aligned(c.significand, fraction_bits - C::FRACTION, largest - c.exponent);
     let sum = products().fold(c_written, |sum, (significand, exponent)| {
         sum + aligned(significand, fraction_bits - fraction, largest - exponent)
     });
-    C::round(sum, largest - fraction_bits)
+    fused.round(sum, largest - fraction_bits)
 }
 
 /// One element of D: the fused sum of all `a[k] * b[k]`, whose significands have `fraction` bits behind the point, and `c`.
-pub(super) fn fused_sum<C: AccumulatorFloat>(
-    a: &[Number],
-    b: &[Number],
-    fraction: i32,
-    c: C,
-    alignment: Alignment,
-) -> C {
-    fused_terms(a.iter().zip(b).map(|(&a, &b)| (product(a, b), fraction)), c, alignment)
+pub(super) fn fused_sum<C: AccumulatorFloat>(a: &[Number], b: &[Number], fraction: i32, c: C, fused: Fused) -> C {
+    fused_terms(a.iter().zip(b).map(|(&a, &b)| (product(a, b), fraction)), c, fused)
 }
 
 /// What decides how the terms of a sum are written, or what it is without them.
@@ -280,10 +263,11 @@ impl Extremes {
 pub(super) fn fused_terms<C: AccumulatorFloat>(
     products: impl Iterator<Item = (Number, i32)> + Clone,
     c: C,
-    Alignment { fraction_bits, below }: Alignment,
+    fused: Fused,
 ) -> C {
+    let fraction_bits = fused.fraction_bits;
     let mut seen =
-        Extremes { largest: C::MIN_EXPONENT - below, positive_infinity: false, negative_infinity: false, nan: false };
+        Extremes { largest: fused.least::<C>(), positive_infinity: false, negative_infinity: false, nan: false };
     seen.see(c.number());
     for (term, _) in products.clone() {
         seen.see(term);
@@ -306,7 +290,7 @@ pub(super) fn fused_terms<C: AccumulatorFloat>(
     for (term, fraction) in products {
         sum += written(term, fraction);
     }
-    C::round(sum, largest - fraction_bits)
+    fused.round(sum, largest - fraction_bits)
 }
 
 /// `value * 2^by`, cut toward zero.
@@ -319,8 +303,12 @@ pub(super) fn shifted(value: i64, by: i32) -> i64 {
 mod tests {
     use super::*;
 
+    fn hopper() -> Fused {
+        TensorCores::of(Arch::SM_90).floats
+    }
+
     /// Of any bits, and of those of which sums are long; infinities and what is not a number among them.
-    fn check<T: Float, C: AccumulatorFloat>(of: fn(u32) -> T, sum: fn(u32) -> C, alignment: Alignment) {
+    fn check<T: Float, C: AccumulatorFloat>(of: fn(u32) -> T, sum: fn(u32) -> C, fused: Fused) {
         let mut random = fastrand::Rng::with_seed(1);
         for case in 0..20_000 {
             let k = 16;
@@ -334,26 +322,26 @@ mod tests {
             };
             let (a, b) = (numbers(&draw(case % 3 == 0)), numbers(&draw(case % 3 == 0)));
             let c = sum(if case % 4 == 0 { 0 } else { bits(case % 3 == 0) });
-            let one = fused_sum(&a, &b, 2 * T::FRACTION, c, alignment);
-            let same = fused_sums((&a, &b, &[c]), 1, k, 2 * T::FRACTION, alignment);
+            let one = fused_sum(&a, &b, 2 * T::FRACTION, c, fused);
+            let same = fused_sums((&a, &b, &[c]), 1, k, 2 * T::FRACTION, fused);
             assert_eq!(vec![one.bits()], same.iter().map(|sum| sum.bits()).collect::<Vec<_>>(), "{a:?} {b:?}");
         }
     }
 
     #[test]
     fn finite_sums_are_the_same_without_the_questions() {
-        check(|bits| bf16::from_bits(bits as u16), f32::from_bits, HOPPER);
-        check(|bits| f16::from_bits(bits as u16), f32::from_bits, HOPPER);
-        check(|bits| f16::from_bits(bits as u16), |bits| f16::from_bits(bits as u16), HOPPER);
-        check(tf32::from_bits, f32::from_bits, HOPPER);
-        check(|bits| F8E4M3::from_bits(bits as u8), f32::from_bits, HOPPER_FP8);
-        check(|bits| F8E5M2::from_bits(bits as u8), f32::from_bits, BLACKWELL);
+        check(|bits| bf16::from_bits(bits as u16), f32::from_bits, hopper());
+        check(|bits| f16::from_bits(bits as u16), f32::from_bits, hopper());
+        check(|bits| f16::from_bits(bits as u16), |bits| f16::from_bits(bits as u16), hopper());
+        check(tf32::from_bits, f32::from_bits, hopper());
+        check(|bits| F8E4M3::from_bits(bits as u8), f32::from_bits, HOPPER_WGMMA_FP8);
+        check(|bits| F8E5M2::from_bits(bits as u8), f32::from_bits, BLACKWELL_KINDS);
     }
 
     /// Numbers of few bits, between as many places that in some cases all bits of a sum are kept, and in others one is not.
     #[test]
     fn sums_that_lose_no_bit_are_the_same() {
-        fn check<C: AccumulatorFloat>(alignment: Alignment) -> [usize; 2] {
+        fn check<C: AccumulatorFloat>(fused: Fused) -> [usize; 2] {
             let (mut random, mut cases) = (fastrand::Rng::with_seed(2), [0; 2]);
             for case in 0..20_000 {
                 let (rows, n, k, fraction) = (2, 3, 8, 20);
@@ -378,15 +366,20 @@ mod tests {
                     a.fill(Factor::ZERO);
                 }
                 let c = draw(rows * n, C::FRACTION.max(10), 12, 2 * lowest);
-                let one = each_element((&a, &b, &c), n, k, |a, b, c| finite_sum::<C>(a, b, fraction, c, alignment));
-                let whole = whole_sums::<C>((&a, &b, &c), n, k, fraction, alignment);
+                let one = each_element((&a, &b, &c), n, k, |a, b, c| finite_sum::<C>(a, b, fraction, c, fused));
+                let whole = whole_sums::<C>((&a, &b, &c), n, k, fraction, fused);
                 cases[usize::from(whole.is_some())] += 1;
                 let bits = |sums: &[C]| sums.iter().map(|sum| sum.bits()).collect::<Vec<_>>();
                 assert!(whole.is_none_or(|whole| bits(&whole) == bits(&one)), "{case}");
             }
             cases
         }
-        for cases in [check::<f32>(HOPPER), check::<f16>(HOPPER), check::<f32>(HOPPER_FP8), check::<f32>(BLACKWELL)] {
+        for cases in [
+            check::<f32>(hopper()),
+            check::<f16>(hopper()),
+            check::<f32>(HOPPER_WGMMA_FP8),
+            check::<f32>(BLACKWELL_KINDS),
+        ] {
             assert!(cases.into_iter().all(|count| count > 1000), "{cases:?}");
         }
     }

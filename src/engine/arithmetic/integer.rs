@@ -1,6 +1,7 @@
 //! Integers and bits: exact sums, modulo 2^32 or kept within 32 bits.
 
 use super::{Product, each_element};
+use crate::target::Arch;
 use crate::{AndPopc, Plain, SatFinite, XorPopc, b1, s4, u4};
 use std::vec::Vec;
 
@@ -14,14 +15,14 @@ macro_rules! integers {
         impl Product<$b, i32, Plain> for $a {
             type D = i32;
 
-            fn multiply(a: &[$a], b: &[$b], c: &[i32], n: usize, k: usize) -> Vec<i32> {
+            fn multiply(_: Arch, a: &[$a], b: &[$b], c: &[i32], n: usize, k: usize) -> Vec<i32> {
                 each_element((a, b, c), n, k, |a, b, c| sum(a, b, c) as i32)
             }
         }
         impl Product<$b, i32, SatFinite> for $a {
             type D = i32;
 
-            fn multiply(a: &[$a], b: &[$b], c: &[i32], n: usize, k: usize) -> Vec<i32> {
+            fn multiply(_: Arch, a: &[$a], b: &[$b], c: &[i32], n: usize, k: usize) -> Vec<i32> {
                 each_element((a, b, c), n, k, |a, b, c| sum(a, b, c).clamp(i32::MIN.into(), i32::MAX.into()) as i32)
             }
         }
@@ -43,7 +44,7 @@ macro_rules! bits {
         impl Product<b1, i32, $option> for b1 {
             type D = i32;
 
-            fn multiply(a: &[b1], b: &[b1], c: &[i32], n: usize, k: usize) -> Vec<i32> {
+            fn multiply(_: Arch, a: &[b1], b: &[b1], c: &[i32], n: usize, k: usize) -> Vec<i32> {
                 each_element((a, b, c), n, k, |a, b, c| {
                     let both = a.iter().zip(b).filter(|&(&a, &b)| {
                         let ($a, $b) = (bool::from(a), bool::from(b));

@@ -1,5 +1,6 @@
 //! What `mma` computes, on whole matrices: each of the kinds of arithmetic that the forms have.
 
+mod architecture;
 mod chain;
 mod emulated;
 mod format;
@@ -16,6 +17,7 @@ pub(crate) use scaled::ScaledProduct;
 pub(crate) use sparse::{MetadataOrder, multiply_sparse, multiply_sparse_scaled};
 pub(crate) use sparse::{check_codes, codes, product};
 
+use crate::target::Arch;
 use std::vec::Vec;
 
 /// Elements that are multiplied with those of `B` and added to those of `C`, with the option `O` of `mma` (or [`Quad`](crate::sim::Quad)).
@@ -23,8 +25,8 @@ pub trait Product<B, C, O>: Sized {
     /// An element of the result.
     type D;
 
-    /// A x B + C: row-major matrices, with `k` columns in A and `n` in B.
-    fn multiply(a: &[Self], b: &[B], c: &[C], n: usize, k: usize) -> Vec<Self::D>;
+    /// A x B + C, as the tensor cores of a GPU compute it: row-major matrices, with `k` columns in A and `n` in B.
+    fn multiply(gpu: Arch, a: &[Self], b: &[B], c: &[C], n: usize, k: usize) -> Vec<Self::D>;
 }
 
 /// `element(row of A, column of B, element of C)`, for each element of D.
@@ -57,7 +59,7 @@ mod tests {
     use half::f16;
 
     fn element<A: Product<B, C, Plain>, B, C>(a: &[A], b: &[B], c: C) -> A::D {
-        A::multiply(a, b, &[c], 1, a.len()).remove(0)
+        A::multiply(Arch::SM_90, a, b, &[c], 1, a.len()).remove(0)
     }
 
     #[test]

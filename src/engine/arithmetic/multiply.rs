@@ -3,6 +3,7 @@
 use crate::engine::arithmetic::operands::{check_operand, remember_result};
 use crate::engine::arithmetic::{Product, ScaledProduct};
 use crate::engine::record::note_collective;
+use crate::engine::warps::context::simulated_gpu;
 use crate::fragment::{FragmentShape, RoleA, RoleB, RoleC, Shape};
 use crate::fragment::{ScaleA, ScaleB, ScaledKind, Selected};
 use crate::lane::Site;
@@ -29,6 +30,7 @@ where
     C: Element,
     D: Element,
 {
+    let gpu = simulated_gpu();
     note_collective(site, form);
     check_operand(site, a);
     check_operand(site, b);
@@ -38,7 +40,7 @@ where
     for which in 0..S::COUNT {
         let b = columns(&b, S::N * S::COUNT, which * S::N..(which + 1) * S::N);
         let (a, c) = (&a[which * S::M * S::K..][..S::M * S::K], &c[which * S::M * S::N..][..S::M * S::N]);
-        d.extend(A::multiply(a, &b, c, S::N, S::K));
+        d.extend(A::multiply(gpu, a, &b, c, S::N, S::K));
     }
     let d = Accumulator::from_matrix(&d);
     remember_result(site, &d);

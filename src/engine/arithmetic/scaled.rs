@@ -1,8 +1,9 @@
 //! Scaled blocks, as published of sm_120 (MMA-Sim, arXiv 2511.10909), and not verified here.
 
+use super::architecture::BLACKWELL_KINDS;
 use super::each_element;
 use super::format::{AccumulatorFloat, Float, Number};
-use super::fused::{BLACKWELL, fused_terms, product, shifted};
+use super::fused::{fused_terms, product, shifted};
 use crate::{F8E4M3, F8E5M2, InByte, Mxf4, Mxf4Nvf4, Mxf8f6f4, e2m1, e2m3, e3m2, ue4m3, ue8m0};
 use std::vec::Vec;
 
@@ -59,7 +60,7 @@ fn power(scale: ue8m0) -> Number {
 fn scaled_sum((a, scale_a): Scaled<'_>, (b, scale_b): Scaled<'_>, c: f32, fraction: i32) -> f32 {
     let scale = product(scale_a[0], scale_b[0]);
     let products = a.iter().zip(b).map(|(&a, &b)| (product(product(a, b), scale), fraction));
-    fused_terms(products, c, BLACKWELL)
+    fused_terms(products, c, BLACKWELL_KINDS)
 }
 
 macro_rules! bytes {

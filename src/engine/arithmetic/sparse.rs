@@ -8,10 +8,11 @@ use crate::engine::arithmetic::{Product, ScaledProduct};
 use crate::engine::findings::Misuse;
 use crate::engine::memory::race::Lanes;
 use crate::engine::record::note_collective;
-use crate::engine::warps::context::with_block;
+use crate::engine::warps::context::{simulated_gpu, with_block};
 use crate::fragment::{FragmentShape, RoleB, RoleC, RoleSparseA, Shape, SparseWidth};
 use crate::fragment::{ScaleA, ScaleB, ScaledKind, Selected};
 use crate::lane::Site;
+use crate::target::Arch;
 use crate::{Accumulator, AnyOrder, Element, FragmentB, FragmentSparseA, Kept, Ordered, PerLane, Width};
 use std::ops::Range;
 use std::vec::Vec;
@@ -50,13 +51,13 @@ pub(crate) fn multiply_sparse<S, A, B, C, O, Order>(
     let chunks = S::K / A::Width::CHUNK;
     let kept = codes::<A::Width>(selector * chunks..(selector + 1) * chunks, metadata);
     check_codes::<A::Width>((site, form, Order::ORDERED), 0, selector * chunks, &kept);
-    let d = product::<A, B, C, O>((&a.matrix(), &kept), &b.matrix(), &acc.matrix(), S::N, S::K);
+    let d = product::<A, B, C, O>(simulated_gpu(), (&a.matrix(), &kept), &b.matrix(), &acc.matrix(), S::N, S::K);
     *acc = Accumulator::from_matrix(&d);
     remember_result(site, acc);
 }
 
 /// A x B + C, of `n` columns, of what is kept of A, whose rows had `k`.
-pub(crate) fn product<A, B, C, O>((a, kept): (&[A], &[Kept]), b: &[B], c: &[C], n: usize, k: usize) -> Vec<C>
+pub(crate) fn product<A, B, C, O>(gpu: Arch, (a, kept): (&[A], &[Kept]), b: &[B], c: &[C], n: usize, k: usize) -> Vec<C>
 where
     A: Element<Width: SparseWidth> + Product<B, C, O, D = C>,
     B: Element<Width = A::Width>,
@@ -65,7 +66,7 @@ where
     let columns = columns(b, n);
     let mut d = Vec::with_capacity(c.len());
     for ((a, kept), c) in a.chunks(k / 2).zip(kept.chunks(k / A::Width::CHUNK)).zip(c.chunks(n)) {
-        d.extend(A::multiply(a, &picked(&columns, kept), c, n, k / 2));
+        d.extend(A::multiply(gpu, a, &picked(&columns, kept), c, n, k / 2));
     }
     d
 }

@@ -106,6 +106,7 @@ impl Misuse {
                 "a chunk's code is one of 0b0100, 0b1000, 0b1001, 0b1100, 0b1101 and 0b1110 (`Kept::parts`), of tf32 0b0100 or 0b1110 (`Kept::half`)"
                     .into()
             }
+            Misuse::Absent { .. } => "leave it out of kernels for this GPU, or give the simulator another: `Simulator::gpu`".into(),
             Misuse::SelectorsDiffer { .. } => "the selector is part of the instruction: give all lanes the same".into(),
             Misuse::NotSparse { cols: (first, last), .. } => {
                 format!("{}; `Compressed::of` compresses, and checks, on the host", crate::engine::findings::allowed(last - first + 1))

@@ -190,6 +190,9 @@ impl Misuse {
             Misuse::Metadata { form, code, row, cols: (first, last), why } => {
                 write!(f, "metadata: {code:#06b} for row {row}, columns {first} to {last} of A, in `{form}`: {why}")
             }
+            Misuse::Absent { form, gpu, needs } => {
+                write!(f, "`{form}` needs {needs}, and {gpu} is simulated")
+            }
             Misuse::SelectorsDiffer { form, selectors: (one, other) } => {
                 write!(
                     f,

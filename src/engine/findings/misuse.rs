@@ -4,6 +4,7 @@ use super::cause::Actor;
 use super::names::{Namer, RANK_SHIFT};
 use crate::Grid;
 use crate::engine::warps::divergence::WaitingLanes;
+use crate::target::{Arch, Needs};
 use core::panic::Location;
 use std::boxed::Box;
 use std::fmt;
@@ -607,6 +608,15 @@ pub enum Misuse {
         cols: (usize, usize),
         /// What is wrong with it.
         why: &'static str,
+    },
+    /// The GPU that the simulator was [told](crate::sim::Simulator::gpu) lacks the instruction.
+    Absent {
+        /// The instruction, as in PTX.
+        form: &'static str,
+        /// The GPU.
+        gpu: Arch,
+        /// GPUs that have it.
+        needs: Needs,
     },
     /// The lanes of a warp come to a sparse `mma` with different selectors, which are part of the instruction.
     SelectorsDiffer {

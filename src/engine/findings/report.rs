@@ -2,11 +2,14 @@
 
 use crate::engine::findings::{Finding, SimError};
 use crate::engine::record::{Profile, Trace};
+use crate::target::Arch;
 use std::vec::Vec;
 
 /// What a simulated run did.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Report {
+    /// The GPU that the simulator was [told](crate::sim::Simulator::gpu); if none, it has every instruction, and Hopper's bits.
+    pub gpu: Option<Arch>,
     /// Blocks that ran.
     pub blocks: u64,
     /// Warps that ran.

@@ -10,9 +10,11 @@ pub(crate) use instruction::Traffic;
 pub use profile::{BytesMoved, Executed, Profile, SharedSite};
 pub use trace::{Trace, TraceEvent};
 
+use crate::engine::findings::Misuse;
 use crate::engine::record::closure_run::ClosureRun;
 use crate::engine::warps::block::BlockState;
-use crate::engine::warps::context::{current_lane, with_block};
+use crate::engine::warps::context::{current_lane, fail, with_block};
+use crate::isa;
 use crate::lane::LANES;
 use crate::lane::Site;
 use crate::{Grid, RowAddr};
@@ -23,8 +25,8 @@ use std::vec::Vec;
 use trace::Tracer;
 
 std::thread_local! {
-    /// Whether the block that is being simulated has a recorder. Most runs have none, and pay for no more than a look
-    /// at this.
+    /// Whether the block that is being simulated has a recorder, or is to have only the instructions of a GPU. Most runs have
+    /// neither, and pay for no more than a look at this.
     static RECORDING: Cell<bool> = const { Cell::new(false) };
 }
 
@@ -111,7 +113,7 @@ impl Recorder {
     }
 }
 
-/// From now on, whether there is a recorder; returns what was before.
+/// From now on, whether instructions are noted; returns what was before.
 pub(crate) fn set_recording(recording: bool) -> bool {
     RECORDING.replace(recording)
 }
@@ -156,8 +158,18 @@ pub(crate) fn note_rows(site: Site, form: &'static str, traffic: Traffic, rows: 
     }
 }
 
+/// Ends the run, if the GPU that it is for lacks the instruction.
+fn check_gpu(site: Site, form: &'static str) {
+    if let Some(gpu) = with_block(|block| block.gpu)
+        && let Some(needs) = isa::lacking(gpu, form)
+    {
+        fail(site, Misuse::Absent { form, gpu, needs });
+    }
+}
+
 #[cold]
 fn collective(site: Site, form: &'static str, traffic: Traffic, accesses: Vec<LaneAccess>) {
+    check_gpu(site, form);
     let code = Code { location: site.location, form };
     let instruction = Instruction { code, traffic, lanes: LANES, accesses };
     recorded(|recorder, block| recorder.add(block.running(), &instruction));
@@ -194,6 +206,7 @@ pub(crate) fn note_copy(site: Site, form: &'static str, to: u32, bytes: usize) {
 
 #[cold]
 fn access(site: Site, form: &'static str, traffic: Traffic, address: usize, bytes: usize) {
+    check_gpu(site, form);
     let code = Code { location: site.location, form };
     recorded(|recorder, block| recorder.access(block.running(), code, traffic, address, bytes));
 }

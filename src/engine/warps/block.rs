@@ -22,6 +22,7 @@ use crate::engine::warps::stack;
 use crate::engine::wgmma::WarpGroups;
 use crate::lane::LANES;
 use crate::lane::Site;
+use crate::target::Arch;
 use core::panic::Location;
 use corosensei::Yielder;
 use std::cell::{Cell, RefCell};
@@ -70,6 +71,8 @@ pub(crate) struct BlockState {
     elected: Vec<usize>,
     pub(crate) index: Grid,
     pub(crate) grid: Grid,
+    /// The GPU that the launch named.
+    pub(crate) gpu: Option<Arch>,
     /// The block's number in its cluster, and how many blocks that has.
     pub(crate) rank: usize,
     pub(crate) blocks: usize,
@@ -213,6 +216,7 @@ impl ClusterState {
             elected: elected(index, seed, warps),
             index,
             grid: job.grid,
+            gpu: job.gpu,
             rank,
             blocks,
             threads,

@@ -8,6 +8,7 @@ use crate::engine::warps::lanes::{self, LaneYielder};
 use crate::engine::warps::stack::{self, Running, StackOf};
 use crate::lane::LANES;
 use crate::lane::Site;
+use crate::target::Arch;
 use core::panic::Location;
 use std::boxed::Box;
 use std::cell::{Cell, RefCell};
@@ -61,7 +62,7 @@ pub(crate) fn in_block<R>(cluster: &Rc<ClusterState>, rank: usize, work: impl Fn
     let block = &cluster.blocks[rank];
     let _restore = Restore {
         block: BLOCK.replace(Some((cluster.clone(), rank))),
-        recording: record::set_recording(block.recorder.is_some()),
+        recording: record::set_recording(block.recorder.is_some() || block.gpu.is_some()),
         lane: LANE.replace(NO_LANE),
         yielder: lanes::yielder(),
         stack: stack::current(),
@@ -81,6 +82,11 @@ pub(crate) fn with_cluster<R>(work: impl FnOnce(&ClusterState, &BlockState) -> R
         let (cluster, rank) = block.as_ref().expect("warps, tiles and slices are only used while their kernel runs");
         work(cluster, &cluster.blocks[*rank])
     })
+}
+
+/// The GPU whose arithmetic counts.
+pub(crate) fn simulated_gpu() -> Arch {
+    with_block(|block| block.gpu).unwrap_or_default()
 }
 
 /// The block that is being simulated, if one is.

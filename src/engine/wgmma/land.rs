@@ -5,6 +5,7 @@ use super::marks::{Column, Columns, columns, of_columns};
 use super::{A, Operands, Operation};
 use crate::engine::arithmetic::{Product, codes, product};
 use crate::fragment::{Fragment, FragmentShape, Registers, Role, RoleA, RoleC, RoleSparseA, Shape, SparseWidth};
+use crate::target::Arch;
 use crate::{Accumulator, Element, Kept, PerLane, Width};
 use std::vec;
 use std::vec::Vec;
@@ -28,7 +29,7 @@ where
     let (operation, n) = (&warps[0].operation, warps[0].operation.form.n);
     let a = left::<RoleA, S, Left>(shared, warps);
     let (b, c) = (right::<Right>(shared, operation, S::K), sums::<S, D>(operation, c));
-    registers::<S, D>(&Left::multiply(&a, &b, &c, n, S::K), n)
+    registers::<S, D>(&Left::multiply(Arch::SM_90, &a, &b, &c, n, S::K), n)
 }
 
 pub(super) fn land_sparse<S, Left, Right, D, O>(shared: Words<'_>, warps: &[Operands], c: &[Columns]) -> Vec<Columns>
@@ -43,7 +44,7 @@ where
     let kept = |warp: &Operands| codes::<Left::Width>(warp.chunks(S::K / Left::Width::CHUNK), &warp.metadata);
     let kept: Vec<Kept> = warps.iter().flat_map(kept).collect();
     let (b, c) = (right::<Right>(shared, operation, S::K), sums::<S, D>(operation, c));
-    registers::<S, D>(&product::<Left, Right, D, O>((&a, &kept), &b, &c, n, S::K), n)
+    registers::<S, D>(&product::<Left, Right, D, O>(Arch::SM_90, (&a, &kept), &b, &c, n, S::K), n)
 }
 
 /// A, or what is kept of it.

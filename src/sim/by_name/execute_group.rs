@@ -1,5 +1,6 @@
 //! One `wgmma`, executed once, with what is undefined of it.
 
+use crate::engine::findings::{Misuse, SimError};
 use crate::engine::wgmma::{A, Operands, Operation};
 use crate::isa::{self, WgmmaForm, WgmmaOptions};
 use crate::lane::LANES;
@@ -12,18 +13,31 @@ impl Simulator {
     /// Executes a form once, by one warpgroup: as [`WgmmaForm::simulate`] does, and says, too, what PTX does not define of it, which can be
     /// the metadata of a sparse A.
     ///
+    /// # Errors
+    /// The simulated GPU lacks `wgmma`.
+    ///
     /// # Panics
     /// If the form does not take the options, or so many bytes.
-    pub fn execute_group(&self, form: &WgmmaForm, options: &WgmmaOptions, adds: bool, input: &[u8]) -> Execution {
+    pub fn execute_group(
+        &self,
+        form: &WgmmaForm,
+        options: &WgmmaOptions,
+        adds: bool,
+        input: &[u8],
+    ) -> Result<Execution, SimError> {
+        if let Some(gpu) = self.named_gpu().filter(|&gpu| !form.is_on(gpu)) {
+            let misuse = Misuse::Absent { form: form.ptx, gpu, needs: WgmmaForm::NEEDS };
+            return Err(self.refusal("once", misuse));
+        }
         let output = form.simulate(options, adds, input);
         if form.selectors == 0 {
-            return Execution { output, found: None };
+            return Ok(Execution { output, found: None });
         }
         let index = isa::all_wgmma().position(|of| of == *form).expect("the form is in the list");
         let metadata = &input[form.memory(options).metadata(0)..];
         let words: Vec<u32> = metadata.chunks_exact(4).map(bytemuck::pod_read_unaligned).collect();
         let found = once::launch(self, 1, index as u32, options.selector, &words).err();
-        Execution { output, found }
+        Ok(Execution { output, found })
     }
 }
 
@@ -42,7 +56,7 @@ fn once(block: &Block, index: u32, selector: u32, metadata: Global<u32>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::Misuse;
+    use crate::target::Arch;
     use std::string::ToString;
 
     const FORM: &str = "wgmma.mma_async.sp.sync.aligned.m64n8k32.f32.bf16.bf16";
@@ -54,12 +68,25 @@ mod tests {
         let memory = form.memory(&options);
         let mut input = std::vec![0x44; memory.input_bytes()];
         input[memory.metadata(37)..][..4].copy_from_slice(&word.to_le_bytes());
-        let execution = Simulator::default().execute_group(&form, &options, true, &input);
+        let execution = Simulator::default().execute_group(&form, &options, true, &input).unwrap();
         assert_eq!(execution.output, form.simulate(&options, true, &input));
         execution.found.map(|error| {
             assert!(error.to_string().contains("warp 1"), "{error}");
             error.misuse.clone()
         })
+    }
+
+    #[test]
+    fn other_gpus_have_no_wgmma() {
+        let form = isa::all_wgmma().find(|form| form.ptx == FORM).unwrap();
+        let options = WgmmaOptions::default();
+        let input = std::vec![0; form.memory(&options).input_bytes()];
+        let on = |gpu| Simulator::default().gpu(gpu).execute_group(&form, &options, true, &input);
+        assert!(on(Arch::SM_90).is_ok());
+        for gpu in [Arch::SM_89, Arch::SM_100, Arch::SM_120] {
+            let expected = std::format!("error: `{FORM}` needs sm_90a, and {gpu} is simulated\n");
+            assert!(on(gpu).unwrap_err().to_string().starts_with(&expected));
+        }
     }
 
     #[test]

@@ -3,7 +3,7 @@
 
 use anyhow::{Context, Result, bail};
 use clap::{Parser, ValueEnum};
-use ptx_matrix::sim::Simulator;
+use ptx_matrix::sim::{Arch, Simulator};
 use ptx_matrix_conformance::record::Recording;
 use ptx_matrix_conformance::{Options, Trials, run, run_in_parallel, select, trials};
 use ptx_matrix_host::{Gpu, GpuError};
@@ -22,9 +22,12 @@ struct Arguments {
     /// Where to run. Without it: on the GPU where an NVIDIA driver answers, else on the simulator.
     #[arg(long, value_enum)]
     on: Option<On>,
-    /// Which GPU, as the driver counts them.
+    /// Which of the machine's GPUs, as the driver counts them.
     #[arg(long, default_value_t = 0)]
     device: u32,
+    /// The GPU that the simulator computes like, such as sm_80: only on the simulator. Without it: sm_90, and whatever that lacks.
+    #[arg(long, value_name = "TARGET")]
+    gpu: Option<Arch>,
     /// Only the checks whose name contains this.
     #[arg(long)]
     filter: Option<String>,
@@ -109,6 +112,9 @@ fn conformance(arguments: &Arguments) -> Result<bool> {
     if gpu.is_none() && arguments.cases.is_some() {
         bail!("--cases compares hardware with the simulator: it needs a GPU");
     }
+    if gpu.is_some() && arguments.gpu.is_some() {
+        bail!("--gpu is for the simulator (--on sim): a GPU computes like itself");
+    }
     if gpu.is_some() && arguments.schedules > 1 {
         bail!("--schedules is for the simulator (--on sim): a GPU has its own");
     }
@@ -116,7 +122,8 @@ fn conformance(arguments: &Arguments) -> Result<bool> {
         filter: arguments.filter.clone(),
         seed: arguments.seed,
         rounds: arguments.rounds,
-        target: None,
+        target: arguments.gpu.map(Arch::target),
+        gpu: arguments.gpu,
         // Another order of warps does other things to a kernel, not to its data.
         one_kind: arguments.schedules > 1,
         keep: arguments.record.as_ref().map(|_| arguments.record_bytes),
@@ -129,15 +136,17 @@ fn conformance(arguments: &Arguments) -> Result<bool> {
         return Ok(true);
     }
     let summary = match gpu {
-        None => run_in_parallel(
-            &Simulator::new(arguments.seed).schedules(arguments.schedules).strict().allow_boxes_outside(),
-            &options,
-        )?,
+        None => {
+            let simulator = Simulator::new(arguments.seed).schedules(arguments.schedules);
+            let simulator = arguments.gpu.map_or(simulator, |gpu| simulator.gpu(gpu));
+            run_in_parallel(&simulator.strict().allow_boxes_outside(), &options)?
+        }
         Some(gpu) => {
             let (target, device) =
                 arguments.kernels.load(gpu, "ptx-matrix-conformance-kernels", &["ptx-matrix-attention"])?;
             let info = device.gpu().info();
             options.target = Some(target.to_string());
+            options.gpu = Arch::of(info.capability.major * 10 + info.capability.minor);
             if let Some(cases) = arguments.cases {
                 let trials = trials(&device, &options, cases)?;
                 if let Some(file) = &arguments.report {

@@ -6,6 +6,7 @@ use super::checks::all;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use ptx_matrix::launch::Device;
+use ptx_matrix::sim::Arch;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
@@ -43,7 +44,7 @@ impl Recording {
     /// Runs the recorded launches again on a device, and compares it and the reference with what was recorded; and has the simulator
     /// execute again what was executed by name. Returns what differs.
     pub fn replay<D: Device + Sync + 'static>(&self, device: &D) -> Vec<String> {
-        let checks = all::<D>();
+        let checks = all::<D>(Arch::SM_90);
         let by_name: HashMap<&str, _> = checks.iter().map(|check| (check.name.as_str(), check)).collect();
         let differences = |Record { check: name, inputs, output }: &Record| {
             let Some(check) = by_name.get(name.as_str()) else {

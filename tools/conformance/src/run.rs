@@ -6,6 +6,7 @@ use super::data::Rng;
 use super::record::Record;
 use indicatif::{ProgressBar, ProgressStyle};
 use ptx_matrix::launch::Device;
+use ptx_matrix::sim::Arch;
 use rand::SeedableRng;
 use rayon::prelude::*;
 use serde::Serialize;
@@ -24,6 +25,8 @@ pub struct Options {
     pub rounds: Option<u64>,
     /// The target of the PTX that runs (`sm_90a`): checks that need another are skipped. Without it, none is.
     pub target: Option<String>,
+    /// The GPU whose bits are right.
+    pub gpu: Option<Arch>,
     /// Of checks that differ only in their data, run the first.
     pub one_kind: bool,
     /// Keep what the device returned, of each check launches up to so many bytes, and at least one.
@@ -68,6 +71,9 @@ pub struct Outcome {
 /// The whole run.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Summary {
+    /// The GPU whose bits are right, if one was named.
+    #[serde(skip)]
+    pub gpu: Option<Arch>,
     /// Check by check.
     pub outcomes: Vec<Outcome>,
     /// What the device returned, where it was to be kept.
@@ -109,7 +115,8 @@ impl fmt::Display for Summary {
                 Status::Skipped(why) => writeln!(f, "skipped: {}: {why}", outcome.name)?,
             }
         }
-        write!(f, "conformance: {} passed, {} failed, {} skipped", self.passed(), self.failed(), self.skipped())
+        write!(f, "conformance: {} passed, {} failed, {} skipped", self.passed(), self.failed(), self.skipped())?;
+        self.gpu.map_or(Ok(()), |gpu| write!(f, ", by the arithmetic of {gpu}"))
     }
 }
 
@@ -123,7 +130,8 @@ pub struct Selected<D: Device> {
 
 /// The checks that the options select.
 pub fn select<D: Device + 'static>(options: &Options) -> Result<Selected<D>, UnknownFilter> {
-    let (mut checks, mut forms) = (all::<D>(), by_name::all().collect::<Vec<FormCheck>>());
+    let (mut checks, mut forms) =
+        (all::<D>(options.gpu.unwrap_or_default()), by_name::all().collect::<Vec<FormCheck>>());
     if let Some(filter) = &options.filter {
         let names = checks.iter().map(|check| check.name.clone()).chain(forms.iter().map(FormCheck::name));
         let names = names.map(|name| format!("  {name}\n")).collect();
@@ -183,7 +191,7 @@ fn run_all<D: Device + ByName + Sync + 'static>(
     progress.finish_and_clear();
     outcomes.extend(by_name);
     let is_kept = options.keep.is_some() && !digests.forms.is_empty();
-    Ok(Summary { outcomes, records: records.concat(), by_name: is_kept.then_some(digests) })
+    Ok(Summary { gpu: options.gpu, outcomes, records: records.concat(), by_name: is_kept.then_some(digests) })
 }
 
 /// How the check ended, and what is kept of it.

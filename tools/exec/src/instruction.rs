@@ -2,7 +2,7 @@
 
 use super::{Operand, Problem, State};
 use ptx_matrix::forms::{Form, Needs, WgmmaForm};
-use ptx_matrix::sim::{Execution, SimError};
+use ptx_matrix::sim::{Execution, SimError, Simulator};
 
 mod sealed {
     pub trait Sealed {}
@@ -79,6 +79,7 @@ pub trait Instruction: Sealed {
     /// What the simulator makes of it.
     ///
     /// # Errors
-    /// What a GPU would stop at.
-    fn on_simulator(&self, options: &Self::Options, input: &[u8]) -> Result<Execution, SimError>;
+    /// What a GPU would stop at, or the simulated GPU lacks the form.
+    fn on_simulator(&self, simulator: &Simulator, options: &Self::Options, input: &[u8])
+    -> Result<Execution, SimError>;
 }

@@ -1,8 +1,9 @@
 //! One instruction, executed once: `cargo xtask exec`.
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use clap::{Parser, ValueEnum};
 use ptx_matrix::forms::{AnyForm, find_any};
+use ptx_matrix::sim::{Arch, Simulator};
 use ptx_matrix_exec::{GroupOptions, Instruction, State, example, execute};
 use ptx_matrix_host::Gpu;
 use ptx_matrix_output::{errln, outln};
@@ -43,12 +44,15 @@ struct Arguments {
     /// Where to execute it.
     #[arg(long, value_enum, default_value_t = On::Sim)]
     on: On,
-    /// Which GPU, as the driver counts them.
+    /// Which of the machine's GPUs, as the driver counts them.
     #[arg(long, default_value_t = 0)]
     device: u32,
     /// Instead, write a file that the form takes.
     #[arg(long)]
     example: bool,
+    /// The GPU that the simulator computes like, such as sm_80. Without it: sm_90, or the oldest that has the form.
+    #[arg(long, value_name = "TARGET", conflicts_with = "example")]
+    gpu: Option<Arch>,
     /// In the example, have A in registers: of wgmma, which takes it from shared memory, too.
     #[arg(long, requires = "example")]
     a_in_registers: bool,
@@ -91,13 +95,17 @@ fn run_form<I: Instruction>(form: &I, arguments: &Arguments) -> Result<()> {
     let text = read(arguments.input.as_deref()).with_context(|| format!("cannot read {from}"))?;
     let state = State::parse(&text).with_context(|| from.clone())?;
     let (options, input) = state.encode(form).context(from)?;
+    if arguments.gpu.is_some() && matches!(arguments.on, On::Gpu) {
+        bail!("--gpu names the GPU that the simulator computes like: leave it out, or give --on sim");
+    }
     let (on, results) = match arguments.on {
         On::Sim => {
-            let execution = form.on_simulator(&options, &input)?;
+            let gpu = arguments.gpu.unwrap_or_else(|| Arch::default_for(form.about().needs));
+            let execution = form.on_simulator(&Simulator::default().gpu(gpu), &options, &input)?;
             if let Some(found) = execution.found {
                 errln!("PTX does not define what this does; there are results all the same:\n{found}");
             }
-            ("the simulator".to_owned(), execution.output)
+            (format!("the simulator, as {gpu}"), execution.output)
         }
         On::Gpu => {
             let gpu = Gpu::open(arguments.device)?;

@@ -93,7 +93,7 @@ impl Instruction for Form {
         Vec::new()
     }
 
-    fn on_simulator(&self, selectors: &Selectors, input: &[u8]) -> Result<Execution, SimError> {
-        Simulator::default().execute(self, selectors, input)
+    fn on_simulator(&self, simulator: &Simulator, selectors: &Selectors, input: &[u8]) -> Result<Execution, SimError> {
+        simulator.execute(self, selectors, input)
     }
 }

@@ -92,7 +92,12 @@ impl Instruction for WgmmaForm {
         vec![u32::from(*adds)]
     }
 
-    fn on_simulator(&self, (options, adds): &Self::Options, input: &[u8]) -> Result<Execution, SimError> {
-        Ok(Simulator::default().execute_group(self, options, *adds, input))
+    fn on_simulator(
+        &self,
+        simulator: &Simulator,
+        (options, adds): &Self::Options,
+        input: &[u8],
+    ) -> Result<Execution, SimError> {
+        simulator.execute_group(self, options, *adds, input)
     }
 }

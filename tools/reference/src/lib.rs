@@ -15,16 +15,17 @@ pub use matrices::Matrices;
 pub use scaled::{ScaledFactor, scaled};
 pub use sparse::{Granularity, multiply_sparse};
 
-use chain::{additions, fused_chain};
+use chain::fused_chain;
 use data::Element;
 use half::{bf16, f16};
 use number::Rounding;
+use ptx_matrix::sim::Arch;
 use ptx_matrix::sim::{Quad, WarpGroupFp8};
 use ptx_matrix::{
     AndPopc, F8E4M3, F8E5M2, F8F6F4, InByte, Plain, Rm, Rn, Rp, Rz, SatFinite, Widen, XorPopc, b1, e2m1, e2m3, e3m2,
     s4, tf32, u4,
 };
-use tensor_core::{BLACKWELL, HOPPER, sum_of, sum_of_fp8, two_tensor_cores};
+use tensor_core::{BLACKWELL_KINDS, HOPPER_WGMMA_FP8, fp8, quad, sum_of, sum_of_floats};
 
 /// D = A x B + C for row-major matrices, each element by `dot(row of A, column of B, element of C)`.
 pub fn multiply<A, B: Copy, C: Copy, D>(
@@ -48,50 +49,50 @@ pub trait Factor<B, C, O>: Element {
     type D: Element;
     /// Whether small integers are multiplied and added as integers are. (Rounded down, a sum of zero may be negative.)
     const MULTIPLIES: bool = true;
-    /// An element of D as the GPU computes it (`docs/NUMERICS.md`).
-    fn dot(a: &[Self], b: &[B], c: C) -> Self::D;
+    /// An element of D as a GPU computes it (`docs/NUMERICS.md`).
+    fn dot(gpu: Arch, a: &[Self], b: &[B], c: C) -> Self::D;
 }
 
 /// Of which elements by which arithmetic: the option, and whether it multiplies.
 macro_rules! dots {
-    ($($option:ident $multiplies:literal |$x:ident, $y:ident, $z:ident| $dot:expr =>
+    ($($option:ident $multiplies:literal |$gpu:pat_param, $x:ident, $y:ident, $z:ident| $dot:expr =>
         $($a:ty, [$($b:ty),*] $c:ident $d:ident),*;)*) => {$($($(
         impl Factor<$b, $c, $option> for $a {
             type D = $d;
             const MULTIPLIES: bool = $multiplies;
-            fn dot($x: &[$a], $y: &[$b], $z: $c) -> $d {
+            fn dot($gpu: Arch, $x: &[$a], $y: &[$b], $z: $c) -> $d {
                 $dot
             }
         }
     )*)*)*};
 }
 dots! {
-    Plain true |a, b, c| sum_of(a, b, c, HOPPER) => f16, [f16] f16 f16, f16, [f16] f32 f32, bf16, [bf16] f32 f32, tf32, [tf32] f32 f32;
-    Plain true |a, b, c| two_tensor_cores(a, b, c) =>
+    Plain true |gpu, a, b, c| sum_of_floats(gpu, a, b, c) => f16, [f16] f16 f16, f16, [f16] f32 f32, bf16, [bf16] f32 f32, tf32, [tf32] f32 f32;
+    Plain true |gpu, a, b, c| fp8(gpu, a, b, c) =>
         F8E4M3, [F8E4M3, F8E5M2] f16 f16, F8E5M2, [F8E4M3, F8E5M2] f16 f16,
         F8E4M3, [F8E4M3, F8E5M2] f32 f32, F8E5M2, [F8E4M3, F8E5M2] f32 f32;
-    WarpGroupFp8 true |a, b, c| sum_of_fp8(a, b, c) =>
+    WarpGroupFp8 true |_, a, b, c| sum_of(a, b, c, HOPPER_WGMMA_FP8) =>
         F8E4M3, [F8E4M3, F8E5M2] f16 f16, F8E5M2, [F8E4M3, F8E5M2] f16 f16,
         F8E4M3, [F8E4M3, F8E5M2] f32 f32, F8E5M2, [F8E4M3, F8E5M2] f32 f32;
-    F8F6F4 true |a, b, c| sum_of(a, b, c, BLACKWELL) =>
+    F8F6F4 true |_, a, b, c| sum_of(a, b, c, BLACKWELL_KINDS) =>
         F8E4M3, [F8E4M3, F8E5M2, e3m2, e2m3, InByte<e2m1>] f16 f16, F8E4M3, [F8E4M3, F8E5M2, e3m2, e2m3, InByte<e2m1>] f32 f32,
         F8E5M2, [F8E4M3, F8E5M2, e3m2, e2m3, InByte<e2m1>] f16 f16, F8E5M2, [F8E4M3, F8E5M2, e3m2, e2m3, InByte<e2m1>] f32 f32,
         e3m2, [F8E4M3, F8E5M2, e3m2, e2m3, InByte<e2m1>] f16 f16, e3m2, [F8E4M3, F8E5M2, e3m2, e2m3, InByte<e2m1>] f32 f32,
         e2m3, [F8E4M3, F8E5M2, e3m2, e2m3, InByte<e2m1>] f16 f16, e2m3, [F8E4M3, F8E5M2, e3m2, e2m3, InByte<e2m1>] f32 f32,
         InByte<e2m1>, [F8E4M3, F8E5M2, e3m2, e2m3, InByte<e2m1>] f16 f16,
         InByte<e2m1>, [F8E4M3, F8E5M2, e3m2, e2m3, InByte<e2m1>] f32 f32;
-    Quad true |a, b, c| additions(a, b, c) => f16, [f16] f16 f16, f16, [f16] f32 f32;
-    Widen true |a, b, c| additions(a, b, f32::from(c)) => f16, [f16] f16 f32;
-    Plain true |a, b, c| fused_chain(a, b, c, Rounding::Nearest) => f64, [f64] f64 f64;
-    Rn true |a, b, c| fused_chain(a, b, c, Rounding::Nearest) => f64, [f64] f64 f64;
-    Rz true |a, b, c| fused_chain(a, b, c, Rounding::Zero) => f64, [f64] f64 f64;
-    Rm false |a, b, c| fused_chain(a, b, c, Rounding::Down) => f64, [f64] f64 f64;
-    Rp true |a, b, c| fused_chain(a, b, c, Rounding::Up) => f64, [f64] f64 f64;
-    Plain true |a, b, c| exact(a, b, c) => i8, [i8, u8] i32 i32, u8, [i8, u8] i32 i32, s4, [s4, u4] i32 i32, u4, [s4, u4] i32 i32;
-    SatFinite true |a, b, c| saturated(a, b, c) =>
+    Quad true |gpu, a, b, c| quad(gpu, a, b, c) => f16, [f16] f16 f16, f16, [f16] f32 f32;
+    Widen true |gpu, a, b, c| quad(gpu, a, b, f32::from(c)) => f16, [f16] f16 f32;
+    Plain true |_, a, b, c| fused_chain(a, b, c, Rounding::Nearest) => f64, [f64] f64 f64;
+    Rn true |_, a, b, c| fused_chain(a, b, c, Rounding::Nearest) => f64, [f64] f64 f64;
+    Rz true |_, a, b, c| fused_chain(a, b, c, Rounding::Zero) => f64, [f64] f64 f64;
+    Rm false |_, a, b, c| fused_chain(a, b, c, Rounding::Down) => f64, [f64] f64 f64;
+    Rp true |_, a, b, c| fused_chain(a, b, c, Rounding::Up) => f64, [f64] f64 f64;
+    Plain true |_, a, b, c| exact(a, b, c) => i8, [i8, u8] i32 i32, u8, [i8, u8] i32 i32, s4, [s4, u4] i32 i32, u4, [s4, u4] i32 i32;
+    SatFinite true |_, a, b, c| saturated(a, b, c) =>
         i8, [i8, u8] i32 i32, u8, [i8, u8] i32 i32, s4, [s4, u4] i32 i32, u4, [s4, u4] i32 i32;
-    XorPopc false |a, b, c| popcount(a, b, c, |a, b| a ^ b) => b1, [b1] i32 i32;
-    AndPopc false |a, b, c| popcount(a, b, c, |a, b| a & b) => b1, [b1] i32 i32;
+    XorPopc false |_, a, b, c| popcount(a, b, c, |a, b| a ^ b) => b1, [b1] i32 i32;
+    AndPopc false |_, a, b, c| popcount(a, b, c, |a, b| a & b) => b1, [b1] i32 i32;
 }
 
 fn integer_sum<A: Element, B: Element>(a: &[A], b: &[B], c: i64) -> i64 {

@@ -1,7 +1,7 @@
 //! Scaled blocks, as published of sm_120 (MMA-Sim, arXiv 2511.10909).
 
 use super::number::{Rounding, exponent, round, sum_of_cut};
-use super::tensor_core::{BLACKWELL, Sum};
+use super::tensor_core::{BLACKWELL_KINDS, Sum};
 use crate::data::Float;
 use ptx_matrix::{F8E4M3, F8E5M2};
 use ptx_matrix::{InByte, Mxf4, Mxf4Nvf4, Mxf8f6f4, e2m1, e2m3, e3m2, ue4m3, ue8m0};
@@ -119,7 +119,7 @@ fn sum(mut terms: Vec<f64>, mut exponents: Vec<i64>, c: f32, bits: i64) -> f32 {
     if c != 0.0 {
         exponents.push(exponent(c));
     }
-    let largest = exponents.into_iter().chain([BLACKWELL.least::<f32>()]).max().expect("one at least");
+    let largest = exponents.into_iter().chain([BLACKWELL_KINDS.least::<f32>()]).max().expect("one at least");
     terms.push(c.into());
     let sum = sum_of_cut(&terms, largest - bits);
     round(&sum, Rounding::Cut)

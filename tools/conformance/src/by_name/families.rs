@@ -6,6 +6,7 @@ use crate::data::{Element, Kind, Place, Rng};
 use crate::reference::Factor;
 use bytemuck::Pod;
 use ptx_matrix::forms::ptx;
+use ptx_matrix::sim::Arch;
 use ptx_matrix::{wgmma_arithmetic, wgmma_forms, wgmma_ptx, wgmma_sparse_forms};
 
 /// Draws so many elements.
@@ -46,7 +47,7 @@ fn draw<T: Element>(rng: &mut Rng, count: usize, place: Place) -> Vec<u32> {
 
 fn dot<A: Factor<B, R, O, D = R>, B: Element, R: Element, O>(a: &[u32], b: &[u32], c: u32) -> u32 {
     let (a, b): (Vec<A>, Vec<B>) = (a.iter().copied().map(element).collect(), b.iter().copied().map(element).collect());
-    code(A::dot(&a, &b, element(c)))
+    code(A::dot(Arch::SM_90, &a, &b, element(c)))
 }
 
 fn code<T: Pod>(element: T) -> u32 {

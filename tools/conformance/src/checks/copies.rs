@@ -7,6 +7,7 @@ use crate::{bytes, data, elements};
 use half::bf16;
 use ptx_matrix::forms::Needs;
 use ptx_matrix::launch::Device;
+use ptx_matrix::sim::Arch;
 use ptx_matrix::{CpAsync, CpAsyncForm};
 use ptx_matrix_conformance_kernels::copies as kernels;
 use rand::RngExt;
@@ -22,14 +23,14 @@ type Launch<D> = fn(
     &mut <D as Device>::Buffer<u16>,
 ) -> Result<<D as Device>::Report, <D as Device>::Error>;
 
-pub fn checks<D: Device + 'static>() -> Vec<Check<D>> {
+pub fn checks<D: Device + 'static>(gpu: Arch) -> Vec<Check<D>> {
     vec![
         copy::<D>(CpAsync::<4>::PTX, 4, |d, s, [f, t, c], o| kernels::copy_4::launch(d, 1, s, f, t, c, o)),
         copy::<D>(CpAsync::<8>::PTX, 8, |d, s, [f, t, c], o| kernels::copy_8::launch(d, 1, s, f, t, c, o)),
         copy::<D>(CpAsync::<16>::PTX, 16, |d, s, [f, t, c], o| kernels::copy_16::launch(d, 1, s, f, t, c, o)),
         tiles(),
-        product(Kind::Integers),
-        product(Kind::Normal),
+        product(gpu, Kind::Integers),
+        product(gpu, Kind::Normal),
     ]
 }
 
@@ -103,7 +104,7 @@ fn tiles<D: Device + 'static>() -> Check<D> {
 }
 
 /// Input: A and B, row by row. The kernel sums 16 products at a time.
-fn product<D: Device + 'static>(kind: Kind) -> Check<D> {
+fn product<D: Device + 'static>(gpu: Arch, kind: Kind) -> Check<D> {
     let (m, n) = (64, 64);
     Check {
         name: format!("product 64x64 in stages of cp.async, {}", kind.name()),
@@ -122,7 +123,7 @@ fn product<D: Device + 'static>(kind: Kind) -> Check<D> {
         arithmetic: None,
         labels: None,
         reference: Box::new(move |inputs| {
-            bytes(&product_by_16((m, n), kind, &elements::<bf16>(&inputs[0]), &elements::<bf16>(&inputs[1])))
+            bytes(&product_by_16(gpu, (m, n), kind, &elements::<bf16>(&inputs[0]), &elements::<bf16>(&inputs[1])))
         }),
     }
 }

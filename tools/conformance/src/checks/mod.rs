@@ -28,6 +28,7 @@ use super::data::Rng;
 use bytemuck::Pod;
 use ptx_matrix::forms::Needs;
 use ptx_matrix::launch::Device;
+use ptx_matrix::sim::Arch;
 use std::borrow::{Borrow, BorrowMut};
 use std::iter::zip;
 
@@ -98,14 +99,14 @@ pub type Reference = Box<dyn Fn(&Buffers) -> Vec<u8> + Send + Sync>;
 /// Runs a kernel on a device.
 pub type RunOn<D> = Box<dyn Fn(&D, &Buffers) -> Result<Vec<u8>, <D as Device>::Error> + Send + Sync>;
 
-/// All checks.
-pub fn all<D: Device + 'static>() -> Vec<Check<D>> {
+/// All checks, with the bits of a GPU.
+pub fn all<D: Device + 'static>(gpu: Arch) -> Vec<Check<D>> {
     let families = [
         matrices::checks(),
-        multiply::checks(),
-        multiply_sparse::checks(),
+        multiply::checks(gpu),
+        multiply_sparse::checks(gpu),
         fragments::checks(),
-        copies::checks(),
+        copies::checks(gpu),
         barriers::checks(),
         bulk::checks(),
         reductions::checks(),
@@ -119,7 +120,7 @@ pub fn all<D: Device + 'static>() -> Vec<Check<D>> {
         arithmetic::checks(),
         attention::checks(),
         cached::checks(),
-        products::checks(),
+        products::checks(gpu),
     ];
     families.into_iter().flatten().collect()
 }

@@ -6,7 +6,7 @@ use crate::reference::{Factor, ScaledFactor};
 use crate::{Buffers, bytes, data, elements, reference};
 use ptx_matrix::forms::{Needs, ptx};
 use ptx_matrix::launch::Device;
-use ptx_matrix::sim::{Product, Quad};
+use ptx_matrix::sim::{Arch, Product, Quad};
 use ptx_matrix::target::{AtLeast, Requirement};
 use ptx_matrix::{
     M16N8K8, Mma, MmaForm, Plain, Shape, mma_element, mma_forms, mma_kind, mma_named, mma_ptx, mma_scaled_forms,
@@ -46,7 +46,7 @@ macro_rules! arithmetic {
     };
 }
 
-pub fn checks<D: Device + 'static>() -> Vec<Check<D>> {
+pub fn checks<D: Device + 'static>(gpu: Arch) -> Vec<Check<D>> {
     let mut checks = Vec::new();
     macro_rules! of_each_form {
         ($($shape:ident $la:ident $lb:ident $q:ident $d:ident [$(($a:ident $b:ident))*] $c:ident $width:ident $registers:tt
@@ -57,7 +57,7 @@ pub fn checks<D: Device + 'static>() -> Vec<Check<D>> {
         (@named $kernel:ident ([$($ptx:tt)*] $needs:ident [$s:ty] [$a:ty] [$b:ty] [$c:ty] [$o:ty])) => {
             checks.extend(<$a>::KINDS.iter().map(|&kind| {
                 let needs = <ptx::$needs as Requirement>::NEEDS;
-                multiply::<D, $s, $a, $b, $c, $o>(mma_ptx!($($ptx)*), needs, kind, |d, blocks, a, b, c, out| {
+                multiply::<D, $s, $a, $b, $c, $o>(gpu, mma_ptx!($($ptx)*), needs, kind, |d, blocks, a, b, c, out| {
                     kernels::$kernel::launch(d, blocks, a, b, c, out)
                 })
             }));
@@ -82,7 +82,7 @@ pub fn checks<D: Device + 'static>() -> Vec<Check<D>> {
         };
     }
     mma_scaled_forms!(of_each_scaled_form);
-    checks.extend(whole_registers());
+    checks.extend(whole_registers(gpu));
     checks
 }
 
@@ -103,6 +103,7 @@ struct Size {
 /// Input: A, B and C, row by row; of forms with several multiplications at once, one A (and C) below the other, one B beside the
 /// other.
 fn multiply<D, S, A, B, C, O>(
+    gpu: Arch,
     ptx: &str,
     needs: Needs,
     kind: Kind,
@@ -123,9 +124,9 @@ where
         element: size_of::<<A as Factor<B, C, O>>::D>(),
         inputs: inputs::<A, B, C>(size, kind),
         run: run::<D, A, B, C, <A as Factor<B, C, O>>::D>(size, launch),
-        reference: reference::<A, B, C, O>(size, kind),
+        reference: reference::<A, B, C, O>(gpu, size, kind),
         labels: None,
-        arithmetic: Some(arithmetic::<A, B, C, O>(size)),
+        arithmetic: Some(arithmetic::<A, B, C, O>(gpu, size)),
     }
 }
 
@@ -152,23 +153,24 @@ fn run<D: Device + 'static, A: Element, B: Element, C: Element, R: Element>(
     })
 }
 
-fn reference<A: Factor<B, C, O>, B: Element, C: Element, O>(size: Size, kind: Kind) -> Reference {
+fn reference<A: Factor<B, C, O>, B: Element, C: Element, O>(gpu: Arch, size: Size, kind: Kind) -> Reference {
     Box::new(move |inputs| {
-        let dot = if kind == Kind::Integers && A::MULTIPLIES { reference::exact } else { A::dot };
+        let is_exact = kind == Kind::Integers && A::MULTIPLIES;
+        let dot = |a: &[A], b: &[B], c| if is_exact { reference::exact(a, b, c) } else { A::dot(gpu, a, b, c) };
         each_multiplication::<A, B, C, _>(size, inputs, |a, b, c| {
             reference::multiply((size.m, size.n, size.k), (a, b, c), dot)
         })
     })
 }
 
-fn arithmetic<A, B, C, O>(size: Size) -> Reference
+fn arithmetic<A, B, C, O>(gpu: Arch, size: Size) -> Reference
 where
     A: Element + Product<B, C, O, D: Element>,
     B: Element,
     C: Element,
 {
     Box::new(move |inputs| {
-        each_multiplication::<A, B, C, _>(size, inputs, |a, b, c| A::multiply(a, b, c, size.n, size.k))
+        each_multiplication::<A, B, C, _>(size, inputs, |a, b, c| A::multiply(gpu, a, b, c, size.n, size.k))
     })
 }
 
@@ -239,10 +241,11 @@ where
 }
 
 /// tf32 factors in registers whose low 13 bits are not zero: they count for nothing.
-fn whole_registers<D: Device + 'static>() -> impl Iterator<Item = Check<D>> {
+fn whole_registers<D: Device + 'static>(gpu: Arch) -> impl Iterator<Item = Check<D>> {
     type Form = Mma<M16N8K8, tf32, tf32, f32>;
-    tf32::KINDS.iter().map(|&kind| {
+    tf32::KINDS.iter().map(move |&kind| {
         let of_tf32 = multiply::<D, M16N8K8, tf32, tf32, f32, Plain>(
+            gpu,
             Form::PTX,
             AtLeast::<80>::NEEDS,
             kind,

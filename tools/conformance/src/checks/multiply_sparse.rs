@@ -6,7 +6,7 @@ use crate::reference::{self, Factor, Granularity, ScaledFactor};
 use crate::{Buffers, bytes, elements};
 use ptx_matrix::forms::{Needs, ptx};
 use ptx_matrix::launch::Device;
-use ptx_matrix::sim::Product;
+use ptx_matrix::sim::{Arch, Product};
 use ptx_matrix::target::Requirement;
 use ptx_matrix::{
     MmaSparse, MmaSparseForm, Shape, Width, mma_element, mma_kind, mma_sparse_forms, mma_sparse_named,
@@ -39,7 +39,7 @@ type LaunchScaled<D, A, B, S> = fn(
     &mut <D as Device>::Buffer<f32>,
 ) -> Result<<D as Device>::Report, <D as Device>::Error>;
 
-pub fn checks<D: Device + 'static>() -> Vec<Check<D>> {
+pub fn checks<D: Device + 'static>(gpu: Arch) -> Vec<Check<D>> {
     let mut checks = Vec::new();
     macro_rules! of_each_form {
         ([$order:ident] $($shape:ident $q:ident $d:ident [$(($a:ident $b:ident))*] $c:ident $registers:tt $selectors:literal
@@ -52,7 +52,7 @@ pub fn checks<D: Device + 'static>() -> Vec<Check<D>> {
             checks.extend(<$a as Element>::KINDS.iter().map(|&kind| {
                 type Form = MmaSparse<$s, $a, $b, $c, $q, $of>;
                 let form = Sparse { ptx: Form::PTX, needs: <<Form as MmaSparseForm>::Needs as Requirement>::NEEDS, selectors: $selectors, ordered: stringify!($order) == "ordered" };
-                multiply::<D, $s, $a, $b, $c, $q>(form, kind, |device, blocks, a, metadata, b, c, out| {
+                multiply::<D, $s, $a, $b, $c, $q>(gpu, form, kind, |device, blocks, a, metadata, b, c, out| {
                     kernels::$kernel::launch(device, blocks, a, metadata, b, c, out)
                 })
             }));
@@ -102,7 +102,7 @@ struct Size {
 }
 
 /// Input: of each multiplication, what is kept of A, the metadata, B and C, row by row.
-fn multiply<D, S, A, B, C, O>(form: Sparse, kind: Kind, launch: Launch<D, A, B, C>) -> Check<D>
+fn multiply<D, S, A, B, C, O>(gpu: Arch, form: Sparse, kind: Kind, launch: Launch<D, A, B, C>) -> Check<D>
 where
     D: Device + 'static,
     S: Shape,
@@ -119,9 +119,9 @@ where
         element: size_of::<C>(),
         inputs: inputs::<A, B, C>(size, kind, form.ordered),
         run: run::<D, A, B, C>(size, launch),
-        reference: reference::<A, B, C, O>(size, kind),
+        reference: reference::<A, B, C, O>(gpu, size, kind),
         labels: None,
-        arithmetic: Some(arithmetic::<A, B, C, O>(size)),
+        arithmetic: Some(arithmetic::<A, B, C, O>(gpu, size)),
     }
 }
 
@@ -154,21 +154,22 @@ fn run<D: Device + 'static, A: Element, B: Element, C: Element>(size: Size, laun
     })
 }
 
-fn reference<A: Factor<B, C, O, D = C>, B: Element, C: Element, O>(size: Size, kind: Kind) -> Reference {
+fn reference<A: Factor<B, C, O, D = C>, B: Element, C: Element, O>(gpu: Arch, size: Size, kind: Kind) -> Reference {
     Box::new(move |inputs| {
-        let dot = if kind == Kind::Integers && A::MULTIPLIES { reference::exact } else { A::dot };
+        let is_exact = kind == Kind::Integers && A::MULTIPLIES;
+        let dot = |a: &[A], b: &[B], c| if is_exact { reference::exact(a, b, c) } else { A::dot(gpu, a, b, c) };
         each_selector::<A, B, C>(size, inputs, dot)
     })
 }
 
-fn arithmetic<A, B, C, O>(size: Size) -> Reference
+fn arithmetic<A, B, C, O>(gpu: Arch, size: Size) -> Reference
 where
     A: Element + Product<B, C, O, D = C>,
     B: Element,
     C: Element,
 {
     Box::new(move |inputs| {
-        each_selector::<A, B, C>(size, inputs, |a, b, c| A::multiply(a, b, &[c], 1, a.len()).remove(0))
+        each_selector::<A, B, C>(size, inputs, |a, b, c| A::multiply(gpu, a, b, &[c], 1, a.len()).remove(0))
     })
 }
 

@@ -8,6 +8,7 @@ use half::bf16;
 use ptx_matrix::Plain;
 use ptx_matrix::forms::{Needs, ptx};
 use ptx_matrix::launch::Device;
+use ptx_matrix::sim::Arch;
 use ptx_matrix::target::Requirement;
 use ptx_matrix_conformance_kernels::products as kernels;
 use ptx_matrix_conformance_kernels::shared_memory::{SIDE, transpose};
@@ -20,27 +21,27 @@ type Launch<D> = fn(
     &mut <D as Device>::Buffer<f32>,
 ) -> Result<<D as Device>::Report, <D as Device>::Error>;
 
-pub fn checks<D: Device + 'static>() -> Vec<Check<D>> {
+pub fn checks<D: Device + 'static>(gpu: Arch) -> Vec<Check<D>> {
     let kinds = [Kind::Integers, Kind::Normal, Kind::Wide];
     let (mma, wgmma) = (Needs::at_least(80), <ptx::sm_90a as Requirement>::NEEDS);
     let products = kinds.into_iter().flat_map(|kind| {
         [
-            product::<D>("multiply_tile", (16, 8, 16), mma, kind, |d, a, b, o| {
+            product::<D>(gpu, "multiply_tile", (16, 8, 16), mma, kind, |d, a, b, o| {
                 kernels::multiply_tile::launch(d, 1, a, b, o)
             }),
-            product::<D>("product 64x64x64, unswizzled", (64, 64, 64), mma, kind, |d, a, b, o| {
+            product::<D>(gpu, "product 64x64x64, unswizzled", (64, 64, 64), mma, kind, |d, a, b, o| {
                 kernels::product_64_unswizzled::launch(d, 1, a, b, o)
             }),
-            product::<D>("product 64x64x64, 32-byte swizzle", (64, 64, 64), mma, kind, |d, a, b, o| {
+            product::<D>(gpu, "product 64x64x64, 32-byte swizzle", (64, 64, 64), mma, kind, |d, a, b, o| {
                 kernels::product_64_swizzle_32::launch(d, 1, a, b, o)
             }),
-            product::<D>("product 64x64x64, 64-byte swizzle", (64, 64, 64), mma, kind, |d, a, b, o| {
+            product::<D>(gpu, "product 64x64x64, 64-byte swizzle", (64, 64, 64), mma, kind, |d, a, b, o| {
                 kernels::product_64_swizzle_64::launch(d, 1, a, b, o)
             }),
-            product::<D>("product 64x64x64, 128-byte swizzle", (64, 64, 64), mma, kind, |d, a, b, o| {
+            product::<D>(gpu, "product 64x64x64, 128-byte swizzle", (64, 64, 64), mma, kind, |d, a, b, o| {
                 kernels::product_64_swizzle_128::launch(d, 1, a, b, o)
             }),
-            product::<D>("product 64x128x64, in halves", (64, 128, 64), wgmma, kind, |d, a, b, o| {
+            product::<D>(gpu, "product 64x128x64, in halves", (64, 128, 64), wgmma, kind, |d, a, b, o| {
                 kernels::product_in_halves::launch(d, 1, a, b, o)
             }),
         ]
@@ -50,6 +51,7 @@ pub fn checks<D: Device + 'static>() -> Vec<Check<D>> {
 
 /// Input: A and B, row by row. The kernels sum 16 products at a time.
 fn product<D: Device + 'static>(
+    gpu: Arch,
     name: &str,
     (m, n, k): (usize, usize, usize),
     needs: Needs,
@@ -72,17 +74,17 @@ fn product<D: Device + 'static>(
         arithmetic: None,
         labels: None,
         reference: Box::new(move |inputs| {
-            bytes(&product_by_16((m, n), kind, &elements::<bf16>(&inputs[0]), &elements::<bf16>(&inputs[1])))
+            bytes(&product_by_16(gpu, (m, n), kind, &elements::<bf16>(&inputs[0]), &elements::<bf16>(&inputs[1])))
         }),
     }
 }
 
 /// The product of row-major matrices with m rows and n columns, where each `mma` sums 16 products to what there was.
-pub(super) fn product_by_16((m, n): (usize, usize), kind: Kind, a: &[bf16], b: &[bf16]) -> Vec<f32> {
+pub(super) fn product_by_16(gpu: Arch, (m, n): (usize, usize), kind: Kind, a: &[bf16], b: &[bf16]) -> Vec<f32> {
     let dot = |a: &[bf16], b: &[bf16], c: f32| {
         a.chunks(16).zip(b.chunks(16)).fold(c, |c, (a, b)| match kind {
             Kind::Integers => reference::exact(a, b, c),
-            _ => <bf16 as Factor<bf16, f32, Plain>>::dot(a, b, c),
+            _ => <bf16 as Factor<bf16, f32, Plain>>::dot(gpu, a, b, c),
         })
     };
     reference::multiply((m, n, a.len() / m), (a, b, &vec![0.0; m * n]), dot)

@@ -7,7 +7,7 @@ use crate::{bytes, elements};
 use bytemuck::Pod;
 use ptx_matrix::forms::ptx;
 use ptx_matrix::launch::Device;
-use ptx_matrix::sim::Product;
+use ptx_matrix::sim::{Arch, Product};
 use ptx_matrix::target::Requirement;
 use ptx_matrix::{b1, wgmma_arithmetic, wgmma_columns, wgmma_forms, wgmma_named, wgmma_ptx, wgmma_stored};
 use ptx_matrix_conformance_kernels::{wgmma as kernels, wgmma_with_kernel};
@@ -140,10 +140,10 @@ where
         element: size_of::<R>(),
         inputs: inputs::<A, B>((n, k), kind),
         run: run::<D, InA, InB, R>(n, launch),
-        reference: of_both_halves::<A, B, R>((n, k), taken, <A as Factor<B, R, O>>::dot),
+        reference: of_both_halves::<A, B, R>((n, k), taken, |a, b, c| A::dot(Arch::SM_90, a, b, c)),
         labels: None,
         arithmetic: Some(of_both_halves::<A, B, R>((n, k), taken, |a, b, c| {
-            <A as Product<B, R, O>>::multiply(a, b, &[c], 1, a.len()).remove(0)
+            <A as Product<B, R, O>>::multiply(Arch::SM_90, a, b, &[c], 1, a.len()).remove(0)
         })),
     }
 }

@@ -8,7 +8,7 @@ use crate::reference::{self, Factor, Granularity};
 use crate::{bytes, elements};
 use ptx_matrix::forms::ptx;
 use ptx_matrix::launch::Device;
-use ptx_matrix::sim::Product;
+use ptx_matrix::sim::{Arch, Product};
 use ptx_matrix::target::Requirement;
 use ptx_matrix::{Width, wgmma_arithmetic, wgmma_columns, wgmma_named, wgmma_ptx, wgmma_sparse_forms};
 use ptx_matrix_conformance_kernels::{wgmma_sparse as kernels, wgmma_sparse_with_kernel};
@@ -96,10 +96,10 @@ where
         element: size_of::<R>(),
         inputs: inputs::<A, B>(form, kind, granularity),
         run: run::<D, A, B, R>(form, launch),
-        reference: of_both::<A, B, R>(form, granularity, taken, <A as Factor<B, R, O>>::dot),
+        reference: of_both::<A, B, R>(form, granularity, taken, |a, b, c| A::dot(Arch::SM_90, a, b, c)),
         labels: None,
         arithmetic: Some(of_both::<A, B, R>(form, granularity, taken, |a, b, c| {
-            <A as Product<B, R, O>>::multiply(a, b, &[c], 1, a.len()).remove(0)
+            <A as Product<B, R, O>>::multiply(Arch::SM_90, a, b, &[c], 1, a.len()).remove(0)
         })),
     }
 }

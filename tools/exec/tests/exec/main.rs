@@ -7,6 +7,7 @@ mod warp;
 mod warp_group;
 
 use ptx_matrix::forms::{AnyForm, WgmmaForm, find_any};
+use ptx_matrix::sim::Simulator;
 use ptx_matrix_exec::{Instruction, Results, State, example};
 
 const FP16: &str = "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32";
@@ -27,7 +28,7 @@ fn plain_example(form: &impl Instruction) -> State {
 /// What a form leaves of a state, on the simulator.
 fn execute(form: &impl Instruction, state: &State) -> Results {
     let (options, input) = state.encode(form).unwrap();
-    let execution = form.on_simulator(&options, &input).unwrap();
+    let execution = form.on_simulator(&Simulator::default(), &options, &input).unwrap();
     assert!(execution.found.is_none(), "{}: {}", form.about().ptx, execution.found.unwrap());
     state.results(form, "the simulator", &execution.output)
 }

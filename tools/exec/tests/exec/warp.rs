@@ -3,6 +3,7 @@
 use super::{FP16, execute, number, plain_example, told};
 use ptx_matrix::LANES;
 use ptx_matrix::forms::{self, find};
+use ptx_matrix::sim::Simulator;
 use ptx_matrix_exec::{Instruction, Results, State};
 
 /// A and B of ones, and C of zeros: each element of D is as many as there are products.
@@ -81,7 +82,7 @@ fn what_ptx_does_not_define_has_results_and_is_said() {
     let form = find("mma.sp.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32").unwrap();
     let state = State { metadata: Some(vec!["0x55555555".to_owned(); LANES]), ..plain_example(form) };
     let (selectors, input) = state.encode(form).unwrap();
-    let execution = form.on_simulator(&selectors, &input).unwrap();
+    let execution = form.on_simulator(&Simulator::default(), &selectors, &input).unwrap();
     let d = state.results(form, "", &execution.output).d.unwrap();
     assert_eq!(d[7], ["41000000"; 4].join(" "));
     assert!(execution.found.unwrap().to_string().contains("it names one part twice"));

@@ -3,6 +3,7 @@
 use super::{execute, group_form, number, plain_example, told};
 use ptx_matrix::LANES;
 use ptx_matrix::forms::{self, WgmmaForm};
+use ptx_matrix::sim::Simulator;
 use ptx_matrix_exec::{GroupOptions, Instruction, State, example};
 
 const BF16: &str = "wgmma.mma_async.sync.aligned.m64n16k16.f32.bf16.bf16";
@@ -144,7 +145,7 @@ fn metadata_of_a_sparse_a() {
 
     state.metadata = Some(vec!["55555555".into(); 4 * LANES]);
     let (options, input) = state.encode(&form).unwrap();
-    let found = form.on_simulator(&options, &input).unwrap().found.unwrap();
+    let found = form.on_simulator(&Simulator::default(), &options, &input).unwrap().found.unwrap();
     assert!(found.to_string().contains("it names one part twice"), "{found}");
 }
 
