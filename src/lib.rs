@@ -23,6 +23,7 @@ pub mod isa;
 mod lane;
 pub mod launch;
 mod machine;
+pub mod math;
 pub mod memory;
 pub mod mma;
 pub mod raw;

@@ -31,7 +31,7 @@ const TARGETS: [(&str, &str); 7] = [
 ];
 
 /// What functions need whose names begin so: the first row that fits. Of those that are forms of a table, that says it.
-const NEEDS: [(&str, &str); 41] = [
+const NEEDS: [(&str, &str); 51] = [
     ("bar_", "sm_75"),
     ("barrier_cluster_", "sm_90"),
     ("index::block_in_cluster", "sm_90"),
@@ -48,6 +48,16 @@ const NEEDS: [(&str, &str); 41] = [
     ("cvt_f32_f16", "sm_75"),
     ("cvt_rn_f16_f32", "sm_75"),
     ("cvt_rn_", "sm_80"),
+    ("ex2_approx_ftz_bf16x2", "sm_90"),
+    ("tanh_approx_bf16x2", "sm_90"),
+    ("cos_approx_", "sm_75"),
+    ("ex2_approx_", "sm_75"),
+    ("lg2_approx_", "sm_75"),
+    ("rcp_approx_", "sm_75"),
+    ("rsqrt_approx_", "sm_75"),
+    ("sin_approx_", "sm_75"),
+    ("sqrt_approx_", "sm_75"),
+    ("tanh_approx_", "sm_75"),
     ("elect_sync", "sm_90"),
     ("fence_", "sm_90"),
     ("getctarank_", "sm_90"),

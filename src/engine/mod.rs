@@ -23,6 +23,7 @@ pub(crate) mod memory;
 pub(crate) mod raw;
 pub(crate) mod record;
 mod shuffle;
+pub(crate) mod special;
 pub(crate) mod warps;
 pub(crate) mod wgmma;
 

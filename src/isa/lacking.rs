@@ -20,7 +20,7 @@ impl WgmmaForm {
 }
 
 /// Beginnings and parts of other instructions' names, with what they need: the first that fits counts.
-const OTHERS: [(&str, Needs); 14] = [
+const OTHERS: [(&str, Needs); 15] = [
     ("wgmma.", WgmmaForm::NEEDS),
     ("setmaxnreg", Needs { specific: true, ..Needs::at_least(90) }),
     ("cluster", Needs::at_least(90)),
@@ -31,7 +31,8 @@ const OTHERS: [(&str, Needs); 14] = [
     ("elect.sync", Needs::at_least(90)),
     ("fence.proxy", Needs::at_least(90)),
     ("griddepcontrol", Needs::at_least(90)),
-    (".bf16x2", Needs::at_least(90)),
+    ("approx.ftz.bf16x2", Needs::at_least(90)),
+    ("approx.bf16x2", Needs::at_least(90)),
     ("cp.async", Needs::at_least(80)),
     ("mbarrier", Needs::at_least(80)),
     ("", Needs::at_least(70)),

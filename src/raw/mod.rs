@@ -32,6 +32,7 @@
 //!
 //! No form is `pure`: LLVM would be free to move it under a branch. Those that touch no memory are `nomem`.
 
+mod approx;
 mod async_stores;
 mod bulk;
 mod bulk_tensor;
@@ -58,6 +59,7 @@ mod sync;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
 mod wgmma;
 
+pub use approx::*;
 pub use async_stores::*;
 pub use bulk::*;
 pub use bulk_tensor::*;

@@ -112,13 +112,15 @@ impl Simulator {
     /// ```
     /// use ptx_matrix::{sim::{Arch, Simulator}, *};
     ///
-    /// /// 2^24 and eight ones.
+    /// /// 2^24, and fifteen halves.
     /// #[kernel(threads = 32)]
     /// fn sum(block: &Block, d: GlobalMut<f32>) {
     ///     let warp = block.warp();
-    ///     let a = FragmentA::<M16N8K16, f16>::from_fn(warp, |_, k| f16::from_f32(if k == 0 { 4096.0 } else { 1.0 }));
-    ///     let b = FragmentB::<M16N8K16, f16>::from_fn(warp, |k, _| f16::from_f32(if k == 0 { 4096.0 } else { 1.0 }));
-    ///     let sum = Mma::multiply(warp, &a, &b, &Accumulator::<M16N8K16, f32>::zero());
+    ///     let of = |k: usize, rest: f32| f16::from_f32(if k == 0 { 4096.0 } else { rest });
+    ///     let a = FragmentA::<M16N8K16, f16>::from_fn(warp, |_, k| of(k, 0.5));
+    ///     let b = FragmentB::<M16N8K16, f16>::from_fn(warp, |k, _| of(k, 1.0));
+    ///     let mut sum = Accumulator::<M16N8K16, f32>::zero();
+    ///     Mma::<M16N8K16, f16, f16, f32>::accumulate(warp, &mut sum, &a, &b);
     ///     sum.for_each(warp, |row, col, value| if (row, col) == (0, 0) { d.set(0, value) });
     /// }
     ///
@@ -126,8 +128,8 @@ impl Simulator {
     ///     let mut d = [0.0];
     ///     sum::launch(&Simulator::new(0).gpu(gpu), 1, &mut d).map(|_| d[0])
     /// };
-    /// // An A100 adds two sums of eight products, each cut to 24 bits; an H100 adds all 16 at once.
-    /// assert_eq!(on(Arch::SM_80).unwrap(), on(Arch::SM_90).unwrap());
+    /// assert_eq!(on(Arch::SM_80).unwrap(), 16_777_216.0); // the halves are cut off
+    /// assert_eq!(on(Arch::SM_90).unwrap(), 16_777_222.0);
     /// let error = on(Arch::SM_75).unwrap_err().to_string();
     /// assert!(error.contains("m16n8k16.row.col.f32.f16.f16.f32` needs sm_80, and sm_75 is simulated"), "{error}");
     /// ```

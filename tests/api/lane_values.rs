@@ -7,6 +7,31 @@ use std::path::{Path, PathBuf};
 
 /// The safe functions of `raw`, and why each hands no lane's value to warp scope. All others are `unsafe`.
 const SAFE: &[(&str, Why, &[&str])] = &[
+    (
+        "approx.rs",
+        Why::Computes,
+        &[
+            "ex2_approx_f32",
+            "ex2_approx_ftz_f32",
+            "lg2_approx_f32",
+            "lg2_approx_ftz_f32",
+            "rcp_approx_f32",
+            "rcp_approx_ftz_f32",
+            "rsqrt_approx_f32",
+            "rsqrt_approx_ftz_f32",
+            "sqrt_approx_f32",
+            "sqrt_approx_ftz_f32",
+            "tanh_approx_f32",
+            "sin_approx_f32",
+            "sin_approx_ftz_f32",
+            "cos_approx_f32",
+            "cos_approx_ftz_f32",
+            "ex2_approx_f16x2",
+            "ex2_approx_ftz_bf16x2",
+            "tanh_approx_f16x2",
+            "tanh_approx_bf16x2",
+        ],
+    ),
     ("bulk.rs", Why::ReturnsNothing, &["cp_async_bulk_commit_group"]),
     ("bulk.rs", Why::ReturnsNothing, &["cp_async_bulk_wait_group", "cp_async_bulk_wait_group_read"]),
     (

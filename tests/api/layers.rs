@@ -8,9 +8,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The rooms, lowest first. A room imports from those before it.
-const ROOMS: [&str; 15] = [
-    "lane", "target", "element", "fragment", "isa", "engine", "raw", "machine", "scope", "memory", "sync", "copy",
-    "mma", "launch", "sim",
+const ROOMS: [&str; 16] = [
+    "lane", "target", "element", "fragment", "isa", "engine", "raw", "machine", "math", "scope", "memory", "sync",
+    "copy", "mma", "launch", "sim",
 ];
 
 /// What chooses between the GPU's and the CPU's version of an instruction, and the simulator.

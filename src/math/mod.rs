@@ -1,0 +1,115 @@
+//! Approximate special functions: one to three instructions of the special function unit each.
+//!
+//! They are scalar functions, in a lane closure as at warp scope. On the CPU they return the bits that an
+//! H100 returns for the same argument, for every argument: `docs/NUMERICS.md` says how that was found.
+//! Other GPUs were not run.
+//!
+//! | function | PTX | largest error, measured on all arguments or as stated |
+//! | --- | --- | --- |
+//! | [`ex2_approx`] | `ex2.approx` | 2^-22.7 of the result |
+//! | [`lg2_approx`] | `lg2.approx` | 2^-22.1 for x in [0.5, 2), else 2^-22.2 of the result |
+//! | [`rcp_approx`] | `rcp.approx` | 2^-23.2 of the result |
+//! | [`rsqrt_approx`] | `rsqrt.approx` | 2^-22.9 of the result |
+//! | [`sqrt_approx`] | `sqrt.approx` | 2^-23.2 of the result |
+//! | [`tanh_approx`] | `tanh.approx` | 2^-16.4 of the result; PTX promises 2^-11 |
+//! | [`sin_approx`], [`cos_approx`] | `sin.approx`, `cos.approx` | 2^-21.2 for x in [-pi, pi] |
+//!
+//! The errors of `ex2`, `rcp`, `rsqrt` and `sqrt` are those of normal arguments and results.
+//! A function with `_ftz` takes subnormal numbers for zero, and returns zero for them.
+//! Every function returns the NaN `0x7fffffff` for a NaN; pairs have `0x7fff`.
+//!
+//! Division, `sqrt` and `mul_add` of `core` are exact on GPUs too, and slower: they are for results that
+//! must not depend on the GPU.
+//!
+//! ```
+//! use ptx_matrix::{math::ex2_approx_ftz, *};
+//!
+//! #[kernel(threads = 32)]
+//! fn powers(block: &Block, x: Global<f32>, d: GlobalMut<f32>) {
+//!     block.warp().each(|lane| d.set(lane.id(), ex2_approx_ftz(x.get(lane.id()))));
+//! }
+//!
+//! let x: Vec<f32> = (0..32).map(|lane| lane as f32 / 4.0 - 3.0).collect();
+//! let mut d = [0.0; 32];
+//! powers::simulate(1, &x, &mut d).unwrap();
+//! assert_eq!((d[0], d[12], d[16]), (0.125, 1.0, 2.0));
+//! assert_eq!(d[13].to_bits(), 0x3f98_37f1); // as an H100: one more than the nearest to 2^(1/4)
+//! ```
+
+use crate::raw;
+use crate::target::{AtLeast, BuiltFor};
+use crate::{bf16, f16};
+
+macro_rules! functions {
+    ($($(#[$doc:meta])* $name:ident $raw:ident $ptx:literal;)*) => {$(
+        $(#[$doc])*
+        ///
+        #[doc = concat!("PTX: `", $ptx, "`, from sm_75 on.")]
+        #[inline(always)]
+        #[track_caller]
+        pub fn $name(x: f32) -> f32 {
+            raw::$raw(x)
+        }
+    )*};
+}
+
+functions! {
+    /// 2^x. Of a whole number it is exact.
+    ex2_approx ex2_approx_f32 "ex2.approx.f32";
+    /// 2^x, without subnormal numbers.
+    ex2_approx_ftz ex2_approx_ftz_f32 "ex2.approx.ftz.f32";
+    /// The logarithm to base 2. Of 1 it is zero; of another power of two it need not be exact.
+    lg2_approx lg2_approx_f32 "lg2.approx.f32";
+    /// The logarithm to base 2, without subnormal numbers.
+    lg2_approx_ftz lg2_approx_ftz_f32 "lg2.approx.ftz.f32";
+    /// 1 / x.
+    rcp_approx rcp_approx_f32 "rcp.approx.f32";
+    /// 1 / x, without subnormal numbers.
+    rcp_approx_ftz rcp_approx_ftz_f32 "rcp.approx.ftz.f32";
+    /// 1 / sqrt(x). Of a power of four it is exact.
+    rsqrt_approx rsqrt_approx_f32 "rsqrt.approx.f32";
+    /// 1 / sqrt(x), without subnormal numbers.
+    rsqrt_approx_ftz rsqrt_approx_ftz_f32 "rsqrt.approx.ftz.f32";
+    /// The square root.
+    sqrt_approx sqrt_approx_f32 "sqrt.approx.f32";
+    /// The square root, without subnormal numbers.
+    sqrt_approx_ftz sqrt_approx_ftz_f32 "sqrt.approx.ftz.f32";
+    /// The hyperbolic tangent. It has no form with `.ftz`, and keeps subnormal numbers.
+    tanh_approx tanh_approx_f32 "tanh.approx.f32";
+    /// The sine of x in radians. Beyond a few turns the argument's reduction loses bits.
+    sin_approx sin_approx_f32 "sin.approx.f32";
+    /// The sine, without subnormal numbers.
+    sin_approx_ftz sin_approx_ftz_f32 "sin.approx.ftz.f32";
+    /// The cosine of x in radians. Beyond a few turns the argument's reduction loses bits.
+    cos_approx cos_approx_f32 "cos.approx.f32";
+    /// The cosine, without subnormal numbers.
+    cos_approx_ftz cos_approx_ftz_f32 "cos.approx.ftz.f32";
+}
+
+macro_rules! pairs {
+    ($($(#[$doc:meta])* $name:ident $element:ident $least:literal $raw:ident $ptx:literal;)*) => {$(
+        $(#[$doc])*
+        ///
+        #[doc = concat!("PTX: `", $ptx, "`, from sm_", $least, " on.")]
+        #[inline(always)]
+        #[track_caller]
+        pub fn $name([low, high]: [$element; 2]) -> [$element; 2]
+        where
+            $element: BuiltFor<AtLeast<$least>>,
+        {
+            let pair = raw::$raw(u32::from(low.to_bits()) | u32::from(high.to_bits()) << 16);
+            [$element::from_bits(pair as u16), $element::from_bits((pair >> 16) as u16)]
+        }
+    )*};
+}
+
+pairs! {
+    /// 2^x of two numbers: that of f32, cut toward zero.
+    ex2_approx_f16x2 f16 75 ex2_approx_f16x2 "ex2.approx.f16x2";
+    /// 2^x of two numbers, without subnormal ones: that of f32, cut toward zero.
+    ex2_approx_ftz_bf16x2 bf16 90 ex2_approx_ftz_bf16x2 "ex2.approx.ftz.bf16x2";
+    /// The hyperbolic tangent of two numbers: that of f32, cut toward zero.
+    tanh_approx_f16x2 f16 75 tanh_approx_f16x2 "tanh.approx.f16x2";
+    /// The hyperbolic tangent of two numbers: that of f32, cut toward zero.
+    tanh_approx_bf16x2 bf16 90 tanh_approx_bf16x2 "tanh.approx.bf16x2";
+}
