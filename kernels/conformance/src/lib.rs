@@ -8,6 +8,7 @@
 // A build for an older GPU leaves kernels out, and with them what only they use.
 #![cfg_attr(target_arch = "nvptx64", allow(unused))]
 
+pub mod approx;
 pub mod arithmetic;
 pub mod barriers;
 pub mod copies;

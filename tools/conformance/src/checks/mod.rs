@@ -1,5 +1,6 @@
 //! What is checked: one file a family.
 
+mod approx;
 mod arithmetic;
 mod async_stores;
 mod attention;
@@ -117,6 +118,7 @@ pub fn all<D: Device + 'static>(gpu: Arch) -> Vec<Check<D>> {
         wgmma_sparse::checks(),
         clusters::checks(),
         async_stores::checks(),
+        approx::checks(),
         arithmetic::checks(),
         attention::checks(),
         cached::checks(),
