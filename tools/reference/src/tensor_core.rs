@@ -104,7 +104,7 @@ fn one_sum<A: Float, B: Float, C: Sum>(a: &[A], b: &[B], c: C, summing: Summing)
         return C::from_f64(special);
     }
     let sum: C = round(&sum_of_cut(&terms, largest - summing.bits), C::ROUNDING);
-    let unused = (C::FRACTION as u32).saturating_sub(summing.bits_of_f32);
+    let unused = C::FRACTION.saturating_sub(summing.bits_of_f32);
     if sum.to_f64().is_finite() && C::EXPONENT == 8 { C::from_code(sum.code() >> unused << unused) } else { sum }
 }
 
