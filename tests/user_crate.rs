@@ -1,4 +1,5 @@
-//! A kernel crate of a user's, built as the README says: in a workspace of its own, without a line for the build.
+//! Kernel crates as users have them, built as the README says: each in a workspace of its own,
+//! without a line for the build.
 
 use ptx_matrix_build::{Arch, Artifact, Builder, CompileError};
 use std::path::Path;
@@ -7,12 +8,19 @@ use std::sync::Once;
 static LOCK: Once = Once::new();
 
 fn build(arch: Arch, features: &[&str]) -> anyhow::Result<Artifact> {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/user_crate");
+    build_crate("user_crate", arch, features)
+}
+
+fn build_crate(name: &str, arch: Arch, features: &[&str]) -> anyhow::Result<Artifact> {
+    let folder = &format!("{}/{name}", env!("CARGO_MANIFEST_DIR"));
     // The versions that are here already, so that nothing is downloaded, nor compiled again that other tests have had compiled for a workspace
     // of its own. Once: cargo may be reading it for another test.
     LOCK.call_once(|| {
         let lock = concat!(env!("CARGO_MANIFEST_DIR"), "/../Cargo.lock");
-        std::fs::copy(lock, format!("{folder}/Cargo.lock")).expect("a copy of the workspace's Cargo.lock");
+        for name in ["user_crate", "custom_epilogue"] {
+            let copy = format!("{}/{name}/Cargo.lock", env!("CARGO_MANIFEST_DIR"));
+            std::fs::copy(lock, copy).expect("a copy of the workspace's Cargo.lock");
+        }
     });
     // Its target folder is this workspace's, which has the toolchain already, and what comes from elsewhere compiled for it.
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
@@ -163,4 +171,15 @@ fn two_kernels_of_one_name_are_refused_with_their_modules() {
     let expected = "two kernels are named `twin`: `user_kernels::one::twin` and `user_kernels::two::twin`";
     assert!(error.contains(expected), "{error}");
     assert!(error.contains("names go into the PTX as they are"), "{error}");
+}
+
+/// Also that the kernels of the dependency are left out.
+#[test]
+fn a_gemm_with_an_epilogue_of_ones_own_has_no_spills() {
+    let artifact = build_crate("custom_epilogue", Arch::SM_90A, &[]).unwrap();
+    let names: Vec<&str> = artifact.manifest.kernels.iter().map(|kernel| kernel.name.as_str()).collect();
+    assert_eq!(names, ["swiglu"]);
+    let kernel = artifact.manifest.kernel("swiglu").unwrap();
+    assert_eq!((kernel.stack, kernel.spill_loads, kernel.spill_stores), (0, 0, 0));
+    assert_eq!(kernel.threads, Some(384));
 }

@@ -28,6 +28,9 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::kernels::Kernel;
+use crate::parts::TileShape;
+
+use super::layout::{Operand, Order, Repacked};
 
 /// Bytes that a multiprocessor gets from the L2 cache in a cycle, by copies of its threads.
 const CACHE_BYTES: f64 = 36.0;
@@ -90,11 +93,8 @@ const LEAST_STEPS: usize = 4;
 /// The most parts that are thought of.
 const MOST_PARTS: usize = 32;
 
-/// What of A and B may be copied first: the least before the most.
-pub const COPIES: [[bool; 2]; 4] = [[false; 2], [true, false], [false, true], [true; 2]];
-
-/// A kernel, what is copied for it first, and the parts that it cuts K in. As a text: `gemm_bf16_nn_64x64/4`, or, if K is not cut, the name
-/// alone; with copies of A and B, `gemm_bf16_nn_64x64+a+b/4`.
+/// A kernel, what is copied for it first, and the parts that it cuts K in. As a text: `sm80_bf16_nn_64x64x64/4`, or, if K is not cut, the name
+/// alone; with copies of A and B, `sm80_bf16_nn_64x64x64+a+b/4`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Choice {
@@ -102,26 +102,22 @@ pub struct Choice {
     pub kernel: String,
     /// The parts: 1 if K is not cut.
     pub parts: usize,
-    /// Whether A, and whether B, is copied: see [`Gemm::copies_up_to`](super::Gemm::copies_up_to).
-    #[serde(default, skip_serializing_if = "is_none")]
-    pub copied: [bool; 2],
+    /// What is repacked first: see [`Gemm::copies_up_to`](super::Gemm::copies_up_to).
+    #[serde(default, skip_serializing_if = "Repacked::is_none")]
+    pub copied: Repacked,
 }
 
 impl Choice {
     /// A kernel, for A and B as they lie, in so many parts.
     pub fn new(kernel: impl Into<String>, parts: usize) -> Self {
-        Self { kernel: kernel.into(), parts, copied: [false; 2] }
+        Self { kernel: kernel.into(), parts, copied: Repacked::None }
     }
-}
-
-fn is_none(copied: &[bool; 2]) -> bool {
-    *copied == [false; 2]
 }
 
 impl fmt::Display for Choice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.kernel)?;
-        for (name, _) in ["+a", "+b"].into_iter().zip(self.copied).filter(|&(_, copied)| copied) {
+        for (name, _) in [("+a", Operand::A), ("+b", Operand::B)].iter().filter(|(_, of)| self.copied.has(*of)) {
             f.write_str(name)?;
         }
         if self.parts > 1 { write!(f, "/{}", self.parts) } else { Ok(()) }
@@ -131,8 +127,8 @@ impl fmt::Display for Choice {
 /// A text that is not a choice.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error(
-    "`{0}` is no choice: a kernel, or a kernel, what is copied for it, and the parts that it cuts K in, such as gemm_bf16_nn_64x64/4, or \
-     gemm_bf16_nn_64x64+a+b/4"
+    "`{0}` is no choice: a kernel, or a kernel, what is copied for it, and the parts that it cuts K in, such as sm80_bf16_nn_64x64x64/4, or \
+     sm80_bf16_nn_64x64x64+a+b/4"
 )]
 pub struct ParseChoiceError(String);
 
@@ -145,7 +141,7 @@ impl FromStr for Choice {
         let (kernel, a) = rest.strip_suffix("+a").map_or((rest, false), |rest| (rest, true));
         let is_name = |name: &str| !name.is_empty() && !name.contains('+');
         let parts = parts.parse().ok().filter(|&parts| parts > 0 && is_name(kernel));
-        let choice = |parts| Self { kernel: kernel.to_owned(), parts, copied: [a, b] };
+        let choice = |parts| Self { kernel: kernel.to_owned(), parts, copied: [a, b].into() };
         parts.map(choice).ok_or_else(|| ParseChoiceError(text.to_owned()))
     }
 }
@@ -155,7 +151,7 @@ impl FromStr for Choice {
 pub(super) struct Way {
     pub(super) kernel: &'static Kernel,
     pub(super) parts: usize,
-    pub(super) copied: [bool; 2],
+    pub(super) copied: Repacked,
 }
 
 impl Way {
@@ -189,13 +185,13 @@ pub(super) struct Task {
 impl Task {
     /// The elements of each part but the last: whole steps.
     pub(super) fn k_part(&self, kernel: &Kernel, parts: usize) -> usize {
-        self.k.div_ceil(parts).next_multiple_of(kernel.tile[2])
+        self.k.div_ceil(parts).next_multiple_of(kernel.tile.k)
     }
 
     /// Numbers of parts that make sense: each has a few steps, and none is empty.
     pub(super) fn parts(&self, kernel: &Kernel) -> impl Iterator<Item = usize> {
         let most = if self.may_be_cut { MOST_PARTS } else { 1 };
-        let most = (self.k / (LEAST_STEPS * kernel.tile[2])).clamp(1, most);
+        let most = (self.k / (LEAST_STEPS * kernel.tile.k)).clamp(1, most);
         (1..=most).filter(move |&parts| self.k.div_ceil(self.k_part(kernel, parts)) == parts)
     }
 
@@ -210,34 +206,35 @@ impl Task {
     }
 
     /// Bytes of the cache's lines that a block brings for each element of K, of A and of B.
-    fn bytes_from_cache(&self, kernel: &Kernel, copied: [bool; 2], across: bool) -> [f64; 2] {
-        let [tile_m, tile_n, _] = kernel.tile;
+    fn bytes_from_cache(&self, kernel: &Kernel, copied: Repacked, across: bool) -> [f64; 2] {
+        let TileShape { m: tile_m, n: tile_n, .. } = kernel.tile;
         let input = self.bytes[0];
-        let [row_major_a, row_major_b] = kernel.row_major.unwrap_or([true, false]);
-        let along_k = [row_major_a, !row_major_b];
+        let along_k =
+            kernel.orders.map_or([true; 2], |orders| [orders.a == Order::RowMajor, orders.b == Order::ColMajor]);
         let shared_by = shared_by(kernel, across);
-        let of_side = |side: usize, tile: usize, lines: usize| {
+        let of_side = |operand: Operand, tile: usize, lines: usize| {
+            let side = operand as usize;
             // Lines across K are copied in whole pieces, where copies of tensors bring them.
-            let pieces = kernel.by_tensor_maps && !along_k[side];
+            let pieces = kernel.uses_tma && !along_k[side];
             let tile = if pieces { tile.next_multiple_of(CACHE_LINE / input) } else { tile };
-            let is_whole = self.has_whole_lines[side] || copied[side] || !kernel.by_tensor_maps;
+            let is_whole = self.has_whole_lines[side] || copied.has(operand) || !kernel.uses_tma;
             let parts = if is_whole { 1.0 } else { BROKEN[usize::from(along_k[side])] };
             // Of short lines across K, a line of the cache has several, each of which is asked for.
             let several = CACHE_LINE as f64 / (lines.max(1) * input) as f64;
-            let times = if several > 1.0 && !along_k[side] && !copied[side] { several } else { parts };
+            let times = if several > 1.0 && !along_k[side] && !copied.has(operand) { several } else { parts };
             (tile * input) as f64 * times / shared_by[side] as f64
         };
-        [of_side(0, tile_m, self.m), of_side(1, tile_n, self.n)]
+        [of_side(Operand::A, tile_m, self.m), of_side(Operand::B, tile_n, self.n)]
     }
 
     /// The part of the lines in the boxes of a first tile, or of the last one, which are beyond the matrix: a box that has none of it is left out.
     fn part_beyond(&self, kernel: &Kernel, across: bool, of_last: bool) -> f64 {
         let (sides, shared_by) = ([self.m, self.n], shared_by(kernel, across));
         let lines = [0, 1].map(|side| {
-            let (tile, by) = (kernel.tile[side], shared_by[side] as f64);
+            let (tile, by) = ([kernel.tile.m, kernel.tile.n][side], shared_by[side] as f64);
             let before = if of_last { (sides[side].div_ceil(tile).max(1) - 1) * tile } else { 0 };
             let inside = (sides[side] - before).min(tile);
-            let brought = inside.next_multiple_of(kernel.boxes[side]).min(tile);
+            let brought = inside.next_multiple_of([kernel.box_rows, kernel.box_cols][side]).min(tile);
             [brought, brought - inside].map(|lines| lines as f64 / by)
         });
         let [brought, beyond] = [0, 1].map(|which| lines[0][which] + lines[1][which]);
@@ -255,7 +252,7 @@ impl Task {
     /// of K, in bytes, of which those count for more that few clusters ask for.
     fn cost(&self, way: Way, across: bool) -> [f64; 3] {
         let Way { kernel, copied, .. } = way;
-        let [tile_m, tile_n, _] = kernel.tile;
+        let TileShape { m: tile_m, n: tile_n, .. } = kernel.tile;
         let tiles = f64::from(kernel.tiles(self.m as u32, self.n as u32, across));
         // A's lines are asked for by clusters beside each other, B's by those below each other.
         let [by_a, by_b] = shared_by(kernel, across);
@@ -267,10 +264,10 @@ impl Task {
 
     /// Cycles that a product is expected to take.
     fn cycles(&self, Way { kernel, parts, copied }: Way, across: bool) -> f64 {
-        let [tile_m, tile_n, _] = kernel.tile;
+        let TileShape { m: tile_m, n: tile_n, .. } = kernel.tile;
         let sms = f64::from(self.multiprocessors.max(1));
-        let together = kernel.blocks_of_tile as usize;
-        let k = self.k_part(kernel, parts).min(self.k).div_ceil(together).next_multiple_of(kernel.tile[2]) as f64;
+        let together = kernel.blocks_per_tile as usize;
+        let k = self.k_part(kernel, parts).min(self.k).div_ceil(together).next_multiple_of(kernel.tile.k) as f64;
         let tiles = f64::from(kernel.tiles(self.m as u32, self.n as u32, across));
         let blocks = tiles * (self.batches * parts * together) as f64;
         let [input, output, sum] = self.bytes;
@@ -279,9 +276,10 @@ impl Task {
         let rounds = (blocks / f64::from(kernel.at_once(self.multiprocessors))).ceil();
         let beside = rounds.min(f64::from(kernel.info.min_blocks.max(1)));
         // What of a tile no other block brings, as lines of the cache are lines of the matrix.
-        let is_alone =
-            kernel.by_tensor_maps && !in_clusters && (0..2).all(|side| self.has_whole_lines[side] || copied[side]);
-        let most = match (kernel.by_tensor_maps, is_alone || together > 1) {
+        let is_alone = kernel.uses_tma
+            && !in_clusters
+            && Operand::BOTH.iter().all(|&of| self.has_whole_lines[of as usize] || copied.has(of));
+        let most = match (kernel.uses_tma, is_alone || together > 1) {
             (false, _) => CACHE_BYTES,
             (true, false) => CACHE_BYTES_BY_TENSOR_MAPS,
             (true, true) => CACHE_BYTES_BY_TENSOR_MAPS.min(CACHE_BYTES_OF_ALL * sms / blocks.min(sms)),
@@ -297,30 +295,31 @@ impl Task {
         let waits = (self.part_beyond(kernel, across, false) - BEYOND_FOR_NOTHING).max(0.0) * BEYOND_IN_MEMORY;
         let memory = bytes / (MEMORY_BYTES * sms) * (1.0 + waits);
         let sums = 2.0 * sum as f64 * self.workspace(parts) as f64 / (SUM_BYTES * sms);
-        let launches = match (parts, kernel.by_tensor_maps) {
+        let launches = match (parts, kernel.uses_tma) {
             (1, _) => 1.0,
             (_, false) => LAUNCHES_OF_PARTS[0],
             (_, true) => LAUNCHES_OF_PARTS[1],
         };
         let begin = if in_clusters { LATENCY + CLUSTERS_BEGIN } else { LATENCY };
         let brought = (tile_m * tile_n * output) as f64;
-        let turn = match (kernel.by_tensor_maps, together) {
+        let turn = match (kernel.uses_tma, together) {
             (false, _) => (TURN_OF_BLOCKS + TURN_OF_BLOCKS_BYTE * brought) / beside,
             (true, 1) => {
-                let [always, of_byte] = if kernel.is_of_transposes { TURN_OF_TRANSPOSES } else { TURN };
-                always + of_byte * brought / kernel.warpgroups_that_multiply()
+                let [always, of_byte] = if kernel.swaps_ab { TURN_OF_TRANSPOSES } else { TURN };
+                always + of_byte * brought / kernel.consumers()
             }
             // Blocks that compute a tile together compute no second.
             (true, _) => begin,
         };
-        let turns = (rounds - if kernel.by_tensor_maps { 1.0 } else { beside }) * turn;
-        let by_threads = if kernel.by_tensor_maps && !self.d_is_mapped && parts == 1 {
-            let rate = if kernel.is_of_transposes { THREAD_BYTES_OF_TRANSPOSES } else { THREAD_BYTES };
+        let turns = (rounds - if kernel.uses_tma { 1.0 } else { beside }) * turn;
+        let by_threads = if kernel.uses_tma && !self.d_is_mapped && parts == 1 {
+            let rate = if kernel.swaps_ab { THREAD_BYTES_OF_TRANSPOSES } else { THREAD_BYTES };
             rounds * (tile_m * tile_n / together * output) as f64 / rate
         } else {
             0.0
         };
-        let elements: f64 = (0..2).filter(|&side| copied[side]).map(|side| self.elements[side]).sum();
+        let repacked = Operand::BOTH.into_iter().filter(|&of| copied.has(of));
+        let elements: f64 = repacked.map(|of| self.elements[of as usize]).sum();
         let copy = if elements > 0.0 { 2.0 * elements * input as f64 / (COPY_BYTES * sms) + COPY_LATENCY } else { 0.0 };
         let together = if together > 1 { TOGETHER * together as f64 } else { 0.0 };
         let computed = rounds * (products.max(tiles) + together) + turns + by_threads;
@@ -333,7 +332,7 @@ impl Task {
         let costs = fitting.map(|way| {
             let [cycles, tiles, bytes] = self.cost(way, self.across(way));
             // Where both kernels' factors are copied, it is the order of the list that says which order is copied in less time.
-            (way, [cycles, if way.copied == [false; 2] { tiles * bytes } else { 0.0 }])
+            (way, [cycles, if way.copied.is_none() { tiles * bytes } else { 0.0 }])
         });
         let best = costs.min_by(|(_, [cycles, bytes]), (_, [other_cycles, other_bytes])| {
             cycles.total_cmp(other_cycles).then(bytes.total_cmp(other_bytes))
@@ -344,7 +343,7 @@ impl Task {
 
 /// How many blocks of a cluster have a tile of A, and of B, from one copy: those beside each other, or those below each other.
 fn shared_by(kernel: &Kernel, across: bool) -> [usize; 2] {
-    let blocks = kernel.info.cluster.blocks() as usize / kernel.blocks_of_tile as usize;
+    let blocks = kernel.info.cluster.blocks() as usize / kernel.blocks_per_tile as usize;
     if across { [blocks, 1] } else { [1, blocks] }
 }
 
@@ -378,11 +377,11 @@ mod tests {
 
     /// A kernel, for A and B as they lie.
     fn alone(kernel: &'static Kernel) -> Way {
-        Way { kernel, parts: 1, copied: [false; 2] }
+        Way { kernel, parts: 1, copied: Repacked::None }
     }
 
     fn chosen(m: usize, n: usize, k: usize, workspace: usize) -> String {
-        let row_major = |kernel: &&Kernel| kernel.takes(true, true);
+        let row_major = |kernel: &&Kernel| kernel.takes(Order::RowMajor, Order::RowMajor);
         let way = task(m, n, k).best(KERNELS.iter().filter(row_major).map(alone), workspace).unwrap();
         way.choice().to_string()
     }
@@ -390,40 +389,40 @@ mod tests {
     #[test]
     fn large_products_take_large_tiles() {
         for side in [2048, 4096, 8192] {
-            assert_eq!(chosen(side, side, side, usize::MAX), "hopper_bf16_nn");
+            assert_eq!(chosen(side, side, side, usize::MAX), "sm90_bf16_nn_128x256x64");
         }
         // As wide as leaves the fewest multiprocessors without one.
-        assert_eq!(chosen(1024, 3072, 5120, usize::MAX), "hopper_bf16_nn_192_pairs");
-        assert_eq!(chosen(5120, 1344, 3072, usize::MAX), "hopper_bf16_nn_224x128_pairs");
+        assert_eq!(chosen(1024, 3072, 5120, usize::MAX), "sm90_bf16_nn_128x192x64_c2");
+        assert_eq!(chosen(5120, 1344, 3072, usize::MAX), "sm90_bf16_nn_224x128x64_swap_c2");
     }
 
     /// Where rows are no multiple of 128, or the multiprocessors would not all have a tile.
     #[test]
     fn tiles_are_as_high_as_rows_leave_it() {
-        assert_eq!(chosen(129, 8192, 8192, 0), "hopper_bf16_nn_80x128_pairs");
-        assert_eq!(chosen(257, 8192, 8192, 0), "hopper_bf16_nn_144x128_pairs");
-        assert_eq!(chosen(300, 8192, 8192, 0), "hopper_bf16_nn_160x128_pairs");
-        assert_eq!(chosen(777, 8192, 8192, 0), "hopper_bf16_nn_200x128_pairs");
-        assert_eq!(chosen(820, 8192, 8192, 0), "hopper_bf16_nn_208x128_pairs");
-        assert_eq!(chosen(1900, 4096, 4096, 0), "hopper_bf16_nn_240x128_pairs");
-        assert_eq!(chosen(160, 4096, 2048, 0), "hopper_bf16_nn_80x64_pairs");
-        assert_eq!(chosen(129, 14336, 4096, 0), "hopper_bf16_nn_144x128_fours");
-        assert_eq!(chosen(5120, 1216, 3072, 0), "hopper_bf16_nn_200x128_pairs");
-        assert_eq!(chosen(384, 8192, 8192, 0), "hopper_bf16_nn_192_pairs");
-        assert_eq!(chosen(1000, 8192, 8192, 0), "hopper_bf16_nn");
+        assert_eq!(chosen(129, 8192, 8192, 0), "sm90_bf16_nn_80x128x64_swap_c2");
+        assert_eq!(chosen(257, 8192, 8192, 0), "sm90_bf16_nn_144x128x64_swap_c2");
+        assert_eq!(chosen(300, 8192, 8192, 0), "sm90_bf16_nn_160x128x64_swap_c2");
+        assert_eq!(chosen(777, 8192, 8192, 0), "sm90_bf16_nn_200x128x64_swap_c2");
+        assert_eq!(chosen(820, 8192, 8192, 0), "sm90_bf16_nn_208x128x64_swap_c2");
+        assert_eq!(chosen(1900, 4096, 4096, 0), "sm90_bf16_nn_240x128x64_swap_c2");
+        assert_eq!(chosen(160, 4096, 2048, 0), "sm90_bf16_nn_80x64x64_swap_c2");
+        assert_eq!(chosen(129, 14336, 4096, 0), "sm90_bf16_nn_144x128x64_swap_c4");
+        assert_eq!(chosen(5120, 1216, 3072, 0), "sm90_bf16_nn_200x128x64_swap_c2");
+        assert_eq!(chosen(384, 8192, 8192, 0), "sm90_bf16_nn_128x192x64_c2");
+        assert_eq!(chosen(1000, 8192, 8192, 0), "sm90_bf16_nn_128x256x64");
     }
 
     /// The fewer tiles there are, the more blocks compute one together, if K is long enough.
     #[test]
     fn few_tiles_are_computed_by_several_blocks_each() {
-        assert_eq!(chosen(100, 4096, 4096, 0), "hopper_bf16_nn_128x128_k2");
+        assert_eq!(chosen(100, 4096, 4096, 0), "sm90_bf16_nn_128x128x64_split2");
         // Where that has all multiprocessors bring whole tiles, smaller ones are faster.
-        assert_eq!(chosen(208, 4096, 4096, 0), "hopper_bf16_nn_64x128_pairs");
-        assert_eq!(chosen(256, 1856, 4992, 0), "hopper_bf16_nn_128x128_k4");
-        assert_eq!(chosen(256, 512, 8192, 0), "hopper_bf16_nn_128x128_k8");
+        assert_eq!(chosen(208, 4096, 4096, 0), "sm90_bf16_nn_64x128x64_c2");
+        assert_eq!(chosen(256, 1856, 4992, 0), "sm90_bf16_nn_128x128x64_split4");
+        assert_eq!(chosen(256, 512, 8192, 0), "sm90_bf16_nn_128x128x64_split8");
         // Also where there is room for sums of parts in memory.
-        assert_eq!(chosen(256, 1856, 4992, usize::MAX), "hopper_bf16_nn_128x128_k4");
-        assert!(!chosen(256, 1856, 256, 0).contains("_k"));
+        assert_eq!(chosen(256, 1856, 4992, usize::MAX), "sm90_bf16_nn_128x128x64_split4");
+        assert!(!chosen(256, 1856, 256, 0).contains("_split"));
     }
 
     /// Where lines are odd, if the product is not small.
@@ -434,57 +433,49 @@ mod tests {
             let gemm = if row_major_b { gemm } else { gemm.b(crate::Layout::col_major(side)) };
             gemm.plan(&ptx_matrix::sim::Simulator::default()).unwrap().choice().unwrap().to_string()
         };
-        assert_eq!(chosen(8191, true), "hopper_bf16_nn+a+b");
-        assert_eq!(chosen(8191, false), "hopper_bf16_nn+a+b");
-        assert_eq!(chosen(1001, true), "hopper_bf16_nn_64x128_pairs+a+b");
+        assert_eq!(chosen(8191, true), "sm90_bf16_nn_128x256x64+a+b");
+        assert_eq!(chosen(8191, false), "sm90_bf16_nn_128x256x64+a+b");
+        assert_eq!(chosen(1001, true), "sm90_bf16_nn_64x128x64_c2+a+b");
         // Their threads bring away D, which takes those of tall tiles longer than another round.
-        assert_eq!(chosen(2050, true), "hopper_bf16_nn_160_pairs+a+b");
-        assert_eq!(chosen(8192, true), "hopper_bf16_nn");
+        assert_eq!(chosen(2050, true), "sm90_bf16_nn_128x160x64_c2+a+b");
+        assert_eq!(chosen(8192, true), "sm90_bf16_nn_128x256x64");
         // Of lines that start at multiples of 16 bytes, both copies would cost more than they save.
-        assert_eq!(chosen(4104, true), "hopper_bf16_nn_176x192_pairs");
-    }
-
-    #[test]
-    fn without_wgmma_large_products_take_tensor_copies() {
-        let others = KERNELS.iter().filter(|kernel| kernel.takes(true, true) && !kernel.name.starts_with("hopper_"));
-        for side in [4096, 8192] {
-            assert_eq!(
-                task(side, side, side).best(others.clone().map(alone), 0).unwrap().kernel.name,
-                "gemm_bf16_nn_tma"
-            );
-        }
+        assert_eq!(chosen(4104, true), "sm90_bf16_nn_176x192x64_swap_c2");
     }
 
     #[test]
     fn tiles_are_as_large_as_still_fill_the_device() {
-        assert_eq!(chosen(1024, 1024, 1024, usize::MAX), "hopper_bf16_nn_64x128_pairs");
-        assert_eq!(chosen(256, 8192, 1024, usize::MAX), "hopper_bf16_nn_128_pairs");
-        assert_eq!(chosen(512, 512, 512, usize::MAX), "hopper_bf16_nn_64x64");
+        assert_eq!(chosen(1024, 1024, 1024, usize::MAX), "sm90_bf16_nn_64x128x64_c2");
+        assert_eq!(chosen(256, 8192, 1024, usize::MAX), "sm90_bf16_nn_128x128x64_c2");
+        assert_eq!(chosen(512, 512, 512, usize::MAX), "sm90_bf16_nn_64x64x64");
     }
 
     #[test]
     fn clusters_are_for_lines_that_start_within_lines_of_the_cache() {
         let chosen = |m, n, k, has_whole_lines| {
             let task = Task { has_whole_lines, ..task(m, n, k) };
-            task.best(KERNELS.iter().filter(|kernel| kernel.takes(true, true)).map(alone), 0).unwrap().kernel.name
+            task.best(KERNELS.iter().filter(|kernel| kernel.takes(Order::RowMajor, Order::RowMajor)).map(alone), 0)
+                .unwrap()
+                .kernel
+                .name
         };
-        assert_eq!(chosen(4104, 4104, 4104, [false; 2]), "hopper_bf16_nn_176x192_pairs");
+        assert_eq!(chosen(4104, 4104, 4104, [false; 2]), "sm90_bf16_nn_176x192x64_swap_c2");
         // Little more than sixteen times 128, in one round.
-        assert_eq!(chosen(2056, 2056, 2056, [false; 2]), "hopper_bf16_nn_176x192_pairs");
-        assert_eq!(chosen(1032, 4104, 2056, [false; 2]), "hopper_bf16_nn_176x192_pairs");
-        assert_eq!(chosen(600, 6000, 6000, [false; 2]), "hopper_bf16_nn_160x192_pairs");
-        assert_eq!(chosen(2200, 2200, 2200, [false; 2]), "hopper_bf16_nn_160x256_pairs");
-        assert_eq!(chosen(2300, 2048, 2200, [false; 2]), "hopper_bf16_nn_192x192_pairs");
-        assert_eq!(chosen(1000, 3000, 5000, [false; 2]), "hopper_bf16_nn_192_pairs");
-        assert_eq!(chosen(5000, 1200, 3000, [false; 2]), "hopper_bf16_nn_200x128_pairs");
-        assert_eq!(chosen(2000, 6000, 1000, [false; 2]), "hopper_bf16_nn_pairs");
-        assert_eq!(chosen(777, 4000, 2048, [true, false]), "hopper_bf16_nn_200x128_pairs");
+        assert_eq!(chosen(2056, 2056, 2056, [false; 2]), "sm90_bf16_nn_176x192x64_swap_c2");
+        assert_eq!(chosen(1032, 4104, 2056, [false; 2]), "sm90_bf16_nn_176x192x64_swap_c2");
+        assert_eq!(chosen(600, 6000, 6000, [false; 2]), "sm90_bf16_nn_160x192x64_swap_c2");
+        assert_eq!(chosen(2200, 2200, 2200, [false; 2]), "sm90_bf16_nn_160x256x64_swap_c2");
+        assert_eq!(chosen(2300, 2048, 2200, [false; 2]), "sm90_bf16_nn_192x192x64_swap_c2");
+        assert_eq!(chosen(1000, 3000, 5000, [false; 2]), "sm90_bf16_nn_128x192x64_c2");
+        assert_eq!(chosen(5000, 1200, 3000, [false; 2]), "sm90_bf16_nn_200x128x64_swap_c2");
+        assert_eq!(chosen(2000, 6000, 1000, [false; 2]), "sm90_bf16_nn_128x256x64_c2");
+        assert_eq!(chosen(777, 4000, 2048, [true, false]), "sm90_bf16_nn_200x128x64_swap_c2");
     }
 
     /// One more column of tiles is computed, if in it a cluster has more to share, and there is room for it in the round.
     #[test]
     fn clusters_share_what_takes_longer() {
-        let kernel = named("hopper_bf16_nn_240x128_pairs");
+        let kernel = named("sm90_bf16_nn_240x128x64_swap_c2");
         assert_eq!([true, false].map(|across| kernel.tiles(1336, 2672, across)), [132, 126]);
         let across = |has_whole_lines| Task { has_whole_lines, ..task(1336, 2672, 4008) }.across(alone(kernel));
         assert!(across([false; 2]));
@@ -494,11 +485,11 @@ mod tests {
     /// All tiles of a column, if there is room for as many clusters at once; else pairs.
     #[test]
     fn clusters_of_four_are_for_one_round() {
-        assert_eq!(chosen(300, 5120, 5120, 0), "hopper_bf16_nn_112x128_fours");
-        assert_eq!(chosen(320, 4096, 4096, 0), "hopper_bf16_nn_80x128_pairs");
-        assert_eq!(named("hopper_bf16_nn_80x128_fours").at_once(132), 120);
-        assert_eq!(named("hopper_bf16_nn_80x128_pairs").at_once(132), 132);
-        assert_eq!(named("hopper_bf16_nn_128x128_k8").at_once(1), 8);
+        assert_eq!(chosen(300, 5120, 5120, 0), "sm90_bf16_nn_112x128x64_swap_c4");
+        assert_eq!(chosen(320, 4096, 4096, 0), "sm90_bf16_nn_80x128x64_swap_c2");
+        assert_eq!(named("sm90_bf16_nn_80x128x64_swap_c4").at_once(132), 120);
+        assert_eq!(named("sm90_bf16_nn_80x128x64_swap_c2").at_once(132), 132);
+        assert_eq!(named("sm90_bf16_nn_128x128x64_split8").at_once(1), 8);
     }
 
     /// Of few rows, all of A is asked for by all clusters, and each of B's lines by few: so these are what is shared, whatever is longer. Likewise of
@@ -507,30 +498,30 @@ mod tests {
     fn clusters_share_what_few_ask_for() {
         let across = |name, m, n| task(m, n, 8192).across(alone(named(name)));
         for (name, few_rows, few_cols) in
-            [("hopper_bf16_nn_144x128_pairs", 257, 256), ("hopper_bf16_nn_80x64_pairs", 129, 128)]
+            [("sm90_bf16_nn_144x128x64_swap_c2", 257, 256), ("sm90_bf16_nn_80x64x64_swap_c2", 129, 128)]
         {
             assert!(!across(name, few_rows, 8192), "{name}");
             assert!(across(name, 8192, few_cols), "{name}");
         }
-        assert!(across("hopper_bf16_nn_240x128_pairs", 7680, 7680));
-        assert!(!across("hopper_bf16_nn_pairs", 8192, 8192));
+        assert!(across("sm90_bf16_nn_240x128x64_swap_c2", 7680, 7680));
+        assert!(!across("sm90_bf16_nn_128x256x64_c2", 8192, 8192));
     }
 
     #[test]
     fn few_rows_take_low_tiles_and_parts_of_k_where_there_is_room_for_their_sums() {
         let parts_of_low_tiles = chosen(16, 1024, 8192, usize::MAX);
-        assert!(parts_of_low_tiles.starts_with("gemm_bf16_nn_16x64/"), "{parts_of_low_tiles}");
+        assert!(parts_of_low_tiles.starts_with("sm80_bf16_nn_16x64x64/"), "{parts_of_low_tiles}");
         // Where there is none, by blocks of a cluster.
-        assert_eq!(chosen(16, 1024, 8192, 0), "hopper_bf16_nn_128x128_k8");
-        assert_eq!(chosen(16, 8192, 8192, usize::MAX), "gemm_bf16_nn_16x64");
+        assert_eq!(chosen(16, 1024, 8192, 0), "sm90_bf16_nn_128x128x64_split8");
+        assert_eq!(chosen(16, 8192, 8192, usize::MAX), "sm80_bf16_nn_16x64x64");
         for m in [1, 16] {
-            assert_eq!(chosen(m, 8192, 8192, usize::MAX), "gemm_bf16_nn_16x64", "{m} rows");
+            assert_eq!(chosen(m, 8192, 8192, usize::MAX), "sm80_bf16_nn_16x64x64", "{m} rows");
         }
         for m in [24, 32, 48] {
-            assert_eq!(chosen(m, 8192, 8192, usize::MAX), "hopper_bf16_nn_64x64", "{m} rows");
+            assert_eq!(chosen(m, 8192, 8192, usize::MAX), "sm90_bf16_nn_64x64x64", "{m} rows");
         }
         // Where tiles of that height fill the device, they are not cut: the second launch would cost more.
-        assert_eq!(chosen(64, 8192, 8192, usize::MAX), "hopper_bf16_nn_64x64");
+        assert_eq!(chosen(64, 8192, 8192, usize::MAX), "sm90_bf16_nn_64x64x64");
     }
 
     /// Where next to nothing is multiplied for each element of D, what takes long is to bring D away, and to go from tile to tile: so tiles are large, and
@@ -539,14 +530,17 @@ mod tests {
     fn short_sums_take_large_tiles_whose_blocks_stay() {
         let chosen = |m, n, k, batches| {
             let task = Task { batches, ..task(m, n, k) };
-            task.best(KERNELS.iter().filter(|kernel| kernel.takes(true, true)).map(alone), 0).unwrap().kernel.name
+            task.best(KERNELS.iter().filter(|kernel| kernel.takes(Order::RowMajor, Order::RowMajor)).map(alone), 0)
+                .unwrap()
+                .kernel
+                .name
         };
         for (m, n, k, batches) in
             [(2048, 2048, 128, 64), (1024, 1024, 64, 64), (512, 512, 64, 64), (8192, 8192, 32, 1), (4096, 4096, 64, 1)]
         {
-            assert_eq!(chosen(m, n, k, batches), "hopper_bf16_nn", "{batches} of {m} x {n} x {k}");
+            assert_eq!(chosen(m, n, k, batches), "sm90_bf16_nn_128x256x64", "{batches} of {m} x {n} x {k}");
         }
-        assert_eq!(chosen(2048, 128, 128, 64), "hopper_bf16_nn_128_pairs");
+        assert_eq!(chosen(2048, 128, 128, 64), "sm90_bf16_nn_128x128x64_c2");
     }
 
     /// Also where a line of the cache has several of B's, which no kernel by copies of threads brings fast.
@@ -554,20 +548,28 @@ mod tests {
     fn few_columns_take_narrow_tiles() {
         let narrow = |m, n| {
             let task = Task { has_whole_lines: [true, n % 64 == 0], ..task(m, n, 4096) };
-            let way = task.best(KERNELS.iter().filter(|kernel| kernel.takes(true, true)).map(alone), usize::MAX);
+            let way = task.best(
+                KERNELS.iter().filter(|kernel| kernel.takes(Order::RowMajor, Order::RowMajor)).map(alone),
+                usize::MAX,
+            );
             way.unwrap().choice().to_string()
         };
         for (m, n) in [(4096, 32), (4096, 64), (4096, 128), (16384, 64)] {
-            assert_eq!(narrow(m, n), "hopper_bf16_nn_64x64", "{n} columns");
+            assert_eq!(narrow(m, n), "sm90_bf16_nn_64x64x64", "{n} columns");
         }
-        assert_eq!(narrow(16384, 8), "hopper_bf16_nn_144x64_pairs");
+        assert_eq!(narrow(16384, 8), "sm90_bf16_nn_144x64x64_swap_c2");
         // 28 rows of the last tile would be beyond A.
-        assert_eq!(chosen(100, 4096, 4096, 0), "hopper_bf16_nn_128x128_k2");
+        assert_eq!(chosen(100, 4096, 4096, 0), "sm90_bf16_nn_128x128x64_split2");
     }
 
     #[test]
     fn a_choice_is_what_it_is_written_as() {
-        for text in ["gemm_bf16_nn", "gemm_bf16_nn_64x64/4", "gemm_bf16_nn+b", "gemm_bf16_nn_64x64+a+b/4"] {
+        for text in [
+            "sm80_bf16_nn_128x256x64",
+            "sm80_bf16_nn_64x64x64/4",
+            "sm80_bf16_nn_128x256x64+b",
+            "sm80_bf16_nn_64x64x64+a+b/4",
+        ] {
             assert_eq!(text.parse::<Choice>().unwrap().to_string(), text);
         }
         for wrong in ["", "/2", "k/", "k/0", "k/-1", "k/2/2", "+a", "k+c", "k+b+a"] {
@@ -589,7 +591,7 @@ mod tests {
                 for parts in task.parts(kernel) {
                     let k_part = task.k_part(kernel, parts);
                     assert!((parts - 1) * k_part < k && parts * k_part >= k, "{k} in {parts} of {k_part}");
-                    assert!(k_part.is_multiple_of(kernel.tile[2]));
+                    assert!(k_part.is_multiple_of(kernel.tile.k));
                 }
             }
         }

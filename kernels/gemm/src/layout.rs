@@ -24,12 +24,12 @@ impl Order {
     }
 
     /// The order of a matrix whose rows are lines, or not.
-    pub(super) const fn of(row_major: bool) -> Self {
+    pub(crate) const fn of(row_major: bool) -> Self {
         if row_major { Order::RowMajor } else { Order::ColMajor }
     }
 
     /// The order of the transpose.
-    pub fn transposed(self) -> Self {
+    pub const fn transposed(self) -> Self {
         match self {
             Order::RowMajor => Order::ColMajor,
             Order::ColMajor => Order::RowMajor,
@@ -43,6 +43,70 @@ impl fmt::Display for Order {
             Order::RowMajor => "row-major",
             Order::ColMajor => "column-major",
         })
+    }
+}
+
+/// An operand of the multiplication.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operand {
+    /// The left one, M x K.
+    A,
+    /// The right one, K x N.
+    B,
+}
+
+impl Operand {
+    /// Both.
+    pub const BOTH: [Self; 2] = [Self::A, Self::B];
+}
+
+/// The operands that are repacked before the multiplication.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(from = "[bool; 2]", into = "[bool; 2]")]
+pub enum Repacked {
+    /// None: A and B are read as they lie.
+    #[default]
+    None,
+    /// A.
+    A,
+    /// B.
+    B,
+    /// A and B.
+    Both,
+}
+
+impl Repacked {
+    /// All cases, the least work first.
+    pub const ALL: [Self; 4] = [Self::None, Self::A, Self::B, Self::Both];
+
+    /// Whether it has an operand.
+    pub const fn has(self, operand: Operand) -> bool {
+        match operand {
+            Operand::A => matches!(self, Self::A | Self::Both),
+            Operand::B => matches!(self, Self::B | Self::Both),
+        }
+    }
+
+    /// Whether it has none.
+    pub const fn is_none(&self) -> bool {
+        matches!(self, Self::None)
+    }
+}
+
+impl From<[bool; 2]> for Repacked {
+    fn from(of: [bool; 2]) -> Self {
+        match of {
+            [false, false] => Self::None,
+            [true, false] => Self::A,
+            [false, true] => Self::B,
+            [true, true] => Self::Both,
+        }
+    }
+}
+
+impl From<Repacked> for [bool; 2] {
+    fn from(of: Repacked) -> Self {
+        Operand::BOTH.map(|operand| of.has(operand))
     }
 }
 

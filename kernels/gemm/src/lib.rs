@@ -27,6 +27,7 @@
 #![cfg_attr(target_arch = "nvptx64", allow(unused))]
 
 pub mod kernels;
+pub mod parts;
 
 #[cfg(not(target_arch = "nvptx64"))]
 mod choose;
@@ -47,11 +48,11 @@ mod tuned;
 
 #[cfg(not(target_arch = "nvptx64"))]
 pub use {
-    choose::{COPIES, Choice, ParseChoiceError},
+    choose::{Choice, ParseChoiceError},
     device::GemmDevice,
     error::{GemmError, Refusal},
     kernels::{Activation, Kernel, Multiply, Number, Output},
-    layout::{Layout, Order},
+    layout::{Layout, Operand, Order, Repacked},
     plan::{Operands, Plan},
     problem::Gemm,
     tuned::{Tuned, TunedError, TunedProduct},

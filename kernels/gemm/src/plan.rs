@@ -2,12 +2,14 @@
 
 use std::borrow::{Borrow, BorrowMut};
 
-use crate::kernels::{Buffers, Kernel, Multiply, Number, Numbers, Output, Relaid};
+use crate::kernels::repack::Repack;
+use crate::kernels::{Buffers, GemmLaunch, Kernel, Multiply, Number, Output};
+use crate::parts::{MatrixArgs, ProblemShape};
 use ptx_matrix::Element;
 use ptx_matrix::launch::Device;
 
 use super::choose::Way;
-use super::layout::Matrices;
+use super::layout::{Matrices, Operand};
 use super::slices::OnSlices;
 use super::{Choice, Gemm, GemmDevice, GemmError, Refusal};
 
@@ -142,51 +144,51 @@ impl<T: Multiply<O>, O: Output> Plan<T, O> {
         let Operands { device, a, b, c, bias, ends, d, workspace, copies } = operands;
         let (a, b) = if self.transposed { (b, a) } else { (a, b) };
         let none = device.empty::<O>().map_err(GemmError::Device)?;
+        let no_ends = device.empty::<u32>().map_err(GemmError::Device)?;
         let mut no_d = device.empty::<O>().map_err(GemmError::Device)?;
-        let mut no_sums = device.empty::<O::Sum>().map_err(GemmError::Device)?;
+        let mut no_partials = device.empty::<O::Sum>().map_err(GemmError::Device)?;
         let mut no_copies = device.empty::<T>().map_err(GemmError::Device)?;
-        let sums = match workspace {
+        let partials = match workspace {
             Some(workspace) if self.workspace_len() > 0 => workspace,
-            _ => no_sums.borrow_mut(),
+            _ => no_partials.borrow_mut(),
         };
         let on = OnSlices(device);
-        let (mut d, mut sums, mut no_d) = (on.write(d), on.write(sums), on.write(no_d.borrow_mut()));
+        let (mut d, mut partials, mut no_d) = (on.write(d), on.write(partials), on.write(no_d.borrow_mut()));
         let mut copies = on.write(copies.unwrap_or_else(|| no_copies.borrow_mut()));
         let (a, b, bias) = (on.read(a), on.read(b), on.read(bias.unwrap_or(none.borrow())));
+        let group_ends = &on.read(ends.unwrap_or(no_ends.borrow()));
         let c = match c {
             Some(C::Apart(c)) => on.read(c),
-            // SAFETY: in all kernels, an element of C is read by a thread of those that finish the tile of D which
-            // has it, and that tile is written behind it: by the same thread, or by a copy that these threads have
-            // met before. D is borrowed mutably, and nothing else is in its memory.
+            // SAFETY: in all kernels, the threads that store a tile of D read C's elements there before: the same
+            // thread does, or a TMA store does behind a sync of these threads. D is borrowed mutably, and
+            // nothing else is in its memory.
             Some(C::D) => unsafe { d.in_place() },
             None => on.read(none.borrow()),
         };
         let (c, bias) = (&c, &bias);
-        let mut numbers = self.numbers(device.multiprocessors());
+        let mut launch = self.launch(device.multiprocessors());
         let mut reports = Vec::new();
         if let Some(Way { kernel, copied, .. }) = self.way {
-            let (as_they_lie, factors) = (gemm.matrices(), gemm.factors(kernel, copied));
-            let relaid = [0, 1].map(|side| match copied[side] {
-                true => relaid(as_they_lie[side], factors[side], CHUNK / size_of::<T>()),
-                false => Relaid::default(),
+            let (as_they_lie, operands) = (gemm.matrices(), gemm.factors(kernel, copied));
+            let [of_a, of_b] = Operand::BOTH.map(|of| match copied.has(of) {
+                true => repack(as_they_lie[of as usize], operands[of as usize], CHUNK / size_of::<T>()),
+                false => Repack::default(),
             });
-            if copied != [false; 2] {
-                reports.push(T::lay_out(&on, [&a, &b], &mut copies, relaid).map_err(GemmError::Device)?);
+            if !copied.is_none() {
+                reports.push(T::repack(&on, (&a, of_a), (&b, of_b), &mut copies).map_err(GemmError::Device)?);
             }
-            let (a, b) = (if copied[0] { &copies } else { &a }, if copied[1] { &copies } else { &b });
-            let buffers = Buffers { a, b, c, bias, d: &mut d, no_d: &mut no_d, sums: &mut sums };
-            reports.push(match (gemm.groups, ends) {
-                (Some(groups), Some(ends)) => {
-                    T::launch_groups(&on, kernel, buffers, (&on.read(ends), groups as u32), &numbers)?
-                }
-                _ => T::launch(&on, kernel, buffers, &numbers)?,
-            });
+            let (a, b) =
+                (if copied.has(Operand::A) { &copies } else { &a }, if copied.has(Operand::B) { &copies } else { &b });
+            let (d, no_d, partials) = (&mut d, &mut no_d, &mut partials);
+            let buffers = Buffers { a, b, c, bias, group_ends, d, no_d, partials };
+            reports.push(T::launch(&on, kernel, buffers, &launch)?);
         } else {
-            numbers.parts = 0;
+            launch.splits = 0;
         }
-        if numbers.parts != 1 {
-            let buffers = Buffers { a: &a, b: &b, c, bias, d: &mut d, no_d: &mut no_d, sums: &mut sums };
-            reports.push(T::add_parts(&on, buffers, &numbers).map_err(GemmError::Device)?);
+        if launch.splits != 1 {
+            let (d, no_d, partials) = (&mut d, &mut no_d, &mut partials);
+            let buffers = Buffers { a: &a, b: &b, c, bias, group_ends, d, no_d, partials };
+            reports.push(T::reduce(&on, buffers, &launch).map_err(GemmError::Device)?);
         }
         Ok(reports)
     }
@@ -200,8 +202,8 @@ impl<T: Multiply<O>, O: Output> Plan<T, O> {
         let [of_a, of_b, of_d] = gemm.matrices();
         if let Some(Way { kernel, copied, .. }) = self.way {
             let needed =
-                |side: usize, matrix: Matrices| matrix.extent(if copied[side] { 1 } else { piece::<T>(kernel) });
-            let needed = [needed(0, of_a), needed(1, of_b)];
+                |of: Operand, matrix: Matrices| matrix.extent(if copied.has(of) { 1 } else { piece::<T>(kernel) });
+            let needed = [needed(Operand::A, of_a), needed(Operand::B, of_b)];
             let [of_a, of_b] = if self.transposed { [needed[1], needed[0]] } else { needed };
             at_least("A", device.slice(*a).1, of_a)?;
             at_least("B", device.slice(*b).1, of_b)?;
@@ -242,45 +244,58 @@ impl<T: Multiply<O>, O: Output> Plan<T, O> {
         at_least("the room for copies of A and B", copies, self.copies_len())
     }
 
-    fn numbers(&self, multiprocessors: u32) -> Numbers<O::Sum> {
-        let Gemm { m, n, k, batches, alpha, beta, bias_of_rows, activation, .. } = self.gemm;
-        let parts = self.way.map_or(1, |way| way.parts);
-        let task = self.gemm.task(multiprocessors);
-        let across = self.way.is_some_and(|way| task.across(way));
-        let step = self.way.map_or(1, |way| way.kernel.tile[2]);
+    fn launch(&self, sms: u32) -> GemmLaunch<O::Sum> {
+        let Gemm { m, n, k, batches, groups, alpha, beta, bias_of_rows, activation, .. } = self.gemm;
+        let splits = self.way.map_or(1, |way| way.parts);
+        let step = self.way.map_or(1, |way| way.kernel.tile.k);
         let [a, b, d] = self.gemm.matrices();
+        let tma_store = self.gemm.d_is_mapped(d);
         let [a, b] = self.way.map_or([a, b], |way| self.gemm.factors(way.kernel, way.copied));
-        let matrices = [a, b, d];
-        Numbers {
-            sides: [m, n, k].map(|side| side as u32),
-            k_part: k.div_ceil(parts).next_multiple_of(step) as u32,
-            parts: parts as u32,
+        let [a, b, d] = [a, b, d].map(|matrix| MatrixArgs {
+            offset: matrix.layout.start,
+            batch_stride: matrix.layout.batch_stride,
+            ld: matrix.layout.stride_of(matrix.size) as u32,
+            row_major: matrix.layout.is_row_major(),
+        });
+        let shape = ProblemShape {
+            m: m as u32,
+            n: n as u32,
+            k: k as u32,
             batches: batches as u32,
-            strides: matrices.map(|matrix| matrix.layout.stride_of(matrix.size) as u32),
-            starts: matrices.map(|matrix| matrix.layout.start),
-            batch_strides: matrices.map(|matrix| matrix.layout.batch_stride),
+            k_per_split: k.div_ceil(splits).next_multiple_of(step) as u32,
+            cluster_along_n: self.way.is_some_and(|way| self.gemm.task(sms).across(way)),
+        };
+        GemmLaunch {
+            shape,
+            splits: splits as u32,
+            groups: groups.unwrap_or(0) as u32,
+            a,
+            b,
+            d,
             alpha,
             beta: beta.unwrap_or(O::Sum::ZERO),
-            row_major: [a, b].map(|matrix| matrix.layout.is_row_major()),
-            bias_of_rows,
+            bias_per_row: bias_of_rows,
             activation,
-            across,
-            d_is_mapped: self.gemm.d_is_mapped(d),
-            multiprocessors,
+            tma_store,
+            sms,
         }
     }
 }
 
-/// Matrices as they lie, and as they are to lie: with lines that end at a multiple of so many elements.
-fn relaid(from: Matrices, to: Matrices, multiple: usize) -> Relaid {
+/// How a matrix is repacked: with lines that end at a multiple of so many elements.
+fn repack(from: Matrices, to: Matrices, multiple: usize) -> Repack {
     let (lines, length) = from.layout.lines(from.size);
-    Relaid {
+    Repack {
+        offset: from.layout.start,
+        offset_to: to.layout.start,
+        batch_stride: from.layout.batch_stride,
+        batch_stride_to: to.layout.batch_stride,
         count: from.different() as u32,
-        lines: [lines, length].map(|side| side as u32),
+        lines: lines as u32,
+        length: length as u32,
+        length_to: to.layout.lines(to.size).1.next_multiple_of(multiple) as u32,
+        ld: from.layout.stride_of(from.size) as u32,
+        ld_to: to.layout.stride as u32,
         transposes: from.layout.order != to.layout.order,
-        strides: [from.layout.stride_of(from.size), to.layout.stride].map(|stride| stride as u32),
-        starts: [from, to].map(|matrix| matrix.layout.start),
-        batch_strides: [from, to].map(|matrix| matrix.layout.batch_stride),
-        length: to.layout.lines(to.size).1.next_multiple_of(multiple) as u32,
     }
 }

@@ -4,8 +4,8 @@ use std::marker::PhantomData;
 
 use crate::kernels::{Activation, Kernel, Multiply, Number, Output};
 
-use super::choose::{CACHE_LINE, COPIES, Task, Way};
-use super::layout::Matrices;
+use super::choose::{CACHE_LINE, Task, Way};
+use super::layout::{Matrices, Operand, Repacked};
 use super::plan::{CHUNK, piece};
 use super::tuned::{Tuned, TunedProduct};
 use super::{Choice, GemmDevice, GemmError, Layout, Order, Plan, Refusal};
@@ -183,7 +183,7 @@ impl<T: Multiply<O>, O: Output> Gemm<T, O> {
     /// let mut d = device.upload(&vec![bf16::ZERO; m * n])?;
     /// let gemm = Gemm::<F8E4M3, bf16>::new(m, n, k).b(Layout::col_major(k)).fast_accumulation();
     /// let plan = gemm.plan(&device)?;
-    /// assert_eq!(plan.choice().unwrap().kernel, "hopper_e4m3_bf16_nt_64x64_fast");
+    /// assert_eq!(plan.choice().unwrap().kernel, "sm90_e4m3_bf16_nt_64x64x128_fast");
     /// plan.run(Operands::new(&device, &a, &b, &mut d))?;
     /// assert_eq!(d[0].to_f32(), 640.0);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -204,13 +204,13 @@ impl<T: Multiply<O>, O: Output> Gemm<T, O> {
     ///
     /// ```
     /// use ptx_matrix::{bf16, launch::Device, sim::Simulator};
-    /// use ptx_matrix_gemm::{Gemm, Operands};
+    /// use ptx_matrix_gemm::{Gemm, Operands, Repacked};
     ///
     /// // Lines of 301 and of 201 elements.
     /// let (m, n, k) = (300, 201, 301);
     /// let device = Simulator::default();
     /// let plan = Gemm::<bf16>::new(m, n, k).copies_up_to(1 << 20).plan(&device)?;
-    /// assert_eq!(plan.choice().unwrap().copied, [true, true]);
+    /// assert_eq!(plan.choice().unwrap().copied, Repacked::Both);
     /// assert_eq!(plan.copies_len(), 300 * 320 + 301 * 256);
     ///
     /// let (a, b) = (device.upload(&vec![bf16::ONE; m * k])?, device.upload(&vec![bf16::ONE; k * n])?);
@@ -322,51 +322,49 @@ impl<T: Multiply<O>, O: Output> Gemm<T, O> {
     /// The ways to compute it on a device, in one part: each kernel, with A and B as they lie, or copied first, in up to so many elements.
     fn ways<D: GemmDevice>(&self, device: &D, copies: usize) -> impl Iterator<Item = Way> {
         let row_major = self.row_major();
-        let all = if self.groups.is_some() { T::OF_GROUPS } else { T::KERNELS };
+        let all = if self.groups.is_some() { T::GROUPED } else { T::KERNELS };
         let fast = self.fast;
-        let may = move |kernel: &&Kernel| device.has(kernel.info) && (fast || !kernel.accumulates_fast);
+        let may = move |kernel: &&Kernel| device.has(kernel.info) && (fast || !kernel.fast_accumulation);
         let kernels = all.iter().filter(may);
-        let ways = kernels.flat_map(|kernel| COPIES.map(|copied| Way { kernel, parts: 1, copied }));
+        let ways = kernels.flat_map(|kernel| Repacked::ALL.map(|copied| Way { kernel, parts: 1, copied }));
         ways.filter(move |way| {
             let Way { kernel, copied, .. } = *way;
             let matrices = row_major.factors(kernel, copied);
-            let as_they_are = row_major.factors(kernel, [false; 2]);
-            let fits = |side: usize, matrix: Matrices| {
-                let mapped = !kernel.by_tensor_maps || matrix.are_different();
+            let as_they_are = row_major.factors(kernel, Repacked::None);
+            let fits = |of: Operand, matrix: Matrices| {
+                let mapped = !kernel.uses_tma || matrix.are_different();
                 let whole = matrix.have_whole_pieces(piece::<T>(kernel));
                 // Copied to another order, lines are as far apart as there were lines.
-                kernel.takes_factor(side, matrix.layout.is_row_major())
+                kernel.takes_operand(of, matrix.layout.order)
                     && mapped
                     && whole
                     && matrix.are_aligned(kernel.alignment / size_of::<T>())
                     && matrix.layout.stride <= LARGEST_STRIDE
             };
-            let makes_sense = |side: usize| {
-                let matrix = as_they_are[side];
-                kernel.row_major.is_some() && !(fits(side, matrix) && matrix.are_aligned(CACHE_LINE / size_of::<T>()))
+            let makes_sense = |of: Operand| {
+                let matrix = as_they_are[of as usize];
+                kernel.orders.is_some() && !(fits(of, matrix) && matrix.are_aligned(CACHE_LINE / size_of::<T>()))
             };
-            (0..2).all(|side| fits(side, matrices[side]) && (!copied[side] || makes_sense(side)))
+            Operand::BOTH.iter().all(|&of| fits(of, matrices[of as usize]) && (!copied.has(of) || makes_sense(of)))
                 && row_major.copies_len(kernel, copied) <= copies
         })
     }
 
     /// A and B as a kernel is given them: as they lie, or copied to a buffer, A before B, in the order that the kernel takes.
-    pub(super) fn factors(&self, kernel: &Kernel, copied: [bool; 2]) -> [Matrices; 2] {
+    pub(super) fn factors(&self, kernel: &Kernel, copied: Repacked) -> [Matrices; 2] {
         let [a, b, _] = self.matrices();
-        let copy = |side: usize, matrix: Matrices, start| match kernel.row_major {
-            Some(row_major) if copied[side] => {
-                matrix.copied(Order::of(row_major[side]), CACHE_LINE / size_of::<T>(), start)
-            }
+        let copy = |of: Operand, matrix: Matrices, start| match kernel.orders {
+            Some(orders) if copied.has(of) => matrix.copied(orders.get(of), CACHE_LINE / size_of::<T>(), start),
             _ => matrix,
         };
-        let a = copy(0, a, 0);
-        [a, copy(1, b, if copied[0] { a.copies_len() } else { 0 })]
+        let a = copy(Operand::A, a, 0);
+        [a, copy(Operand::B, b, if copied.has(Operand::A) { a.copies_len() } else { 0 })]
     }
 
     /// Elements that copies for a kernel take.
-    pub(super) fn copies_len(&self, kernel: &Kernel, copied: [bool; 2]) -> usize {
-        let factors = self.factors(kernel, copied).into_iter().zip(copied);
-        factors.filter(|&(_, copied)| copied).fold(0, |sum, (matrix, _)| sum.saturating_add(matrix.copies_len()))
+    pub(super) fn copies_len(&self, kernel: &Kernel, copied: Repacked) -> usize {
+        let factors = self.factors(kernel, copied).into_iter().zip(Operand::BOTH);
+        factors.filter(|&(_, of)| copied.has(of)).fold(0, |sum, (matrix, _)| sum.saturating_add(matrix.copies_len()))
     }
 
     /// The elements, as [`Tuned`] has them: those of A and B, and, if they are others, those of D.
@@ -406,7 +404,7 @@ impl<T: Multiply<O>, O: Output> Gemm<T, O> {
         }
         let whole = self.k.div_ceil(task.k_part(kernel, *parts));
         if whole != *parts {
-            return Err(refused(format!("parts of whole steps of {} would be {whole}", kernel.tile[2])));
+            return Err(refused(format!("parts of whole steps of {} would be {whole}", kernel.tile.k)));
         }
         Ok(Way { parts: *parts, ..way })
     }
@@ -455,7 +453,7 @@ impl<T: Multiply<O>, O: Output> Gemm<T, O> {
     fn check_groups(&self) -> Result<(), Refusal> {
         let wrong = [
             (
-                T::OF_GROUPS.is_empty(),
+                T::GROUPED.is_empty(),
                 "no kernel multiplies these elements so: there are such of bf16 and f16 into themselves, of f32 as tf32, of s8 into s32, and of e4m3 and e5m2 into bf16",
             ),
             (self.batches != 1, "they are of one product, not of a batch: leave `batches` 1"),

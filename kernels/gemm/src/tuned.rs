@@ -16,7 +16,7 @@ use super::{Choice, Order};
 /// use ptx_matrix_gemm::{Gemm, Tuned};
 /// let tuned: Tuned = r#"{ "device": "NVIDIA H200", "products": [{
 ///     "element": "bf16", "a": "row_major", "b": "col_major", "m": 64, "n": 256, "k": 512, "batches": 1,
-///     "choice": { "kernel": "gemm_bf16_nt_64x64", "parts": 2 }
+///     "choice": { "kernel": "sm80_bf16_nt_64x64x64", "parts": 2 }
 /// }]}"#.parse()?;
 /// let gemm = Gemm::<bf16>::new(64, 256, 512).b(ptx_matrix_gemm::Layout::col_major(512)).tuned(&tuned);
 /// let plan = gemm.plan(&ptx_matrix::sim::Simulator::default())?;

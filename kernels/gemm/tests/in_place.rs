@@ -67,7 +67,7 @@ fn every_kernel_in_place<T: Multiply<O>, O: Output + PartialEq>(value: fn(usize)
                     let is_cut = choice.parts > 1;
                     let is_small = choice.kernel.contains("64x64") || choice.kernel.ends_with("any");
                     // Threads store D of these always.
-                    let is_new = n == 48 || !choice.kernel.starts_with("gemm_");
+                    let is_new = n == 48 || choice.kernel.starts_with("sm90_");
                     let is_wanted = if k == 80 { !is_cut } else { choice.parts == 2 && is_small };
                     if is_wanted && is_new && tried.insert((choice.to_string(), n)) {
                         in_place(&gemm.clone().choose(choice), None, value, factor);
@@ -76,8 +76,12 @@ fn every_kernel_in_place<T: Multiply<O>, O: Output + PartialEq>(value: fn(usize)
             }
         }
     }
-    for kernel in T::OF_GROUPS {
-        let of_b = if kernel.takes(true, false) { Layout::col_major(80) } else { Layout::row_major(48) };
+    for kernel in T::GROUPED {
+        let of_b = if kernel.takes(ptx_matrix_gemm::Order::RowMajor, ptx_matrix_gemm::Order::ColMajor) {
+            Layout::col_major(80)
+        } else {
+            Layout::row_major(48)
+        };
         let gemm = Gemm::<T, O>::new(40, 48, 80).groups(3).b(of_b.batch_stride(80 * 48)).d(Layout::row_major(56));
         let gemm = beta(gemm).choose(Choice::new(kernel.name, 1));
         in_place(&gemm, Some(&[7, 7, 33]), value, factor);

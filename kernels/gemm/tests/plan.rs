@@ -50,7 +50,7 @@ impl GemmDevice for Idle {
 
     /// As PTX for sm_80.
     fn has(&self, kernel: &KernelInfo) -> bool {
-        kernel.name != "gemm_bf16_nn" && !kernel.name.starts_with("hopper_") && !kernel.name.ends_with("_tma")
+        kernel.name != "sm80_bf16_nn_128x256x64" && !kernel.name.starts_with("sm90_")
     }
 
     fn empty<T: Pod>(&self) -> Result<Vec<T>, Infallible> {
@@ -94,7 +94,7 @@ fn layouts_are_refused_with_what_would_do() {
     }
     // Lines may start anywhere.
     let anywhere = gemm.clone().a(Layout::row_major(57).starting_at(3)).b(Layout::col_major(59).starting_at(1));
-    assert_eq!(anywhere.plan(&Idle).unwrap().choice().unwrap().kernel, "gemm_bf16_any");
+    assert_eq!(anywhere.plan(&Idle).unwrap().choice().unwrap().kernel, "sm80_bf16_unaligned_128x128x32");
     // Beside each other in lines that are long enough, products do not overlap.
     assert!(gemm.d(Layout::row_major(96).batch_stride(48)).batches(2).plan(&Idle).is_ok());
 }
@@ -121,7 +121,7 @@ fn buffers_are_refused_with_what_they_need() {
     let (short, mut workspace) = (elements(43), vec![0.0; 7]);
     let with_bias = gemm.plan(&Idle).unwrap().run(Operands::new(&Idle, &a, &b, &mut d).bias(&short));
     assert_eq!(with_bias.unwrap_err().to_string(), "the bias has 43 elements, and the product needs 44");
-    let split = Gemm::<bf16>::new(8, 8, 512).choose(Choice::new("gemm_bf16_nn_64x64", 2));
+    let split = Gemm::<bf16>::new(8, 8, 512).choose(Choice::new("sm80_bf16_nn_64x64x64", 2));
     let plan = split.plan(&Idle).unwrap();
     assert_eq!(plan.workspace_len(), 128);
     let (a, b, mut d) = (elements(4096), elements(4096), elements(64));
@@ -181,11 +181,11 @@ fn sums_are_accumulated_fast_where_that_was_asked_for() {
         (plan.choice().unwrap().kernel, d[0].to_f32())
     };
     let (taken_out, kept) = (4096.0 + 4.0 * 32.0, 4096.0);
-    assert_eq!(product(&gemm), ("hopper_e4m3_bf16_nt_64x64".to_owned(), taken_out));
+    assert_eq!(product(&gemm), ("sm90_e4m3_bf16_nt_64x64x128".to_owned(), taken_out));
     let fast = gemm.clone().fast_accumulation();
-    assert_eq!(product(&fast), ("hopper_e4m3_bf16_nt_64x64_fast".to_owned(), kept));
+    assert_eq!(product(&fast), ("sm90_e4m3_bf16_nt_64x64x128_fast".to_owned(), kept));
     // So does each other tile; blocks that compute one together take out sums of other products.
-    let by_one_block = |choice: &Choice| choice.kernel.starts_with("hopper_") && !choice.kernel.contains("_k");
+    let by_one_block = |choice: &Choice| choice.kernel.starts_with("sm90_") && !choice.kernel.contains("_split");
     let all = fast.choices(&device).into_iter().filter(|choice| choice.parts == 1 && by_one_block(choice));
     let mut counts = [0; 2];
     for choice in all {
@@ -196,16 +196,16 @@ fn sums_are_accumulated_fast_where_that_was_asked_for() {
     }
     assert_eq!(counts, [4; 2]);
 
-    let by_name = Choice::new("hopper_e4m3_bf16_nt_fast", 1);
+    let by_name = Choice::new("sm90_e4m3_bf16_nt_128x256x128_c2_fast", 1);
     let refused = gemm.clone().choose(by_name.clone()).plan(&device).unwrap_err().to_string();
-    assert!(refused.contains("hopper_e4m3_bf16_nt_fast") && !refused.contains("_fast,"), "{refused}");
+    assert!(refused.contains("sm90_e4m3_bf16_nt_128x256x128_c2_fast") && !refused.contains("_fast,"), "{refused}");
     assert!(fast.clone().choose(by_name.clone()).plan(&device).is_ok());
     // What was tuned for the one is not taken for the other.
     let mut tuned = Tuned::default();
     tuned.insert(fast.tuned_product(by_name.clone()));
     let chosen = |gemm: Gemm<F8E4M3, bf16>| gemm.tuned(&tuned).plan(&device).unwrap().choice().unwrap();
     assert_eq!(chosen(fast.clone()), by_name);
-    assert_eq!(chosen(gemm), Choice::new("hopper_e4m3_bf16_nt_64x64", 1));
+    assert_eq!(chosen(gemm), Choice::new("sm90_e4m3_bf16_nt_64x64x128", 1));
     // Elements of which the tensor cores lose no bits have nothing to lose.
     let of_halves = Gemm::<bf16>::new(side, side, k);
     let kernel = |gemm: &Gemm<bf16>| gemm.plan(&device).unwrap().choice();
@@ -218,22 +218,22 @@ fn products_go_by_wgmma_where_tensor_maps_do() {
     let device = ptx_matrix::sim::Simulator::default();
     let kernel = |gemm: &Gemm<bf16>| gemm.plan(&device).unwrap().choice().unwrap().kernel;
     let gemm = Gemm::<bf16>::new(2048, 2048, 2048);
-    assert_eq!(kernel(&gemm), "hopper_bf16_nn");
-    assert_eq!(kernel(&gemm.clone().b(Layout::col_major(2048))), "hopper_bf16_nt");
+    assert_eq!(kernel(&gemm), "sm90_bf16_nn_128x256x64");
+    assert_eq!(kernel(&gemm.clone().b(Layout::col_major(2048))), "sm90_bf16_nt_128x256x64");
     // Columns that do not start at multiples of 128 bytes.
     let of_broken_lines = gemm.clone().a(Layout::row_major(2056)).b(Layout::col_major(2056));
-    assert_eq!(kernel(&of_broken_lines), "hopper_bf16_nt_pairs");
-    assert_eq!(kernel(&gemm.clone().d(Layout::col_major(2048))), "hopper_bf16_tt");
+    assert_eq!(kernel(&of_broken_lines), "sm90_bf16_nt_128x256x64_c2");
+    assert_eq!(kernel(&gemm.clone().d(Layout::col_major(2048))), "sm90_bf16_tt_128x256x64");
     let of = |layout: Layout| layout.batch_stride(2048 * 2048);
     let (a, b, d) = (of(Layout::row_major(2048)), of(Layout::row_major(2048)), of(Layout::row_major(2048)));
-    assert_eq!(kernel(&gemm.clone().batches(2).a(a).b(b).d(d)), "hopper_bf16_nn");
+    assert_eq!(kernel(&gemm.clone().batches(2).a(a).b(b).d(d)), "sm90_bf16_nn_128x256x64");
     // Threads store D where no tensor copy does.
-    assert_eq!(kernel(&gemm.clone().d(Layout::row_major(2049))), "hopper_bf16_nn");
-    assert_eq!(kernel(&gemm.clone().d(Layout::row_major(2048).starting_at(4))), "hopper_bf16_nn");
+    assert_eq!(kernel(&gemm.clone().d(Layout::row_major(2049))), "sm90_bf16_nn_128x256x64");
+    assert_eq!(kernel(&gemm.clone().d(Layout::row_major(2048).starting_at(4))), "sm90_bf16_nn_128x256x64");
     let ends_within_16_bytes = Gemm::new(2048, 2047, 2048).b(Layout::row_major(2048)).d(Layout::row_major(2048));
-    assert_eq!(kernel(&ends_within_16_bytes), "hopper_bf16_nn");
+    assert_eq!(kernel(&ends_within_16_bytes), "sm90_bf16_nn_128x256x64");
     // One B for all products of a batch.
-    assert_eq!(kernel(&gemm.batches(2).a(a).d(d)), "gemm_bf16_nn");
+    assert_eq!(kernel(&gemm.batches(2).a(a).d(d)), "sm80_bf16_nn_128x256x64");
 }
 
 /// Every copy that makes sense, for one kernel of each family: of elements of each size, in each order, also in a batch.
@@ -258,12 +258,12 @@ fn products_of_copies() {
             let of_d = Layout::row_major(n).batch_stride(m * n);
             let gemm = Gemm::<T, O>::new(m, n, k).a(of_a).b(of_b).d(of_d).batches(batches).copies_up_to(usize::MAX);
             let mut choices = gemm.choices(&device);
-            // Of a family (what copies are for is the same): gemm or hopper, and by which order.
+            // Of a family (what copies are for is the same): sm80 or sm90, and by which order.
             let family = |choice: &Choice| {
                 let parts: Vec<&str> = choice.kernel.split('_').collect();
                 (parts[0].to_owned(), parts.contains(&"nn"), choice.copied)
             };
-            choices.retain(|choice| choice.copied != [false; 2] && choice.parts == 1);
+            choices.retain(|choice| !choice.copied.is_none() && choice.parts == 1);
             choices.sort_by_key(family);
             choices.dedup_by_key(|choice| family(choice));
             assert!(!choices.is_empty(), "{} makes no copies", T::NAME);
@@ -296,7 +296,7 @@ fn copies_are_of_what_needs_them_and_have_room() {
         gemm.choices(&device)
             .iter()
             .map(Choice::to_string)
-            .filter(|name| name.starts_with("hopper_bf16_nt/") || name.contains("nt+"))
+            .filter(|name| name.starts_with("sm90_bf16_nt_128x256x64/") || name.contains("nt_128x256x64+"))
             .collect()
     };
     // Whole lines of the cache, in the order that the kernel takes.
@@ -306,15 +306,18 @@ fn copies_are_of_what_needs_them_and_have_room() {
     let odd = Gemm::<bf16>::new(64, 128, 129).a(Layout::row_major(129)).b(Layout::col_major(136));
     assert!(choices(&odd.clone().copies_up_to(64 * 192 - 1)).is_empty());
     let with_a = choices(&odd.clone().copies_up_to(64 * 192));
-    assert!(with_a.contains(&"hopper_bf16_nt+a".to_owned()) && !with_a.contains(&"hopper_bf16_nt+a+b".to_owned()));
-    assert!(choices(&odd.clone().copies_up_to(192 * 192)).contains(&"hopper_bf16_nt+a+b".to_owned()));
+    assert!(
+        with_a.contains(&"sm90_bf16_nt_128x256x64+a".to_owned())
+            && !with_a.contains(&"sm90_bf16_nt_128x256x64+a+b".to_owned())
+    );
+    assert!(choices(&odd.clone().copies_up_to(192 * 192)).contains(&"sm90_bf16_nt_128x256x64+a+b".to_owned()));
 
     // Lines of a transposed copy would be too far apart.
     let long = Gemm::<i8, i32>::new(16, 16, 10_000_000).a(Layout::col_major(16)).copies_up_to(usize::MAX);
     let choices = long.choices(&device);
-    assert!(!choices.is_empty() && choices.iter().all(|choice| choice.copied == [false; 2]), "{choices:?}");
+    assert!(!choices.is_empty() && choices.iter().all(|choice| choice.copied.is_none()), "{choices:?}");
 
-    let plan = odd.choose("hopper_bf16_nt+a".parse().unwrap()).plan(&device).unwrap();
+    let plan = odd.choose("sm90_bf16_nt_128x256x64+a".parse().unwrap()).plan(&device).unwrap();
     assert_eq!(plan.copies_len(), 64 * 192);
     let (a, b, mut d) = (elements(64 * 129), elements(128 * 136), elements(64 * 128));
     let refused = plan.run(Operands::new(&device, &a, &b, &mut d).copies(&mut elements(64 * 192 - 1))).unwrap_err();
@@ -332,7 +335,10 @@ fn groups_are_as_products_of_their_own() {
     let b: Vec<bf16> = (0..ends.len() * k * n).map(|i| value(i + 5)).collect();
     let (mut together, mut one_by_one) = (elements(m * n), elements(m * n));
     let of_b = Layout::col_major(k);
-    for (kernel, alone) in [("hopper_bf16_nt_groups", "hopper_bf16_nt"), ("gemm_bf16_groups", "gemm_bf16_any")] {
+    for (kernel, alone) in [
+        ("sm90_bf16_nt_128x256x64_grouped", "sm90_bf16_nt_128x256x64"),
+        ("sm80_bf16_grouped_128x128x32", "sm80_bf16_unaligned_128x128x32"),
+    ] {
         let choice = |kernel: &str| Choice::new(kernel, 1);
         let gemm = Gemm::<bf16>::new(m, n, k).groups(ends.len()).b(of_b.batch_stride(k * n)).choose(choice(kernel));
         let operands = Operands::new(&device, &a, &b, &mut together).group_ends(&ends);
@@ -365,8 +371,8 @@ fn groups_are_refused_with_what_would_do() {
             "rows in groups: all would have the same B, as its batch stride is 0: say how far apart the groups' matrices lie, or, if one B is meant for all rows, leave the groups",
         ),
         (
-            gemm.clone().choose(Choice::new("gemm_bf16_groups", 2)),
-            "gemm_bf16_groups cannot cut a K of 512 in 2 parts: rows in groups are multiplied in one part",
+            gemm.clone().choose(Choice::new("sm80_bf16_grouped_128x128x32", 2)),
+            "sm80_bf16_grouped_128x128x32 cannot cut a K of 512 in 2 parts: rows in groups are multiplied in one part",
         ),
     ];
     for (gemm, message) in cases {
@@ -404,18 +410,18 @@ fn groups_have_kernels_of_their_own() {
         let gemm = Gemm::<bf16>::new(64, n, 4096).groups(8).b(b.batch_stride(4096 * n)).workspace_up_to(usize::MAX);
         gemm.plan(&Simulator::default()).unwrap().choice().unwrap().to_string()
     };
-    assert_eq!(kernel(4096, Layout::col_major(4096)), "hopper_bf16_nt_groups");
-    assert_eq!(kernel(4096, Layout::row_major(4096)), "hopper_bf16_nn_groups");
-    assert_eq!(kernel(4095, Layout::row_major(4095)), "gemm_bf16_groups");
-    assert_eq!(kernel(4095, Layout::col_major(4096)), "hopper_bf16_nt_groups");
+    assert_eq!(kernel(4096, Layout::col_major(4096)), "sm90_bf16_nt_128x256x64_grouped");
+    assert_eq!(kernel(4096, Layout::row_major(4096)), "sm90_bf16_nn_128x256x64_grouped");
+    assert_eq!(kernel(4095, Layout::row_major(4095)), "sm80_bf16_grouped_128x128x32");
+    assert_eq!(kernel(4095, Layout::col_major(4096)), "sm90_bf16_nt_128x256x64_grouped");
     // Where lines start elsewhere, or lie across K, by copies.
     let copied = |gemm: Gemm<i8, i32>| {
         gemm.groups(8).copies_up_to(usize::MAX).plan(&Simulator::default()).unwrap().choice().unwrap().to_string()
     };
     let b = Layout::row_major(4096).batch_stride(4096 * 4096);
-    assert_eq!(copied(Gemm::new(16384, 4096, 4096).b(b)), "hopper_s8_nt_groups+b");
+    assert_eq!(copied(Gemm::new(16384, 4096, 4096).b(b)), "sm90_s8_nt_128x256x128_grouped+b");
     let b = Layout::col_major(4095).batch_stride(4095 * 4096);
-    assert_eq!(copied(Gemm::new(16384, 4096, 4095).b(b)), "hopper_s8_nt_groups+a+b");
+    assert_eq!(copied(Gemm::new(16384, 4096, 4095).b(b)), "sm90_s8_nt_128x256x128_grouped+a+b");
     let refused = Gemm::<f64>::new(64, 64, 64).groups(2).plan(&Idle).unwrap_err().to_string();
     assert!(refused.starts_with("rows in groups: no kernel multiplies these elements so"), "{refused}");
 }
@@ -425,26 +431,26 @@ fn a_named_kernel_has_to_do_it() {
     let gemm = Gemm::<bf16>::new(64, 64, 512);
     let named = |kernel: &str, parts| gemm.clone().choose(Choice::new(kernel, parts));
     assert_eq!(
-        refusal(&named("gemm_bf16_nn", 1)),
-        "no kernel `gemm_bf16_nn` multiplies row-major x row-major bf16 into row-major D on this device; \
-         there are: gemm_bf16_nn_16x64, gemm_bf16_nn_16x128, gemm_bf16_nn_64x128, \
-         gemm_bf16_nn_64x64x128, gemm_bf16_nn_64x64, \
-         gemm_bf16_any"
+        refusal(&named("sm80_bf16_nn_128x256x64", 1)),
+        "no kernel `sm80_bf16_nn_128x256x64` multiplies row-major x row-major bf16 into row-major D on this device; \
+         there are: sm80_bf16_nn_16x64x64, sm80_bf16_nn_16x128x64, sm80_bf16_nn_64x128x64, \
+         sm80_bf16_nn_64x64x128, sm80_bf16_nn_64x64x64, \
+         sm80_bf16_unaligned_128x128x32"
     );
     assert!(
-        refusal(&named("gemm_bf16_nt_64x64", 1))
-            .starts_with("no kernel `gemm_bf16_nt_64x64` multiplies row-major x row")
+        refusal(&named("sm80_bf16_nt_64x64x64", 1))
+            .starts_with("no kernel `sm80_bf16_nt_64x64x64` multiplies row-major x row")
     );
-    assert!(named("gemm_bf16_nn_64x64", 2).plan(&Idle).is_ok());
+    assert!(named("sm80_bf16_nn_64x64x64", 2).plan(&Idle).is_ok());
 }
 
 #[test]
 fn k_is_cut_in_whole_steps() {
     let gemm = Gemm::<bf16>::new(64, 64, 512);
-    let named = |parts| gemm.clone().choose(Choice::new("gemm_bf16_nn_64x64", parts));
+    let named = |parts| gemm.clone().choose(Choice::new("sm80_bf16_nn_64x64x64", parts));
     assert_eq!(
         refusal(&named(5)),
-        "gemm_bf16_nn_64x64 cannot cut a K of 512 in 5 parts: parts of whole steps of 64 would be 4"
+        "sm80_bf16_nn_64x64x64 cannot cut a K of 512 in 5 parts: parts of whole steps of 64 would be 4"
     );
     assert!(refusal(&named(0)).ends_with("one is the least"));
 }
@@ -473,7 +479,7 @@ fn without_terms_d_is_what_is_added() {
 #[test]
 fn a_tuned_choice_is_saved_and_taken() {
     let gemm = Gemm::<bf16>::new(64, 128, 1024).b(Layout::col_major(1024));
-    let choice = Choice::new("gemm_bf16_nt_64x128", 4);
+    let choice = Choice::new("sm80_bf16_nt_64x128x64", 4);
     let mut tuned = Tuned { device: "a simulator".to_owned(), products: Vec::new() };
     tuned.insert(gemm.tuned_product(Choice::new("another", 1)));
     tuned.insert(gemm.tuned_product(choice.clone()));
@@ -541,7 +547,7 @@ fn the_longest_sides() {
         let refused = refused_buffers(&gemm, [64, 64, 64]);
         assert!(refused.starts_with(what), "{refused}");
     }
-    let parts = Gemm::<bf16>::new(1, 1, longest).choose(Choice::new("gemm_bf16_any", 1 << 17));
+    let parts = Gemm::<bf16>::new(1, 1, longest).choose(Choice::new("sm80_bf16_unaligned_128x128x32", 1 << 17));
     let parts = parts.a(Layout::row_major(longest)).b(Layout::row_major(1));
     let refused = refusal(&parts);
     assert!(refused.ends_with("65535 is the most") || refused.contains("leading dimension"), "{refused}");

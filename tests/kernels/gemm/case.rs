@@ -2,7 +2,9 @@
 
 use ptx_matrix::sim::Simulator;
 use ptx_matrix::{Element, F8E4M3, F8E5M2, bf16, f16};
-use ptx_matrix_gemm::kernels::{Activation, Buffers, Kernel, LaunchError, Multiply, Number, Numbers, Output};
+use ptx_matrix_gemm::Order;
+use ptx_matrix_gemm::kernels::{Activation, Buffers, GemmLaunch, Kernel, LaunchError, Multiply, Number, Output};
+use ptx_matrix_gemm::parts::{MatrixArgs, ProblemShape};
 use ptx_matrix_reference::integer_product;
 
 /// Elements that are made of small integers, and become numbers again.
@@ -146,7 +148,8 @@ where
 {
     let orders = [true, false].map(|a| [true, false].map(|b| (a, b)));
     for &(a, b) in orders.as_flattened() {
-        if kernel.takes(a, b) {
+        let order = |row_major| if row_major { Order::RowMajor } else { Order::ColMajor };
+        if kernel.takes(order(a), order(b)) {
             check_orders::<T, O>(kernel, case, parts, (a, b));
         }
     }
@@ -168,7 +171,7 @@ fn check_orders<T: Multiply<O> + Integral, O: Output + Integral>(
     // The group of a row: the first that ends behind it, wherever it should begin.
     let group = |row: usize| groups.map_or(Some(0), |ends| ends.iter().position(|&end| row < end as usize));
     let align = kernel.alignment / size_of::<T>();
-    let align_d = if kernel.by_tensor_maps && !case.d_anyhow { kernel.alignment / size_of::<O>() } else { 1 };
+    let align_d = if kernel.uses_tma && !case.d_anyhow { kernel.alignment / size_of::<O>() } else { 1 };
     let n = n.next_multiple_of(align_d);
     let a = Matrix::<T>::new((m, k), row_a, align, &case, batches, 1);
     let b = Matrix::<T>::new((k, n), row_b, align, &case, factors, 5);
@@ -176,41 +179,52 @@ fn check_orders<T: Multiply<O> + Integral, O: Output + Integral>(
     let bias_len = if case.bias_of_rows { m } else { n * groups.map_or(1, <[u32]>::len) };
     let bias: Vec<O> = if case.bias { (0..bias_len).map(|i| O::of((i % 5) as i32)).collect() } else { Vec::new() };
     let mut d = vec![O::of(99); c.elements.len()];
-    let k_part = k.div_ceil(parts).next_multiple_of(kernel.tile[2]);
+    let k_part = k.div_ceil(parts).next_multiple_of(kernel.tile.k);
     assert_eq!(k.div_ceil(k_part), parts, "no part is empty");
     let mut sums = vec![O::Sum::POISON; if parts > 1 { parts * batches * m * n } else { 0 }];
-    let numbers = Numbers {
-        sides: [m, n, k].map(|side| side as u32),
-        k_part: k_part as u32,
-        parts: parts as u32,
-        batches: batches as u32,
-        strides: [a.stride, b.stride, c.stride].map(|stride| stride as u32),
-        starts: [a.start, b.start, c.start],
-        batch_strides: [a.batch, b.batch, c.batch],
+    let [of_a, of_b, of_d] =
+        [(a.stride, a.start, a.batch, row_a), (b.stride, b.start, b.batch, row_b), (c.stride, c.start, c.batch, true)]
+            .map(|(stride, offset, batch_stride, row_major)| MatrixArgs {
+                offset,
+                batch_stride,
+                ld: stride as u32,
+                row_major,
+            });
+    let launch = GemmLaunch {
+        shape: ProblemShape {
+            m: m as u32,
+            n: n as u32,
+            k: k as u32,
+            batches: batches as u32,
+            k_per_split: k_part as u32,
+            cluster_along_n: case.across.unwrap_or_else(|| {
+                let [across, below] = [true, false].map(|across| kernel.tiles(m as u32, n as u32, across));
+                across < below
+            }),
+        },
+        splits: parts as u32,
+        groups: groups.map_or(0, |ends| ends.len() as u32),
+        a: of_a,
+        b: of_b,
+        d: of_d,
         alpha: O::Sum::of(alpha),
         beta: O::Sum::of(beta),
-        row_major: [row_a, row_b],
-        bias_of_rows: case.bias_of_rows,
+        bias_per_row: case.bias_of_rows,
         activation: case.activation,
-        across: case.across.unwrap_or_else(|| {
-            let [across, below] = [true, false].map(|across| kernel.tiles(m as u32, n as u32, across));
-            across < below
-        }),
-        d_is_mapped: !case.d_anyhow,
+        tma_store: !case.d_anyhow,
         // So that a block computes all that there is, one behind the other, where it can.
-        multiprocessors: 1,
+        sms: 1,
     };
     let device = Simulator::new(0).schedules(case.schedules).strict();
     let mut run = |add: bool| {
         let c = if beta == 0 { &[] } else { &c.elements[..] };
         let (a, b) = (&a.elements[..], &b.elements[..]);
-        let buffers = Buffers { a, b, c, bias: &bias[..], d: &mut d[..], no_d: &mut [][..], sums: &mut sums[..] };
+        let (group_ends, no_d) = (groups.unwrap_or(&[]), &mut [][..]);
+        let buffers = Buffers { a, b, c, bias: &bias[..], group_ends, d: &mut d[..], no_d, partials: &mut sums[..] };
         let done = if add {
-            T::add_parts(&device, buffers, &numbers).map_err(LaunchError::Device)
-        } else if let Some(ends) = groups {
-            T::launch_groups(&device, kernel, buffers, (ends, ends.len() as u32), &numbers)
+            T::reduce(&device, buffers, &launch).map_err(LaunchError::Device)
         } else {
-            T::launch(&device, kernel, buffers, &numbers)
+            T::launch(&device, kernel, buffers, &launch)
         };
         match done {
             Ok(_) => {}
@@ -287,5 +301,5 @@ pub(crate) use check_kernels;
 
 /// Whether a kernel's tiles are small: large ones take the simulator long.
 pub fn is_small(kernel: &&Kernel) -> bool {
-    kernel.tile[0] * kernel.tile[1] <= 64 * 64
+    kernel.tile.m * kernel.tile.n <= 64 * 64
 }

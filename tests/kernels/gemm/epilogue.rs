@@ -1,23 +1,24 @@
 //! What is done with the product.
 
-use super::case::{Case, PLAIN, check, check_kernels, each_product, is_small};
+use super::case::{Case, PLAIN, check, check_kernels, each_product};
 use ptx_matrix::sim::Simulator;
 use ptx_matrix::{F8E4M3, F8E5M2, bf16, f16};
-use ptx_matrix_gemm::kernels::{Activation, Buffers, Kernel, Multiply, Number, Numbers};
+use ptx_matrix_gemm::kernels::{Activation, Buffers, GemmLaunch, Kernel, Multiply, Number};
+use ptx_matrix_gemm::parts::{MatrixArgs, ProblemShape};
 
 #[test]
 fn factors_c_bias_and_relu() {
     let case = Case { size: (65, 40, 40), alpha: 2, beta: -3, bias: true, activation: Activation::Relu, ..PLAIN };
     fn of_rows_or_any(kernel: &&Kernel) -> bool {
-        let of_rows = ["nn_64x64", "nn_on_sm_75"].iter().any(|size| kernel.name.contains(size));
-        of_rows || kernel.row_major.is_none()
+        let of_rows = kernel.name.contains("nn_64x64x");
+        of_rows || kernel.orders.is_none()
     }
     each_product!(check_kernels, of_rows_or_any, case);
     let case = Case { bias_of_rows: true, activation: Activation::Identity, ..case };
-    each_product!(check_kernels, |kernel| kernel.name.contains("nt_64x64"), case);
+    each_product!(check_kernels, |kernel| kernel.name.contains("nt_64x64x"), case);
     each_product!(
         check_kernels,
-        |kernel| !is_small(kernel) && kernel.name.ends_with("nt"),
+        |kernel| ["_nt_128x256x", "_nt_128x64x"].iter().any(|part| kernel.name.contains(part)),
         Case { size: (70, 66, 40), ..case }
     );
 }
@@ -51,37 +52,29 @@ fn activations_are_what_they_are_called() {
 /// A kernel has the same bits as the function.
 #[test]
 fn a_kernel_activates() {
-    let kernel = <f32 as Multiply<f32>>::KERNELS.iter().find(|kernel| kernel.name == "gemm_tf32_nn_64x64").unwrap();
+    let kernel = <f32 as Multiply<f32>>::KERNELS.iter().find(|kernel| kernel.name == "sm80_tf32_nn_64x64x32").unwrap();
     let (a, b) = (vec![1.0f32; 8], [vec![0.5f32; 4], vec![-0.25; 4]].concat());
     for activation in [Activation::Gelu, Activation::Silu] {
         let mut d = [0.0; 8];
-        let numbers = Numbers {
-            sides: [1, 8, 1],
-            k_part: 32,
-            parts: 1,
-            batches: 1,
-            strides: [8, 8, 8],
-            starts: [0; 3],
-            batch_strides: [0; 3],
+        let matrix = MatrixArgs { ld: 8, row_major: true, ..MatrixArgs::default() };
+        let launch = GemmLaunch {
+            shape: ProblemShape { m: 1, n: 8, k: 1, batches: 1, k_per_split: 32, cluster_along_n: false },
+            splits: 1,
+            groups: 0,
+            a: matrix,
+            b: matrix,
+            d: matrix,
             alpha: 3.0,
             beta: 0.0,
-            row_major: [true; 2],
-            bias_of_rows: false,
+            bias_per_row: false,
             activation,
-            across: false,
-            d_is_mapped: true,
-            multiprocessors: 1,
+            tma_store: true,
+            sms: 1,
         };
-        let buffers = Buffers {
-            a: &a[..],
-            b: &b[..],
-            c: &[][..],
-            bias: &[][..],
-            d: &mut d[..],
-            no_d: &mut [][..],
-            sums: &mut [][..],
-        };
-        <f32 as Multiply<f32>>::launch(&Simulator::new(0).strict(), kernel, buffers, &numbers).unwrap();
+        let (c, bias, group_ends) = (&[][..], &[][..], &[][..]);
+        let (d_buffer, no_d, partials) = (&mut d[..], &mut [][..], &mut [][..]);
+        let buffers = Buffers { a: &a[..], b: &b[..], c, bias, group_ends, d: d_buffer, no_d, partials };
+        <f32 as Multiply<f32>>::launch(&Simulator::new(0).strict(), kernel, buffers, &launch).unwrap();
         assert_eq!((d[0], d[7]), (1.5f32.activate(activation), (-0.75f32).activate(activation)));
     }
 }

@@ -10,7 +10,7 @@ const ROWS: usize = 207;
 
 /// Checks a case with the kernels that do groups, or those of them that a condition selects.
 fn check_groups(case: Case, selects: fn(&&Kernel) -> bool) {
-    let kernels = <bf16 as Multiply<bf16>>::OF_GROUPS;
+    let kernels = <bf16 as Multiply<bf16>>::GROUPED;
     assert_eq!(kernels.len(), 3);
     for kernel in kernels.iter().filter(selects) {
         check::<bf16, bf16>(kernel, case, 1);
@@ -22,7 +22,7 @@ fn check_groups(case: Case, selects: fn(&&Kernel) -> bool) {
 fn a_group_is_multiplied_by_its_own() {
     let case = Case { size: (ROWS, 264, 72), groups: Some(ENDS), padding: 8, start: 8, alpha: 2, ..PLAIN };
     check_groups(case, |_| true);
-    for kernel in <f16 as Multiply<f16>>::OF_GROUPS.iter().filter(|kernel| kernel.name.ends_with("nt_groups")) {
+    for kernel in <f16 as Multiply<f16>>::GROUPED.iter().filter(|kernel| kernel.name.contains("_nt_")) {
         check::<f16, f16>(kernel, Case { size: (20, 24, 330), groups: Some(&[3, 20]), schedules: 2, ..PLAIN }, 1);
     }
 }
@@ -31,9 +31,9 @@ fn a_group_is_multiplied_by_its_own() {
 #[test]
 fn groups_of_every_element() {
     fn check_all<T: Multiply<O> + Integral, O: Output<Sum: Integral> + Integral>() {
-        assert_eq!(T::OF_GROUPS.len(), 2);
-        for kernel in T::OF_GROUPS {
-            let case = Case { size: (80, 72, 9 * kernel.tile[2] / 2 + 8), groups: Some(&[3, 3, 70]), beta: 2, ..PLAIN };
+        assert_eq!(T::GROUPED.len(), 2);
+        for kernel in T::GROUPED {
+            let case = Case { size: (80, 72, 9 * kernel.tile.k / 2 + 8), groups: Some(&[3, 3, 70]), beta: 2, ..PLAIN };
             check::<T, O>(kernel, case, 1);
             check::<T, O>(kernel, Case { size: (20, 24, 40), groups: Some(&[3, 20]), beta: 0, padding: 16, ..case }, 1);
         }

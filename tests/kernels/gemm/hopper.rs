@@ -3,17 +3,18 @@
 use super::case::{Case, PLAIN, check, check_kernels};
 use ptx_matrix::{F8E4M3, bf16, f16};
 use ptx_matrix_gemm::kernels::{Activation, Kernel, Multiply};
+use ptx_matrix_gemm::parts::TileShape;
 
 /// One kernel: the others differ from it in the tiles of A and B alone.
 fn one(kernel: &&Kernel) -> bool {
-    kernel.name == "hopper_bf16_nt"
+    kernel.name == "sm90_bf16_nt_128x256x64"
 }
 
 /// Of more steps than there are stages; D ends within tiles. (`large_tiles` has all orders.)
 #[test]
 fn more_tiles_than_blocks() {
     let case = Case { size: (140, 24, 330), padding: 8, start: 8, alpha: 2, ..PLAIN };
-    check_kernels!(bf16 bf16, |kernel| kernel.name == "hopper_bf16_tn", case);
+    check_kernels!(bf16 bf16, |kernel| kernel.name == "sm90_bf16_tn_128x256x64", case);
 }
 
 #[test]
@@ -22,7 +23,7 @@ fn c_bias_and_activation() {
     check_kernels!(bf16 bf16, one, case);
     check_kernels!(bf16 bf16, one, Case { bias_of_rows: true, beta: 0, ..case });
     // Its strips are narrower.
-    check_kernels!(bf16 bf16, |kernel| kernel.name == "hopper_bf16_nt_224_pairs", Case { size: (70, 136, 24), ..case });
+    check_kernels!(bf16 bf16, |kernel| kernel.name == "sm90_bf16_nt_128x224x64_c2", Case { size: (70, 136, 24), ..case });
 }
 
 #[test]
@@ -38,8 +39,8 @@ fn d_that_lies_anyhow() {
     let case = Case { size: (70, 37, 72), d_anyhow: true, batches: 2, padding: 8, start: 8, ..PLAIN };
     check_kernels!(bf16 bf16, one, Case { start: 16, schedules: 3, ..case });
     check_kernels!(bf16 bf16, one, Case { beta: 2, bias: true, ..case });
-    check_kernels!(bf16 bf16, |kernel| kernel.by_tensor_maps, Case { size: (130, 261, 70), batches: 1, ..case });
-    check_kernels!(i8 i32, |kernel| kernel.by_tensor_maps, Case { padding: 16, start: 16, ..case });
+    check_kernels!(bf16 bf16, |kernel| kernel.uses_tma, Case { size: (130, 261, 70), batches: 1, ..case });
+    check_kernels!(i8 i32, |kernel| kernel.uses_tma, Case { padding: 16, start: 16, ..case });
 }
 
 #[test]
@@ -51,8 +52,8 @@ fn three_schedules() {
 #[test]
 fn sums_taken_out() {
     let case = Case { size: (140, 24, 700), alpha: 2, schedules: 2, ..PLAIN };
-    check_kernels!(F8E4M3 f16, |kernel| kernel.name == "hopper_e4m3_f16_nt", case);
-    check_kernels!(F8E4M3 f16, |kernel| kernel.accumulates_fast, case);
+    check_kernels!(F8E4M3 f16, |kernel| kernel.name == "sm90_e4m3_f16_nt_128x256x128_c2", case);
+    check_kernels!(F8E4M3 f16, |kernel| kernel.fast_accumulation, case);
 }
 
 /// Blocks of a cluster bring parts of B to each other where they lie below each other, and of A where they lie beside each other. There are three
@@ -61,9 +62,9 @@ fn sums_taken_out() {
 fn shares() {
     for kernel in <bf16 as Multiply<bf16>>::KERNELS
         .iter()
-        .filter(|kernel| kernel.info.cluster.blocks() > 1 && kernel.blocks_of_tile == 1)
+        .filter(|kernel| kernel.info.cluster.blocks() > 1 && kernel.blocks_per_tile == 1)
     {
-        let [height, width, _] = kernel.tile;
+        let TileShape { m: height, n: width, .. } = kernel.tile;
         for (m, n) in [(2 * height + 14, width + 8), (height + 14, 2 * width + 8)] {
             for across in [true, false] {
                 check::<bf16, bf16>(kernel, Case { size: (m, n, 70), across: Some(across), ..PLAIN }, 1);
@@ -76,19 +77,19 @@ fn shares() {
 #[test]
 fn tiles_that_are_filled_in_part() {
     let names = [
-        "hopper_bf16_nt_208x128_pairs",
-        "hopper_bf16_nn_208x128_pairs",
-        "hopper_bf16_nn_200x128_pairs",
-        "hopper_bf16_nn_176x192_pairs",
-        "hopper_bf16_nt_160x192_pairs",
-        "hopper_bf16_nn_160x256_pairs",
-        "hopper_bf16_nt_224_pairs",
-        "hopper_bf16_nt",
+        "sm90_bf16_nt_208x128x64_swap_c2",
+        "sm90_bf16_nn_208x128x64_swap_c2",
+        "sm90_bf16_nn_200x128x64_swap_c2",
+        "sm90_bf16_nn_176x192x64_swap_c2",
+        "sm90_bf16_nt_160x192x64_swap_c2",
+        "sm90_bf16_nn_160x256x64_swap_c2",
+        "sm90_bf16_nt_128x224x64_c2",
+        "sm90_bf16_nt_128x256x64",
     ];
     for name in names {
         let mut kernels = <bf16 as Multiply<bf16>>::KERNELS.iter();
         let kernel = kernels.find(|kernel| kernel.name == name).expect(name);
-        let [height, width, _] = kernel.tile;
+        let TileShape { m: height, n: width, .. } = kernel.tile;
         for (m, n) in [(2 * height + 20, width + 9), (height + 9, 2 * width + 20), (9, 7)] {
             check::<bf16, bf16>(kernel, Case { size: (m, n, 530), padding: 8, ..PLAIN }, 1);
         }
@@ -98,8 +99,8 @@ fn tiles_that_are_filled_in_part() {
 /// Kernels of transposes: all that becomes of sums, where D's rows, and columns, end within tiles.
 #[test]
 fn transposes() {
-    let these = |kernel: &&Kernel| kernel.is_of_transposes;
-    assert!(<bf16 as Multiply<bf16>>::KERNELS.iter().any(|kernel| kernel.is_of_transposes));
+    let these = |kernel: &&Kernel| kernel.swaps_ab;
+    assert!(<bf16 as Multiply<bf16>>::KERNELS.iter().any(|kernel| kernel.swaps_ab));
     let case = Case { size: (70, 140, 72), padding: 8, start: 8, ..PLAIN };
     check_kernels!(bf16 bf16, these, Case { alpha: 2, ..case });
     // One step will do where it is about what becomes of the sums.
@@ -110,10 +111,10 @@ fn transposes() {
     check_kernels!(bf16 bf16, these, Case { size: (70, 37, 40), d_anyhow: true, batches: 2, ..case });
     // Strips and parts of sums are of other widths in these than in the others; and consumers of the last are higher, and lie beside each other.
     let names = [
-        "hopper_bf16_nt_200x128_pairs",
-        "hopper_bf16_nn_160x192_pairs",
-        "hopper_bf16_nt_176x192_pairs",
-        "hopper_bf16_nt_160x256_pairs",
+        "sm90_bf16_nt_200x128x64_swap_c2",
+        "sm90_bf16_nn_160x192x64_swap_c2",
+        "sm90_bf16_nt_176x192x64_swap_c2",
+        "sm90_bf16_nt_160x256x64_swap_c2",
     ];
     for kernel in <bf16 as Multiply<bf16>>::KERNELS.iter().filter(|kernel| names.contains(&kernel.name)) {
         check::<bf16, bf16>(kernel, Case { size: (203, 216, 40), beta: 2, bias: true, ..case }, 1);
@@ -127,8 +128,8 @@ fn transposes() {
 /// stages again.
 #[test]
 fn tiles_of_several_blocks() {
-    let these = |kernel: &&Kernel| kernel.blocks_of_tile > 1;
-    assert!(<bf16 as Multiply<bf16>>::KERNELS.iter().any(|kernel| kernel.blocks_of_tile > 1));
+    let these = |kernel: &&Kernel| kernel.blocks_per_tile > 1;
+    assert!(<bf16 as Multiply<bf16>>::KERNELS.iter().any(|kernel| kernel.blocks_per_tile > 1));
     let case = Case { size: (70, 136, 1100), padding: 8, start: 8, alpha: 2, ..PLAIN };
     check_kernels!(bf16 bf16, these, Case { schedules: 3, ..case });
     check_kernels!(bf16 bf16, these, Case { size: (130, 24, 40), beta: -3, bias: true, activation: Activation::Relu, ..case });

@@ -32,10 +32,10 @@ fn large_tiles() {
 fn matrices_that_lie_anyhow() {
     for (padding, start) in [(1, 3), (2, 2), (4, 8)] {
         let case = Case { size: (29, 37, 75), padding, start, ..PLAIN };
-        each_product!(check_kernels, |kernel| kernel.row_major.is_none(), case);
+        each_product!(check_kernels, |kernel| kernel.orders.is_none(), case);
     }
     let several = Case { size: (131, 20, 72), padding: 1, batches: 2, beta: 1, ..PLAIN };
-    each_product!(check_kernels, |kernel| kernel.row_major.is_none(), several);
+    each_product!(check_kernels, |kernel| kernel.orders.is_none(), several);
 }
 
 #[test]
@@ -47,12 +47,12 @@ fn batches() {
 #[test]
 fn a_hundred_schedules() {
     let odd = Case { size: (20, 30, 260), bias: true, schedules: 100, ..PLAIN };
-    check_kernels!(bf16 bf16, |kernel| kernel.name == "gemm_bf16_tt_64x64", odd);
-    check_kernels!(f16 f16, |kernel| kernel.name.contains("tn_on_sm_75"), odd);
-    check_kernels!(i8 i32, |kernel| kernel.name.contains("nt_64x64"), odd);
+    check_kernels!(bf16 bf16, |kernel| kernel.name == "sm80_bf16_tt_64x64x64", odd);
+    check_kernels!(f16 f16, |kernel| kernel.name.starts_with("sm75_f16_tn"), odd);
+    check_kernels!(i8 i32, |kernel| kernel.name.contains("nt_64x64x"), odd);
     let anyhow = Case { padding: 1, start: 1, ..odd };
-    check_kernels!(f64 f64, |kernel| kernel.row_major.is_none(), anyhow);
-    check_kernels!(F8E4M3 bf16, |kernel| kernel.row_major.is_none(), anyhow);
+    check_kernels!(f64 f64, |kernel| kernel.orders.is_none(), anyhow);
+    check_kernels!(F8E4M3 bf16, |kernel| kernel.orders.is_none(), anyhow);
 }
 
 #[test]

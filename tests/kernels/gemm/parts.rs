@@ -9,10 +9,10 @@ fn parts_are_added() {
     let case = Case { size: (17, 40, 300), ..PLAIN };
     each_product!(check_kernels, is_small, case, 2);
     let case = Case { alpha: -2, beta: 1, bias: true, activation: Activation::Relu, batches: 2, ..case };
-    each_product!(check_kernels, |kernel| kernel.name.contains("nt_64x64"), case, 2);
+    each_product!(check_kernels, |kernel| kernel.name.contains("nt_64x64x"), case, 2);
 }
 
 #[test]
 fn large_tiles_too() {
-    check_kernels!(bf16 bf16, |kernel| kernel.name == "gemm_bf16_nt", Case { size: (130, 40, 300), ..PLAIN }, 3);
+    check_kernels!(bf16 bf16, |kernel| kernel.name == "sm80_bf16_nt_128x256x64", Case { size: (130, 40, 300), ..PLAIN }, 3);
 }

@@ -65,7 +65,7 @@ impl Trial {
     pub fn draw<T: Multiply<O>, O: Output>(seed: u64, longest: usize) -> Self {
         let mut random = SmallRng::seed_from_u64(seed);
         let [m, n, k] = [(); 3].map(|()| random.random_range(1..=longest));
-        let ends = (!T::OF_GROUPS.is_empty() && random.random_bool(0.25)).then(|| ends(&mut random, m));
+        let ends = (!T::GROUPED.is_empty() && random.random_bool(0.25)).then(|| ends(&mut random, m));
         let are_grouped = ends.is_some();
         let batches = if !are_grouped && random.random_bool(0.25) { random.random_range(2..=3) } else { 1 };
         let a = input::<T>(&mut random, (m, k), are_grouped);

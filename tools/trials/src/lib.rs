@@ -80,11 +80,11 @@ where
     }
     let plan = gemm.plan(device).map_err(|error| error.to_string())?;
     let of = plan.choice().map_or_else(|| "no kernel".to_owned(), |choice| choice.to_string());
-    let mut kernels = T::KERNELS.iter().chain(T::OF_GROUPS);
+    let mut kernels = T::KERNELS.iter().chain(T::GROUPED);
     let kernel = plan.choice().and_then(|choice| kernels.find(|kernel| kernel.name == choice.kernel));
-    let by_wgmma = kernel.filter(|kernel| kernel.name.starts_with("hopper_"));
+    let by_wgmma = kernel.filter(|kernel| kernel.name.starts_with("sm90_"));
     // How many products `wgmma` adds up before their sum is taken out.
-    let at_once = by_wgmma.map(|kernel| if kernel.accumulates_fast { trial.k } else { trial.k.min(128) });
+    let at_once = by_wgmma.map(|kernel| if kernel.fast_accumulation { trial.k } else { trial.k.min(128) });
     let data = draw::Data::<T, O>::of(trial);
     let run = |poison: O::Sum, poison_of_copies: T| -> Result<Vec<O>, String> {
         let upload = || -> Result<_, D::Error> {

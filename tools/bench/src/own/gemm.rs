@@ -10,7 +10,7 @@ use half::{bf16, f16};
 use ptx_matrix::{F8E4M3, F8E5M2};
 
 use crate::{Contestant, Operands, Problem, Products, Shape, Type};
-use ptx_matrix_gemm::{self, COPIES, Choice, Gemm, Kernel, Layout, Multiply, Order, Output, Plan};
+use ptx_matrix_gemm::{self, Choice, Gemm, Kernel, Layout, Multiply, Order, Output, Plan, Repacked};
 use ptx_matrix_host::{DeviceBuffer, GpuDevice, Stream};
 
 /// In how many parts K is cut, among what can be asked for by name.
@@ -97,7 +97,8 @@ impl<'a> Product<'a> {
         let types = Type::value_variants().iter().filter(|ty| !ty.is_fast());
         let kernels = types.flat_map(|&ty| by_type!(ty, kernels()));
         let choices = kernels.flat_map(|kernel| {
-            let with_copies = |parts| COPIES.map(|copied| Choice { kernel: kernel.name.to_owned(), parts, copied });
+            let with_copies =
+                |parts| Repacked::ALL.map(|copied| Choice { kernel: kernel.name.to_owned(), parts, copied });
             PARTS.into_iter().flat_map(with_copies)
         });
         [None].into_iter().chain(choices.map(Some)).map(with).collect()

@@ -1,4 +1,4 @@
-//! How the tiles of A and B come to shared memory.
+//! Loaders of operand tiles by the threads of a block: `cp.async`, or through registers.
 
 use ptx_matrix::*;
 

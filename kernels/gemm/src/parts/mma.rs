@@ -1,15 +1,15 @@
-//! What is multiplied, and by which instruction.
+//! The `mma.sync` of a kernel: element types, shape, fragments.
 
-use super::epilogue::Output;
+use super::number::Output;
 use core::marker::PhantomData;
 use ptx_matrix::target::{BuildTarget, Supports};
 use ptx_matrix::*;
 
-/// A kind of product: the elements of its matrices, and the `mma` that computes it.
-pub trait Product: 'static {
-    /// Elements of A and B, as they lie in memory.
+/// An `mma.sync` with the element types of its matrices.
+pub trait MmaOp: 'static {
+    /// The element of A and B in memory.
     type Input: Element;
-    /// Elements of C, D and the bias; they say what is summed in.
+    /// The element of C, D and the bias, whose accumulator type is the instruction's.
     type Output: Output;
     /// The shape of the `mma`.
     type Shape: FragmentShape<RoleC, Width<Sum<Self>>> + FragmentShape<RoleC, Width<Self::Output>>;
@@ -17,39 +17,39 @@ pub trait Product: 'static {
     type A: Copy;
     /// A fragment of B.
     type B: Copy;
-    /// The swizzle of tiles whose lines are along K, and of those whose lines are across.
+    /// The swizzle of K-major tiles, and of MN-major ones.
     type Along: Swizzle;
     /// See [`Along`](Self::Along).
     type Across: Swizzle;
 
-    /// Loads fragments of A that lie below each other.
+    /// Loads fragments of A, adjacent along M.
     fn load_a<const N: usize, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>(
         warp: Warp<'_>,
         tile: &SharedTile<Self::Input, ROWS, COLS, S, O>,
         at: (usize, usize),
     ) -> [Self::A; N];
 
-    /// Loads pairs of fragments of B that lie beside each other.
+    /// Loads pairs of fragments of B, adjacent along N.
     fn load_b<const N: usize, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>(
         warp: Warp<'_>,
         tile: &SharedTile<Self::Input, ROWS, COLS, S, O>,
         at: (usize, usize),
     ) -> [[Self::B; 2]; N];
 
-    /// `sum += a x b`.
+    /// `accumulator += a x b`.
     fn multiply(warp: Warp<'_>, sum: &mut Sums<Self>, a: &Self::A, b: &Self::B);
 }
 
-/// What a product is summed in.
-pub type Sum<P> = <<P as Product>::Output as Output>::Sum;
-/// A fragment of sums.
-pub type Sums<P> = Accumulator<<P as Product>::Shape, Sum<P>>;
+/// The accumulator type.
+pub type Sum<P> = <<P as MmaOp>::Output as Output>::Sum;
+/// An accumulator fragment.
+pub type Sums<P> = Accumulator<<P as MmaOp>::Shape, Sum<P>>;
 type Width<T> = <T as Element>::Width;
 
 /// Elements `I` in memory, which `mma` of shape `S` takes for `E`, into `D`.
 pub struct Of<S, I, E, D>(PhantomData<(S, I, E, D)>);
 
-impl<S, I, E, D> Product for Of<S, I, E, D>
+impl<S, I, E, D> MmaOp for Of<S, I, E, D>
 where
     I: Element,
     E: Element<Width = I::Width>,
@@ -132,23 +132,23 @@ swizzled! {
 }
 
 /// 16-bit elements, summed in f32.
-pub type Half<T, D = T> = Of<M16N8K16, T, T, D>;
+pub type Bits16Op<T, D = T> = Of<M16N8K16, T, T, D>;
 /// f16 where there is no longer `mma` than of K = 8.
-pub type HalfOnTuring = Of<M16N8K8, f16, f16, f16>;
+pub type F16OnTuring = Of<M16N8K8, f16, f16, f16>;
 /// f32 in memory, of which the tensor cores take what tf32 has, and cut off the rest.
 pub type Tf32 = Of<M16N8K8, f32, tf32, f32>;
 /// f64 where there is only the small `mma`.
-pub type DoubleOnAmpere = Of<M8N8K4, f64, f64, f64>;
+pub type F64OnAmpere = Of<M8N8K4, f64, f64, f64>;
 /// f64, where A's lines are across K.
-pub type Double = Of<M16N8K16, f64, f64, f64>;
+pub type F64 = Of<M16N8K16, f64, f64, f64>;
 /// f64, where they are along K: with the larger `mma`, registers are spilled there.
-pub type DoubleAlong = Of<M16N8K8, f64, f64, f64>;
+pub type F64KMajor = Of<M16N8K8, f64, f64, f64>;
 /// f64, of column-major tiles, from which two neighbours are loaded at once.
-pub type DoubleByPairs = Of<M16N8K8Pairs, f64, f64, f64>;
+pub type F64Paired = Of<M16N8K8Pairs, f64, f64, f64>;
 /// Signed bytes, summed in s32, which wraps around.
-pub type Byte = Of<M16N8K32, i8, i8, i32>;
+pub type S8 = Of<M16N8K32, i8, i8, i32>;
 /// Floats of 8 bits, summed in f32.
-pub type Eighth<T, D> = Of<M16N8K32, T, T, D>;
+pub type Fp8<T, D> = Of<M16N8K32, T, T, D>;
 
 /// Which of two swizzles a factor's tiles have: lines are rows, or columns.
 pub trait Lines: Order {
@@ -164,9 +164,9 @@ impl Lines for ColMajor {
 
 /// The block's tile of A in one step.
 pub type TileA<P, O, const M: usize, const K: usize> =
-    SharedTile<<P as Product>::Input, M, K, <O as Lines>::Swizzle<<P as Product>::Along, <P as Product>::Across>, O>;
+    SharedTile<<P as MmaOp>::Input, M, K, <O as Lines>::Swizzle<<P as MmaOp>::Along, <P as MmaOp>::Across>, O>;
 /// The block's tile of B in one step.
 pub type TileB<P, O, const K: usize, const N: usize> =
-    SharedTile<<P as Product>::Input, K, N, <O as Lines>::Swizzle<<P as Product>::Across, <P as Product>::Along>, O>;
+    SharedTile<<P as MmaOp>::Input, K, N, <O as Lines>::Swizzle<<P as MmaOp>::Across, <P as MmaOp>::Along>, O>;
 /// The tiles of one step.
 pub type Stage<P, OA, OB, const M: usize, const N: usize, const K: usize> = (TileA<P, OA, M, K>, TileB<P, OB, K, N>);

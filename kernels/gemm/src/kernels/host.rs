@@ -1,0 +1,513 @@
+//! The kernels as the host knows them: descriptions, and launches by index.
+
+use super::repack::Repack;
+use super::sm90_mma::{self, F64Gemm};
+use super::split_k_reduce::{REDUCED_COLS, ReduceArgsHost};
+use super::{sm80_mma, sm90_wgmma};
+use crate::layout::{Operand, Order};
+use crate::parts::mma::{TileA, TileB};
+use crate::parts::source::Source;
+use crate::parts::{
+    Activation, AsyncArgsHost, EpilogueArgsHost, EpilogueScalars, MatrixArgs, OperandA, OperandB, Output, ProblemShape,
+    TileShape, TmaArgsHost,
+};
+use ptx_matrix::launch::{Device, KernelInfo};
+use ptx_matrix::{BoxTile, ColMajor, Element, Order as TileOrder, RowMajor, SharedTile, Swizzle128, Tensor};
+
+pub use ptx_matrix::launch::LaunchError;
+
+/// A table of kernels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the macros of `table.rs`")]
+pub enum TableId {
+    Sm80Mma,
+    Sm80Grouped,
+    Sm90Mma,
+    Sm90Wgmma,
+    Sm90SwapAb,
+    Sm90SplitK,
+    Sm90Grouped,
+}
+
+/// A kernel that computes a row-major D.
+#[derive(Clone, Copy, Debug)]
+pub struct Kernel {
+    /// Its name.
+    pub name: &'static str,
+    /// The table that it is in, and its row there.
+    pub(super) table: TableId,
+    pub(super) index: usize,
+    /// The orders of A and B; none if they may be either.
+    pub orders: Option<OperandOrders>,
+    /// Its tile, and the step of K.
+    pub tile: TileShape,
+    /// Rows of A of a TMA box.
+    pub box_rows: usize,
+    /// Columns of B of a TMA box.
+    pub box_cols: usize,
+    /// A multiple of so many bytes from a line of A and B to the next.
+    pub alignment: usize,
+    /// Whether A and B are loaded by TMA, by persistent blocks, and D is stored so where it can be. The
+    /// GEMMs of a batch then have each an A and a B of their own.
+    pub uses_tma: bool,
+    /// Whether it computes Dᵀ = BᵀAᵀ. This description is of D, A and B.
+    pub swaps_ab: bool,
+    /// Blocks that compute a tile together, each a part of K: all of a cluster, or one.
+    pub blocks_per_tile: u32,
+    /// Whether the tensor cores accumulate 8-bit floats, with few bits.
+    pub fast_accumulation: bool,
+    /// The part of an SM's `mma.sync` throughput that it reaches where nothing else is in the way, as
+    /// measured on an H200.
+    pub rate: f64,
+    /// Its threads and its shared memory.
+    pub info: &'static KernelInfo,
+}
+
+/// The orders of A and B.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OperandOrders {
+    /// A's.
+    pub a: Order,
+    /// B's.
+    pub b: Order,
+}
+
+impl OperandOrders {
+    /// The order of an operand.
+    pub const fn get(self, operand: Operand) -> Order {
+        match operand {
+            Operand::A => self.a,
+            Operand::B => self.b,
+        }
+    }
+}
+
+impl PartialEq for Kernel {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Kernel {
+    /// Whether it takes A and B of these orders.
+    pub fn takes(&self, a: Order, b: Order) -> bool {
+        self.takes_operand(Operand::A, a) && self.takes_operand(Operand::B, b)
+    }
+
+    /// Whether it takes an operand of this order.
+    pub fn takes_operand(&self, operand: Operand, order: Order) -> bool {
+        self.orders.is_none_or(|orders| orders.get(operand) == order)
+    }
+
+    /// The most tiles that rows in so many groups can have: each group may end within one, and groups
+    /// without rows have none.
+    pub fn grouped_tiles(&self, m: u32, n: u32, groups: u32) -> u32 {
+        let (height, width) = (self.tile.m as u64, self.tile.n as u64);
+        let (rows, ending) = (u64::from(m), u64::from(groups.min(m)));
+        ((rows + ending * (height - 1)) / height * u64::from(n).div_ceil(width)) as u32
+    }
+
+    /// Consumer warpgroups of a warp-specialized kernel.
+    pub fn consumers(&self) -> f64 {
+        f64::from(self.info.threads / 128 - 1)
+    }
+
+    /// Blocks for which so many SMs have room at once, one each, in whole clusters. A cluster's blocks are
+    /// in one GPC, and clusters of more than two leave some of its SMs over: an H200 has room for 120 blocks
+    /// in clusters of four, not for 128.
+    pub fn at_once(&self, sms: u32) -> u32 {
+        let blocks = self.info.cluster.blocks() as u32;
+        let found = if blocks > 2 { sms * 23 / 25 } else { sms };
+        (found / blocks).max(1) * blocks
+    }
+
+    /// Tiles of an `m` x `n` GEMM, with clusters along N or along M. All blocks of a cluster have one, or
+    /// all of them one together.
+    pub fn tiles(&self, m: u32, n: u32, cluster_along_n: bool) -> u32 {
+        let cluster = self.info.cluster.blocks() as u32 / self.blocks_per_tile;
+        let (tiles_m, tiles_n) = (m.div_ceil(self.tile.m as u32), n.div_ceil(self.tile.n as u32));
+        if cluster_along_n {
+            tiles_m * tiles_n.next_multiple_of(cluster)
+        } else {
+            tiles_m.next_multiple_of(cluster) * tiles_n
+        }
+    }
+}
+
+/// A kernel of a table with TMA, which computes a D of the order `L`.
+const fn tma_kernel<A: OperandA, B: OperandB, L: TileOrder>(
+    table: TableId,
+    tile: TileShape,
+    rate: f64,
+    info: &'static KernelInfo,
+) -> Kernel {
+    let (a, b) = (Order::of(A::ROW_MAJOR), Order::of(B::ROW_MAJOR));
+    let TileShape { m, n, k } = tile;
+    // Dᵀ has the operands Bᵀ and Aᵀ.
+    let (orders, box_rows, box_cols, tile) = if L::ROW_MAJOR {
+        (OperandOrders { a, b }, A::BOX_ROWS, B::BOX_COLS, tile)
+    } else {
+        let orders = OperandOrders { a: b.transposed(), b: a.transposed() };
+        (orders, B::BOX_COLS, A::BOX_ROWS, TileShape { m: n, n: m, k })
+    };
+    Kernel {
+        name: info.name,
+        table,
+        index: 0,
+        orders: Some(orders),
+        tile,
+        box_rows,
+        box_cols,
+        alignment: 16,
+        uses_tma: true,
+        swaps_ab: !L::ROW_MAJOR,
+        blocks_per_tile: 1,
+        fast_accumulation: false,
+        rate,
+        info,
+    }
+}
+
+/// A kernel on `wgmma`.
+pub const fn wgmma_kernel<C: sm90_wgmma::Config, L: TileOrder>(
+    table: TableId,
+    rate: f64,
+    info: &'static KernelInfo,
+) -> Kernel {
+    let blocks_per_tile = match table {
+        TableId::Sm90SplitK => info.cluster.blocks() as u32,
+        _ => 1,
+    };
+    let fast_accumulation = <C::Mainloop as sm90_wgmma::Mainloop<C::A, C::B>>::FAST;
+    Kernel { blocks_per_tile, fast_accumulation, ..tma_kernel::<C::A, C::B, L>(table, C::TILE, rate, info) }
+}
+
+/// A kernel whose threads load the tiles.
+pub const fn async_kernel<C: sm80_mma::Config<M, N, K>, const M: usize, const N: usize, const K: usize>(
+    table: TableId,
+    rate: f64,
+    info: &'static KernelInfo,
+) -> Kernel {
+    let of_a = <C::SourceA<'static> as Source<'static, TileA<C::Op, C::OrderA, M, K>>>::ROW_MAJOR;
+    let of_b = <C::SourceB<'static> as Source<'static, TileB<C::Op, C::OrderB, K, N>>>::ROW_MAJOR;
+    Kernel {
+        name: info.name,
+        table,
+        index: 0,
+        orders: match (of_a, of_b) {
+            (Some(a), Some(b)) => Some(OperandOrders { a: Order::of(a), b: Order::of(b) }),
+            _ => None,
+        },
+        tile: TileShape { m: M, n: N, k: K },
+        box_rows: M,
+        box_cols: N,
+        alignment: <C::SourceA<'static> as Source<'static, TileA<C::Op, C::OrderA, M, K>>>::ALIGNMENT,
+        uses_tma: false,
+        swaps_ab: false,
+        blocks_per_tile: 1,
+        fast_accumulation: false,
+        rate,
+        info,
+    }
+}
+
+/// How many kernels some tables have together.
+pub const fn count(tables: &[&[Kernel]]) -> usize {
+    let (mut all, mut table) = (0, 0);
+    while table < tables.len() {
+        all += tables[table].len();
+        table += 1;
+    }
+    all
+}
+
+/// The kernels of some tables, the first of which has some, one after the other.
+pub const fn joined<const COUNT: usize>(tables: &[&[Kernel]]) -> [Kernel; COUNT] {
+    let mut all = [tables[0][0]; COUNT];
+    let (mut next, mut table) = (0, 0);
+    while table < tables.len() {
+        let (_, rest) = all.split_at_mut(next);
+        let (here, _) = rest.split_at_mut(tables[table].len());
+        here.copy_from_slice(tables[table]);
+        next += tables[table].len();
+        table += 1;
+    }
+    all
+}
+
+/// A launch: the sizes, the layouts and the epilogue's scalars. All sizes are in elements.
+#[derive(Clone, Copy, Debug)]
+pub struct GemmLaunch<S> {
+    /// M, N, K, the batch, and the K of a split.
+    pub shape: ProblemShape,
+    /// Splits of K.
+    pub splits: u32,
+    /// Groups of rows, in a grouped GEMM.
+    pub groups: u32,
+    /// Where A lies.
+    pub a: MatrixArgs,
+    /// Where B lies.
+    pub b: MatrixArgs,
+    /// Where C and D lie.
+    pub d: MatrixArgs,
+    /// The scale of A x B.
+    pub alpha: S,
+    /// The scale of C.
+    pub beta: S,
+    /// Whether the bias has an element for each row; else for each column.
+    pub bias_per_row: bool,
+    /// The last step.
+    pub activation: Activation,
+    /// Whether TMA can store D: its lines are aligned to 16 bytes, and as long.
+    pub tma_store: bool,
+    /// SMs of the device.
+    pub sms: u32,
+}
+
+impl<S: Copy> GemmLaunch<S> {
+    /// The same of Dᵀ = BᵀAᵀ.
+    pub fn transposed(&self) -> Self {
+        let ProblemShape { m, n, cluster_along_n, .. } = self.shape;
+        let shape = ProblemShape { m: n, n: m, cluster_along_n: !cluster_along_n, ..self.shape };
+        let transposed = |matrix: MatrixArgs| MatrixArgs { row_major: !matrix.row_major, ..matrix };
+        Self {
+            shape,
+            a: transposed(self.b),
+            b: transposed(self.a),
+            d: transposed(self.d),
+            bias_per_row: !self.bias_per_row,
+            ..*self
+        }
+    }
+
+    /// A matrix of `rows` x `cols` as a tensor: along its lines, across them, through the batch.
+    fn tensor<Tile: BoxTile>(
+        &self,
+        matrix: MatrixArgs,
+        rows: u32,
+        cols: u32,
+        count: u32,
+        row_major: bool,
+    ) -> Tensor<Tile, 3> {
+        let (length, lines) = if row_major { (cols as usize, rows as usize) } else { (rows as usize, cols as usize) };
+        let ld = matrix.ld as usize;
+        let distance = if count > 1 { matrix.batch_stride } else { lines * ld };
+        Tensor::new([length, lines, count as usize]).strides([1, ld, distance]).start(matrix.offset)
+    }
+}
+
+/// The buffers of a launch. Those that it does not use have no elements.
+#[allow(missing_debug_implementations, reason = "buffers of any device")]
+pub struct Buffers<'a, D: Device, I: Element, O: Output> {
+    /// A.
+    pub a: &'a D::Buffer<I>,
+    /// B.
+    pub b: &'a D::Buffer<I>,
+    /// C.
+    pub c: &'a D::Buffer<O>,
+    /// The bias.
+    pub bias: &'a D::Buffer<O>,
+    /// Where the groups of a grouped GEMM end.
+    pub group_ends: &'a D::Buffer<u32>,
+    /// D.
+    pub d: &'a mut D::Buffer<O>,
+    /// A buffer without elements, for D where TMA stores it.
+    pub no_d: &'a mut D::Buffer<O>,
+    /// The accumulators of each split.
+    pub partials: &'a mut D::Buffer<O::Sum>,
+}
+
+/// The epilogue's arguments.
+fn epilogue<'a, D: Device, O: Output>(
+    (c, bias): (&'a D::Buffer<O>, &'a D::Buffer<O>),
+    d: &'a mut D::Buffer<O>,
+    partials: &'a mut D::Buffer<O::Sum>,
+    launch: &GemmLaunch<O::Sum>,
+) -> EpilogueArgsHost<'a, O, D> {
+    let GemmLaunch { d: d_layout, alpha, beta, bias_per_row, activation, .. } = *launch;
+    let scalars = EpilogueScalars { alpha, beta, bias_per_row: bias_per_row.into(), activation: activation as u32 };
+    EpilogueArgsHost { c, bias, d, partials, d_layout, scalars }
+}
+
+/// An element of A and B that kernels multiply into elements `O` of D.
+pub trait Multiply<O: Output>: Element {
+    /// Multiply-adds of an SM's `mma.sync` in a cycle.
+    const PRODUCTS: f64;
+    /// The kernels.
+    const KERNELS: &'static [Kernel];
+    /// The kernels for grouped GEMMs.
+    const GROUPED: &'static [Kernel] = &[];
+
+    /// Launches a kernel of [`KERNELS`](Self::KERNELS), or of [`GROUPED`](Self::GROUPED).
+    fn launch<D: Device>(
+        device: &D,
+        kernel: &Kernel,
+        buffers: Buffers<'_, D, Self, O>,
+        launch: &GemmLaunch<O::Sum>,
+    ) -> Result<D::Report, LaunchError<D::Error>>;
+
+    /// Launches the repacking of the matrices A and the matrices B.
+    fn repack<D: Device>(
+        device: &D,
+        a: (&D::Buffer<Self>, Repack),
+        b: (&D::Buffer<Self>, Repack),
+        to: &mut D::Buffer<Self>,
+    ) -> Result<D::Report, D::Error>;
+
+    /// Launches the reduction of split-K. Without splits, it is the rest of a GEMM without A and B.
+    fn reduce<D: Device>(
+        device: &D,
+        buffers: Buffers<'_, D, Self, O>,
+        launch: &GemmLaunch<O::Sum>,
+    ) -> Result<D::Report, D::Error>;
+}
+
+/// A table's kernels for some elements.
+pub trait Table<I: Element, O: Output> {
+    const KERNELS: &'static [Kernel];
+
+    fn launch<D: Device>(
+        device: &D,
+        index: usize,
+        buffers: Buffers<'_, D, I, O>,
+        launch: &GemmLaunch<O::Sum>,
+    ) -> Result<D::Report, LaunchError<D::Error>>;
+}
+
+macro_rules! tables {
+    ($($table:ident)*) => {$(
+        pub enum $table {}
+    )*};
+}
+tables!(Sm80Mma Sm80Grouped Sm90Mma Sm90Wgmma Sm90SwapAb Sm90SplitK Sm90Grouped);
+
+/// A kernel with TMA.
+pub trait TmaKernel {
+    type A: OperandA;
+    type B: OperandB;
+    type Tile: BoxTile<Element: Output>;
+    const KERNEL: Kernel;
+
+    fn launch<D: Device>(
+        device: &D,
+        grid: u32,
+        args: TmaArgsHost<'_, Self::A, Self::B, Self::Tile, D>,
+    ) -> Result<D::Report, D::Error>;
+}
+
+/// Launches a kernel with TMA, if the tensor maps can be.
+pub fn launch_tma<K, I, O, D>(
+    device: &D,
+    buffers: Buffers<'_, D, I, O>,
+    launch: &GemmLaunch<O::Sum>,
+) -> Result<D::Report, LaunchError<D::Error>>
+where
+    K: TmaKernel<A: OperandA<Element = I>, B: OperandB<Element = I>, Tile: BoxTile<Element = O>>,
+    I: Element,
+    O: Output,
+    D: Device,
+{
+    let kernel = K::KERNEL;
+    let Buffers { a, b, c, bias, group_ends, d, no_d, partials } = buffers;
+    let ProblemShape { m, n, batches, cluster_along_n, .. } = launch.shape;
+    // Each group has a B; they have one A.
+    let (blocks, matrices_b) = match launch.groups {
+        0 => (kernel.tiles(m, n, cluster_along_n) * batches * launch.splits, batches),
+        groups => (kernel.grouped_tiles(m, n, groups), groups),
+    };
+    let (a, b, launch) = if kernel.swaps_ab { (b, a, &launch.transposed()) } else { (a, b, launch) };
+    let ProblemShape { m, n, k, .. } = launch.shape;
+    let a = launch.tensor(launch.a, m, k, batches, K::A::ROW_MAJOR).map(device, a).map_err(LaunchError::TensorMap)?;
+    let b =
+        launch.tensor(launch.b, k, n, matrices_b, K::B::ROW_MAJOR).map(device, b).map_err(LaunchError::TensorMap)?;
+    let (mut map, d) = match launch.tma_store && launch.groups == 0 {
+        true => (
+            Some(
+                launch
+                    .tensor(launch.d, m, n, batches, !kernel.swaps_ab)
+                    .map_mut(device, d)
+                    .map_err(LaunchError::TensorMap)?,
+            ),
+            no_d,
+        ),
+        false => (None, d),
+    };
+    // Blocks that compute a tile together compute no other.
+    let grid = match kernel.blocks_per_tile {
+        1 => blocks.min(kernel.at_once(launch.sms)),
+        together => blocks.saturating_mul(together),
+    };
+    let epilogue = epilogue((c, bias), d, partials, launch);
+    let d = map.as_mut().map(|map| map.by_ref());
+    let args = TmaArgsHost { a: &a, b: &b, d, group_ends, epilogue, shape: launch.shape };
+    K::launch(device, grid, args).map_err(LaunchError::Device)
+}
+
+/// A kernel of f64 with TMA.
+macro_rules! f64_kernel {
+    ($($name:ident $order:ident;)*) => {$(
+        impl TmaKernel for sm90_mma::$name {
+            type A = <F64Gemm<$order> as sm90_mma::Config>::A;
+            type B = <F64Gemm<$order> as sm90_mma::Config>::B;
+            type Tile = SharedTile<f64, { sm90_mma::STAGING_ROWS }, 16, Swizzle128, $order>;
+            const KERNEL: Kernel = tma_kernel::<Self::A, Self::B, $order>(
+                TableId::Sm90Mma,
+                <F64Gemm<$order> as sm90_mma::Config>::TILE,
+                0.95,
+                &sm90_mma::$name::INFO,
+            );
+
+            fn launch<D: Device>(
+                device: &D,
+                grid: u32,
+                args: TmaArgsHost<'_, Self::A, Self::B, Self::Tile, D>,
+            ) -> Result<D::Report, D::Error> {
+                sm90_mma::$name::launch(device, grid, args)
+            }
+        }
+    )*};
+}
+f64_kernel! {
+    sm90_f64_nn_128x128x16 ColMajor;
+    sm90_f64_tt_128x128x16 RowMajor;
+}
+
+/// A kernel whose threads load the tiles.
+pub trait AsyncKernel<I: Element, O: Output> {
+    const KERNEL: Kernel;
+
+    fn launch<D: Device>(
+        device: &D,
+        grid: (u32, u32, u32),
+        args: AsyncArgsHost<'_, I, O, D>,
+    ) -> Result<D::Report, D::Error>;
+}
+
+/// Launches a kernel whose threads load the tiles.
+pub fn launch_by_threads<K: AsyncKernel<I, O>, I: Element, O: Output, D: Device>(
+    device: &D,
+    buffers: Buffers<'_, D, I, O>,
+    launch: &GemmLaunch<O::Sum>,
+) -> Result<D::Report, LaunchError<D::Error>> {
+    let Buffers { a, b, c, bias, group_ends, d, partials, .. } = buffers;
+    let GemmLaunch { shape, splits, groups, a: a_layout, b: b_layout, .. } = *launch;
+    let grid = match groups {
+        0 => (K::KERNEL.tiles(shape.m, shape.n, false), shape.batches, splits),
+        _ => (K::KERNEL.grouped_tiles(shape.m, shape.n, groups), 1, 1),
+    };
+    let epilogue = epilogue((c, bias), d, partials, launch);
+    let args = AsyncArgsHost { a, b, group_ends, epilogue, a_layout, b_layout, shape };
+    K::launch(device, grid, args).map_err(LaunchError::Device)
+}
+
+/// The grid and the arguments of a reduction of split-K.
+pub fn reduce_args<'a, D: Device, I: Element, O: Output>(
+    buffers: Buffers<'a, D, I, O>,
+    launch: &GemmLaunch<O::Sum>,
+) -> ((u32, u32), ReduceArgsHost<'a, O, D>) {
+    let Buffers { c, bias, d, partials, .. } = buffers;
+    let GemmLaunch { shape, splits, .. } = *launch;
+    let grid = (shape.m * shape.n.div_ceil(REDUCED_COLS as u32), shape.batches);
+    let epilogue = epilogue((c, bias), d, partials, launch);
+    (grid, ReduceArgsHost { epilogue, shape, splits })
+}

@@ -1,0 +1,177 @@
+//! Repacks A and B before a GEMM that is faster then: aligned lines, or the other order.
+
+use ptx_matrix::*;
+
+#[cfg(not(target_arch = "nvptx64"))]
+use ptx_matrix::launch::Device;
+
+/// Lines, and elements of each, of a block.
+const SIDE: usize = 64;
+/// Lines of a warp.
+const LINES_EACH: usize = 8;
+/// Elements of a line of a lane, 32 apart.
+const ELEMENTS_EACH: usize = SIDE / 32;
+
+/// A part of a matrix that a block transposes.
+type Tile<T> = SharedTile<T, SIDE, SIDE, Swizzle128>;
+
+/// A matrix and its repacked form, as lines: rows, or columns.
+struct Layouts<'k, T> {
+    from: GlobalMatrix<'k, T>,
+    /// The same, or its transpose. Its lines may be longer: their ends become zero.
+    to: GlobalMatrixMut<'k, T>,
+    transposes: bool,
+}
+
+/// Repacks part `part` of a matrix.
+#[inline(always)]
+fn repack<T: Element>(block: &Block, tile: Tile<T>, layouts: &Layouts<'_, T>, part: usize) {
+    let Layouts { from, to, transposes } = *layouts;
+    let across = to.cols().div_ceil(SIDE);
+    // Where what is written starts.
+    let (top, left) = (part / across * SIDE, part % across * SIDE);
+    let (first_line, first) = if transposes { (left, top) } else { (top, left) };
+    assert!(block.threads() * LINES_EACH == SIDE * 32, "the block's warps do all lines");
+    let warp = block.warp();
+    let line = warp.index() * LINES_EACH;
+    // All loads of a lane are issued before the first result is needed.
+    let read = warp.each(|lane| {
+        core::array::from_fn(|i| {
+            core::array::from_fn(|j| {
+                let (row, col) = (first_line + line + i, first + j * 32 + lane.id());
+                if row < from.rows() && col < from.cols() { from.get(row, col) } else { T::zeroed() }
+            })
+        })
+    });
+    // A lane writes to places that lie like those it has read.
+    let write = |lane: Lane<'_>, i: usize, j: usize, element: T| {
+        let (row, col) = (top + line + i, left + j * 32 + lane.id());
+        if row < to.rows() && col < to.cols() {
+            to.set(row, col, element);
+        }
+    };
+    if !transposes {
+        each(warp, &read, write);
+        return;
+    }
+    each(warp, &read, |lane, i, j, element| tile.set((line + i, j * 32 + lane.id()), element));
+    block.sync();
+    warp.each(|lane| {
+        for i in 0..LINES_EACH {
+            for j in 0..ELEMENTS_EACH {
+                write(lane, i, j, tile.get(lane, (j * 32 + lane.id(), line + i)));
+            }
+        }
+    });
+}
+
+/// A lane's elements.
+type Held<T> = PerLane<[[T; ELEMENTS_EACH]; LINES_EACH]>;
+
+/// Calls `visit(lane, line, part, element)` for each element that a lane holds.
+#[inline(always)]
+fn each<T: Element>(warp: Warp<'_>, held: &Held<T>, visit: impl Fn(Lane<'_>, usize, usize, T) + LaneCapture) {
+    warp.each(|lane| {
+        for (i, elements) in lane.get(held).iter().enumerate() {
+            for (j, &element) in elements.iter().enumerate() {
+                visit(lane, i, j, element);
+            }
+        }
+    });
+}
+
+/// A matrix to repack, or each of a batch. All sizes and distances are in elements.
+#[derive(Clone, Copy, Debug, Default, KernelArgs)]
+#[repr(C)]
+pub struct Repack {
+    /// Where the first matrix starts, and where it goes.
+    pub offset: usize,
+    /// See [`offset`](Self::offset).
+    pub offset_to: usize,
+    /// From a matrix of the batch to the next, before and after.
+    pub batch_stride: usize,
+    /// See [`batch_stride`](Self::batch_stride).
+    pub batch_stride_to: usize,
+    /// Matrices of the batch, or groups. None for nothing to repack.
+    pub count: u32,
+    /// Lines: rows of a row-major matrix, columns of a column-major one.
+    pub lines: u32,
+    /// Elements of a line.
+    pub length: u32,
+    /// The same afterwards, with the zeros at the end.
+    pub length_to: u32,
+    /// From a line to the next, before and after.
+    pub ld: u32,
+    /// See [`ld`](Self::ld).
+    pub ld_to: u32,
+    /// Whether the other dimension becomes contiguous.
+    pub transposes: bool,
+}
+
+#[cfg(not(target_arch = "nvptx64"))]
+impl Repack {
+    /// The blocks of one matrix.
+    fn parts(&self) -> u32 {
+        let lines = if self.transposes { self.length } else { self.lines };
+        if self.count > 0 { lines.div_ceil(SIDE as u32) * self.length_to.div_ceil(SIDE as u32) } else { 0 }
+    }
+}
+
+/// The arguments of a `repack_*`.
+#[derive(Clone, Copy, KernelArgs)]
+pub struct RepackArgs<'k, T: Element> {
+    /// The matrices A.
+    pub a: Global<'k, T>,
+    /// The matrices B.
+    pub b: Global<'k, T>,
+    /// Where both go.
+    pub to: GlobalMut<'k, T>,
+    /// How A is repacked.
+    pub of_a: Repack,
+    /// How B is.
+    pub of_b: Repack,
+    /// Blocks along x for each matrix A; those behind are for B.
+    pub parts_of_a: u32,
+}
+
+/// Repacks matrices A and B. Blocks along x do parts of a matrix, along y the matrices.
+#[kernel(threads = 256, early = true, instances(
+    repack_bf16(target = "sm_80") = <bf16>,
+    repack_f16 = <f16>,
+    repack_f32(target = "sm_80") = <f32>,
+    repack_f64(target = "sm_80") = <f64>,
+    repack_s8(target = "sm_80") = <i8>,
+    repack_e4m3(target = "sm_89") = <F8E4M3>,
+    repack_e5m2(target = "sm_89") = <F8E5M2>,
+))]
+pub fn repack_operands<T: Element>(block: &Block, #[shared] tile: Tile<T>, args: RepackArgs<T>) {
+    let (part, matrix) = (block.index().x, block.index().y);
+    let is_a = part < args.parts_of_a;
+    let of = if is_a { args.of_a } else { args.of_b };
+    if matrix >= of.count {
+        return;
+    }
+    let matrix = matrix as usize;
+    let (lines, length) = (of.lines as usize, of.length as usize);
+    let lines_to = if of.transposes { length } else { lines };
+    let from = if is_a { args.a } else { args.b }.skip(of.offset + matrix * of.batch_stride);
+    let to = args.to.skip(of.offset_to + matrix * of.batch_stride_to);
+    let layouts = Layouts {
+        from: GlobalMatrix::new(from, lines, length, of.ld as usize),
+        to: GlobalMatrixMut::new(to, lines_to, of.length_to as usize, of.ld_to as usize),
+        transposes: of.transposes,
+    };
+    repack(block, tile, &layouts, if is_a { part } else { part - args.parts_of_a } as usize);
+}
+
+/// The grid and the arguments of a repacking.
+#[cfg(not(target_arch = "nvptx64"))]
+pub fn repack_args<'a, T: Element, D: Device>(
+    (a, of_a): (&'a D::Buffer<T>, Repack),
+    (b, of_b): (&'a D::Buffer<T>, Repack),
+    to: &'a mut D::Buffer<T>,
+) -> ((u32, u32), RepackArgsHost<'a, T, D>) {
+    let (parts_of_a, parts_of_b) = (of_a.parts(), of_b.parts());
+    let grid = (parts_of_a + parts_of_b, of_a.count.max(of_b.count));
+    (grid, RepackArgsHost { a, b, to, of_a, of_b, parts_of_a })
+}

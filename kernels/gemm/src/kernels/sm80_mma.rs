@@ -1,0 +1,343 @@
+//! GEMM on `mma.sync`: a block for each tile; operand tiles by `cp.async` (sm_80), or through
+//! registers (sm_75, and elements that no `cp.async` copies).
+//!
+//! Tiles of A and B come from their [`Source`]s into a ring of stages in shared memory, several steps
+//! of K ahead. Within a step, each warp walks along K in k-slices, as long as an `mma`. While it
+//! multiplies the fragments of one, it loads those of the next, and starts to load a part of the
+//! tiles for the step that is furthest ahead.
+
+use crate::parts::mma::{Lines, Stage, Sum, Sums, TileA, TileB};
+use crate::parts::source::{Groups as _, Source};
+use crate::parts::{AsyncArgs, EpilogueArgs, GroupCursor, Groups, MmaOp, Number, Output, ProblemShape};
+use ptx_matrix::*;
+
+/// Fragments of B that are loaded together.
+const PAIR: usize = 2;
+
+/// A warp's fragments of one k-slice: a column of A's, and a row of pairs of B's.
+type Fragments<P, const I: usize, const J: usize> = ([<P as MmaOp>::A; I], [[<P as MmaOp>::B; PAIR]; J]);
+
+/// The types of a GEMM with tiles of `M` x `N` and steps of `K`.
+pub trait Config<const M: usize, const N: usize, const K: usize>: 'static {
+    /// The instruction.
+    type Op: MmaOp;
+    /// The order of A's tiles.
+    type OrderA: Lines;
+    /// The order of B's tiles.
+    type OrderB: Lines;
+    /// The loader of A's tiles.
+    type SourceA<'k>: Source<'k, TileA<Self::Op, Self::OrderA, M, K>>;
+    /// The loader of B's tiles.
+    type SourceB<'k>: Source<'k, TileB<Self::Op, Self::OrderB, K, N>>;
+}
+
+/// The arguments of a configuration's kernel.
+pub type Args<'k, P> = AsyncArgs<'k, <P as MmaOp>::Input, <P as MmaOp>::Output>;
+
+/// One tile of D, and its operands.
+struct Problem<'k, P: MmaOp, A, B> {
+    k: usize,
+    a: A,
+    b: B,
+    /// Rows and columns of D.
+    size: (usize, usize),
+    /// The index of the tile.
+    tile: u32,
+    /// The matrix of the batch.
+    batch: usize,
+    /// Where its partial accumulators begin.
+    partial: usize,
+    args: EpilogueArgs<'k, P::Output>,
+}
+
+/// Computes the tile of block (tile, batch, split).
+///
+/// (The eleven generic parameters are sizes of types, and Rust cannot compute one from another there.
+/// `IN_FLIGHT` is `STAGES` - 2; a warp computes `I` x `J` pairs of fragments.)
+#[inline(always)]
+pub fn gemm<
+    C: Config<M, N, K>,
+    const M: usize,
+    const N: usize,
+    const K: usize,
+    const STAGES: usize,
+    const IN_FLIGHT: u32,
+    const WARP_M: usize,
+    const WARP_N: usize,
+    const I: usize,
+    const J: usize,
+    const WARPS: usize,
+>(
+    block: &Block,
+    stages: SharedRing<Stage<C::Op, C::OrderA, C::OrderB, M, N, K>, STAGES>,
+    args: Args<'_, C::Op>,
+) {
+    let AsyncArgs { a, b, a_layout, b_layout, shape, epilogue: of_d, .. } = args;
+    let (batch, split) = (block.index().y as usize, block.index().z);
+    let k_start = split * shape.k_per_split;
+    let k = (shape.k - k_start).min(shape.k_per_split) as usize;
+    let (m, n, k_start) = (shape.m as usize, shape.n as usize, k_start as usize);
+    let (lda, ldb) = (a_layout.ld as usize, b_layout.ld as usize);
+    let row_major_a = C::SourceA::ROW_MAJOR.unwrap_or(a_layout.row_major);
+    let row_major_b = C::SourceB::ROW_MAJOR.unwrap_or(b_layout.row_major);
+    let a = a.skip(a_layout.start(batch) + if row_major_a { k_start } else { k_start * lda });
+    let b = b.skip(b_layout.start(batch) + if row_major_b { k_start * ldb } else { k_start });
+    let partial = (split as usize * shape.batches as usize + batch) * m * n;
+    let problem = Problem {
+        k,
+        a: C::SourceA::matrix(row_major_a, a, m, k, lda),
+        b: C::SourceB::matrix(row_major_b, b, k, n, ldb),
+        size: (m, n),
+        tile: block.index().x,
+        batch,
+        partial,
+        args: of_d,
+    };
+    tile::<C, M, N, K, STAGES, IN_FLIGHT, WARP_M, WARP_N, I, J, WARPS>(block, stages, &problem);
+}
+
+/// Computes a tile of a grouped GEMM. There are at least as many blocks as tiles. (The generic
+/// parameters are those of [`gemm`].)
+#[inline(always)]
+pub fn grouped_gemm<
+    C: Config<M, N, K>,
+    const M: usize,
+    const N: usize,
+    const K: usize,
+    const STAGES: usize,
+    const IN_FLIGHT: u32,
+    const WARP_M: usize,
+    const WARP_N: usize,
+    const I: usize,
+    const J: usize,
+    const WARPS: usize,
+>(
+    block: &Block,
+    stages: SharedRing<Stage<C::Op, C::OrderA, C::OrderB, M, N, K>, STAGES>,
+    args: Args<'_, C::Op>,
+) {
+    let AsyncArgs { a, b, a_layout, b_layout, shape, epilogue: mut of_d, group_ends: ends, .. } = args;
+    let groups = Groups { ends, rows: shape.m };
+    let tiles = |rows: u32| rows.div_ceil(M as u32) * shape.n.div_ceil(N as u32);
+    let found = groups.find(block.warp(), GroupCursor::FIRST, block.index().x, tiles);
+    let Some(GroupCursor { group, tiles_before }) = found else { return };
+    let (index, first, rows) = (group.index as usize, group.first as usize, (group.end - group.first) as usize);
+    let (n, k, lda, ldb) = (shape.n as usize, shape.k as usize, a_layout.ld as usize, b_layout.ld as usize);
+    // C and D of the group, and its bias.
+    of_d.d_layout.offset += first * of_d.d_layout.ld as usize;
+    if !of_d.bias.is_empty() {
+        of_d.bias = of_d.bias.skip(if of_d.scalars.bias_per_row != 0 { first } else { index * n });
+    }
+    let problem = Problem {
+        k,
+        a: C::SourceA::matrix(true, a.skip(a_layout.offset + first * lda), rows, k, lda),
+        b: C::SourceB::matrix(b_layout.row_major, b.skip(b_layout.start(index)), k, n, ldb),
+        size: (rows, n),
+        tile: block.index().x - tiles_before,
+        batch: 0,
+        partial: 0,
+        args: of_d,
+    };
+    tile::<C, M, N, K, STAGES, IN_FLIGHT, WARP_M, WARP_N, I, J, WARPS>(block, stages, &problem);
+}
+
+/// Computes one tile of D. (The generic parameters are those of [`gemm`].)
+#[inline(always)]
+fn tile<
+    'k,
+    C: Config<M, N, K>,
+    const M: usize,
+    const N: usize,
+    const K: usize,
+    const STAGES: usize,
+    const IN_FLIGHT: u32,
+    const WARP_M: usize,
+    const WARP_N: usize,
+    const I: usize,
+    const J: usize,
+    const WARPS: usize,
+>(
+    block: &Block,
+    stages: SharedRing<Stage<C::Op, C::OrderA, C::OrderB, M, N, K>, STAGES>,
+    problem: &Problem<
+        'k,
+        C::Op,
+        <C::SourceA<'k> as Source<'k, TileA<C::Op, C::OrderA, M, K>>>::Matrix,
+        <C::SourceB<'k> as Source<'k, TileB<C::Op, C::OrderB, K, N>>>::Matrix,
+    >,
+) {
+    let (tall, wide, long) =
+        (<C::Op as MmaOp>::Shape::M, PAIR * <C::Op as MmaOp>::Shape::N, <C::Op as MmaOp>::Shape::K);
+    const {
+        assert!(IN_FLIGHT as usize == STAGES - 2, "of the stages, one is multiplied and one must have landed");
+        assert!(
+            WARP_M == I * <C::Op as MmaOp>::Shape::M && WARP_N == J * PAIR * <C::Op as MmaOp>::Shape::N,
+            "a warp computes I x J fragments"
+        );
+        assert!(M * N == WARPS * WARP_M * WARP_N && N.is_multiple_of(WARP_N), "the warps compute the block's tile");
+        assert!(K.is_multiple_of(2 * <C::Op as MmaOp>::Shape::K), "slices alternate between two sets of fragments");
+    }
+    let warp = block.warp();
+    let ((rows, cols), inner) = (problem.size, problem.k);
+    let (tile_row, tile_col) =
+        ProblemShape::raster(problem.tile, (SWIZZLE_ROWS / M) as u32, rows.div_ceil(M) as u32, cols.div_ceil(N) as u32);
+    let (top, left) = (tile_row as usize * M, tile_col as usize * N);
+    let mut read_a = C::SourceA::<'k>::new(block, problem.a, (top, 0), Along::Cols);
+    let mut read_b = C::SourceB::<'k>::new(block, problem.b, (0, left), Along::Rows);
+
+    // All stages but one are filled before the first step. Where K ends within a step, that step comes first, so that all those
+    // that the main loop copies are whole.
+    let steps = (inner as u32).div_ceil(K as u32);
+    let last_first = !inner.is_multiple_of(K);
+    if last_first {
+        read_a.advance(steps as isize - 1);
+        read_b.advance(steps as isize - 1);
+    }
+    for step in 0..STAGES - 1 {
+        if step < steps as usize {
+            let (tile_a, tile_b) = stages.part(step);
+            read_a.fill(block, &tile_a);
+            read_b.fill(block, &tile_b);
+            let next = if last_first && step == 0 { 1 - steps as isize } else { 1 };
+            read_a.advance(next);
+            read_b.advance(next);
+        }
+        // Also where there is nothing left: then the newest groups are empty, and the waits stay the same.
+        Copies::<C, M, N, K>::commit(warp);
+    }
+
+    // The warp's place in the block's tile.
+    let (down, right) = (warp.index() / (N / WARP_N) * WARP_M, warp.index() % (N / WARP_N) * WARP_N);
+    let load_a = |stage, slice: usize| -> [<C::Op as MmaOp>::A; I] {
+        C::Op::load_a(warp, &stages.stage(stage).0, (down, slice * long))
+    };
+    let load_b = |stage, slice: usize| -> [[<C::Op as MmaOp>::B; PAIR]; J] {
+        C::Op::load_b(warp, &stages.stage(stage).1, (slice * long, right))
+    };
+
+    let mut sums: [[[Sums<C::Op>; PAIR]; J]; I] = Zeroable::zeroed();
+    let mut stage = RingIndex::FIRST;
+    Copies::<C, M, N, K>::wait::<IN_FLIGHT>(warp);
+    block.sync();
+    let mut fragments: Fragments<C::Op, I, J> = (load_a(stage, 0), load_b(stage, 0));
+    let slices = K / long;
+    // The next slice's are loaded behind the first of many rows, so that not all warps of a multiprocessor wait for their loads when they
+    // have met. Where they take so many registers that there are not enough for those of two slices, A's wait for the last row, and B's
+    // until this slice's are used.
+    let is_large =
+        <C::Op as MmaOp>::Shape::M * <C::Op as MmaOp>::Shape::K * size_of::<<C::Op as MmaOp>::Input>() / LANES > 32;
+    let load_row = if is_large { I - 1 } else { I / 4 };
+    // What a thread holds meanwhile takes registers.
+    let fetch_row = if size_of::<Held<C, M, N, K>>() == 0 { I / 2 } else { I - 1 };
+    for step in 0..steps {
+        let free = stages.stage(stage.before());
+        for slice in 0..slices {
+            if slice == slices - 1 {
+                // What the others copied for the next step has landed too; and all have loaded the last of this one, whose stage is
+                // filled next.
+                Copies::<C, M, N, K>::wait::<IN_FLIGHT>(warp);
+                block.sync();
+                // After the last step there is none: then what is loaded once more is not used.
+                stage = if step + 1 < steps { stage.next() } else { stage };
+            }
+            let mut next = fragments;
+            let (a, b) = &fragments;
+            let parts = slices - 1;
+            let mut held = None;
+            for i in 0..I {
+                if i == load_row {
+                    next.0 = load_a(stage, (slice + 1) % slices);
+                    if !is_large {
+                        next.1 = load_b(stage, (slice + 1) % slices);
+                    }
+                }
+                if i == fetch_row && slice < parts {
+                    let held_a = read_a.fetch(block, &free.0, slice, parts);
+                    held = Some((held_a, read_b.fetch(block, &free.1, slice, parts)));
+                }
+                // There and back again: the last fragment of B is the next row's first.
+                for j in 0..PAIR * J {
+                    let j = if i % 2 == 0 { j } else { PAIR * J - 1 - j };
+                    C::Op::multiply(warp, &mut sums[i][j / PAIR][j % PAIR], &a[i], &b[j / PAIR][j % PAIR]);
+                }
+            }
+            if is_large {
+                next.1 = load_b(stage, (slice + 1) % slices);
+            }
+            if let Some((held_a, held_b)) = &held {
+                read_a.put(block, &free.0, held_a, slice, parts);
+                read_b.put(block, &free.1, held_b, slice, parts);
+            }
+            if slice == slices - 2 {
+                Copies::<C, M, N, K>::commit(warp);
+                read_a.advance(1);
+                read_b.advance(1);
+            }
+            fragments = next;
+        }
+    }
+
+    Copies::<C, M, N, K>::wait::<0>(warp);
+    block.sync();
+    let at = (top + down, left + right);
+    // Made here, and not before the loop, where registers are short.
+    let args = &problem.args;
+    let d = args.matrix_d::<RowMajor>(problem.batch, rows, cols);
+    let epilogue = &args.epilogue::<RowMajor>(problem.batch, rows, cols);
+    if args.partials.is_empty() && epilogue.only_scales() {
+        // Each warp's results go through a part of the stages, so that they are stored by whole lines.
+        let results: SharedRing<SharedTile<<C::Op as MmaOp>::Output, WARP_M, WARP_N, Swizzle128>, WARPS> =
+            stages.reuse();
+        let result = results.part(warp.index());
+        for (i, sums) in sums.iter().enumerate() {
+            for (j, sum) in sums.as_flattened().iter().enumerate() {
+                let sum = sum.map(warp, |_, _, sum| sum.times(epilogue.alpha));
+                <C::Op as MmaOp>::Output::narrow_all(warp, &sum).store(warp, &result, (i * tall, j * (wide / PAIR)));
+            }
+        }
+        warp.sync();
+        result.copy_to(warp, d, at);
+        return;
+    }
+    // What is rarely asked for is kept out of the way: asked for each element in its register, it would take longer than the rest.
+    let parts: SharedRing<SharedTile<Sum<C::Op>, WARP_M, WARP_N, Swizzle128>, WARPS> = stages.reuse();
+    let part = parts.part(warp.index());
+    for (i, sums) in sums.iter().enumerate() {
+        for (j, sum) in sums.as_flattened().iter().enumerate() {
+            sum.store(warp, &part, (i * tall, j * (wide / PAIR)));
+        }
+    }
+    warp.sync();
+    if !args.partials.is_empty() {
+        let to = GlobalMatrixMut::<_, RowMajor>::new(args.partials.skip(problem.partial), rows, cols, cols);
+        part.copy_to(warp, to, at);
+        return;
+    }
+    epilogue.finish::<2, _, _, _>(warp, part, at, (rows, cols), |_, to, element| {
+        if let Some((row, col)) = to {
+            d.set(row, col, element);
+        }
+    });
+}
+
+/// How the copies of A are waited for: those of B have the same groups.
+type Copies<C, const M: usize, const N: usize, const K: usize> = <<C as Config<M, N, K>>::SourceA<'static> as Source<
+    'static,
+    TileA<<C as Config<M, N, K>>::Op, <C as Config<M, N, K>>::OrderA, M, K>,
+>>::Groups;
+
+/// What a thread holds of loads that go through registers.
+type Held<C, const M: usize, const N: usize, const K: usize> = (
+    <<C as Config<M, N, K>>::SourceA<'static> as Source<
+        'static,
+        TileA<<C as Config<M, N, K>>::Op, <C as Config<M, N, K>>::OrderA, M, K>,
+    >>::Held,
+    <<C as Config<M, N, K>>::SourceB<'static> as Source<
+        'static,
+        TileB<<C as Config<M, N, K>>::Op, <C as Config<M, N, K>>::OrderB, K, N>,
+    >>::Held,
+);
+
+/// Rows of D that consecutive blocks take along M before they go on along N: about as many as the
+/// blocks that run at the same time take along N. So together they read the least of A and B.
+const SWIZZLE_ROWS: usize = 2048;

@@ -1,0 +1,452 @@
+//! SM90 GEMM on `mma.sync`: persistent; TMA loads by the warps in turn, TMA store. For f64, which
+//! `wgmma` does not multiply.
+//!
+//! Between its beginning and its end no warp waits for all others. Each goes on when a stage is
+//! full, and stores its own accumulators while others may still multiply. There is no producer
+//! warp: the warps load round-robin. A stage is filled again half a step after its loader has
+//! released it itself; by then the others mostly have, too.
+
+use crate::parts::TmaArgs;
+use crate::parts::mma::{F64Paired, Sum, Sums};
+use crate::parts::{
+    MmaOp, Multicast, Number, OperandA, OperandB, Output, ProblemShape, TileShape, TmaLoad, TmaOperands, TmaStore,
+    WorkTile,
+};
+use core::marker::PhantomData;
+use ptx_matrix::launch::AheadEnded;
+use ptx_matrix::*;
+
+/// Bytes of a stage along K.
+const K_BYTES: usize = 128;
+
+/// Fragments of B that are loaded together.
+const PAIR: usize = 2;
+
+/// Rows of a staging tile: a fragment's.
+pub const STAGING_ROWS: usize = 16;
+
+/// The types of a GEMM.
+pub trait Config: Sized + 'static {
+    /// The instruction.
+    type Op: MmaOp;
+    /// The tiles of A in one stage.
+    type A: OperandA<Element = <Self::Op as MmaOp>::Input>;
+    /// The tiles of B in one stage.
+    type B: OperandB<Element = <Self::Op as MmaOp>::Input>;
+    /// The two staging tiles of a warp.
+    type Staging: SharedLayout + Copy;
+    /// The tile of D of a block, and the K of a stage.
+    const TILE: TileShape;
+    /// Columns of D of a warp.
+    const WARP_N: usize;
+}
+
+/// f64, with D of the order `L`: row-major, or column-major for D = (BᵀAᵀ)ᵀ. A and B are column-major.
+pub struct F64Gemm<L>(PhantomData<L>);
+
+impl<L: Order> Config for F64Gemm<L> {
+    type Op = F64Paired;
+    type A = SharedRing<SharedTile<f64, 16, 16, Swizzle128, ColMajor>, 8>;
+    type B = SharedRing<SharedTile<f64, 16, 128, Swizzle128, ColMajor>, 1>;
+    type Staging = SharedRing<SharedTile<f64, STAGING_ROWS, 16, Swizzle128, L>, 2>;
+    const TILE: TileShape = TileShape { m: 128, n: 128, k: 16 };
+    const WARP_N: usize = 32;
+}
+
+/// Eight warps of 64 x 32.
+#[kernel(threads = 256, min_blocks = 1, cluster = 1, early = true, target = "sm_90", instances(
+    sm90_f64_nn_128x128x16 = <ColMajor>,
+    sm90_f64_tt_128x128x16 = <RowMajor>,
+))]
+pub fn gemm_f64<L: Order>(
+    block: &ClusterBlock<1>,
+    #[shared] stages: SharedRing<(<F64Gemm<L> as Config>::A, <F64Gemm<L> as Config>::B), 6>,
+    #[shared] staging: SharedRing<<F64Gemm<L> as Config>::Staging, 8>,
+    #[shared] full: SharedRing<BarrierMemory, 6>,
+    #[shared] empty: SharedRing<BarrierMemory, 6>,
+    args: TmaArgs<
+        <F64Gemm<L> as Config>::A,
+        <F64Gemm<L> as Config>::B,
+        SharedTile<f64, STAGING_ROWS, 16, Swizzle128, L>,
+    >,
+) {
+    let (operands, shape, store) = args.split::<16>();
+    let shared = Shared::<F64Gemm<L>, _, _> { stages, staging, full, empty };
+    gemm::<_, _, _, _, 4, 2>(block, shared, operands, shape, store);
+}
+
+/// A warp's accumulators: `I` x `J` pairs of fragments.
+pub type Accumulators<P, const I: usize, const J: usize> = [[[Sums<P>; PAIR]; J]; I];
+
+/// The end of a GEMM, for one warp.
+pub trait WarpStore<C: Config, const I: usize, const J: usize> {
+    /// Stores a warp's accumulators, whose first element is at (row, column) `at` of D.
+    fn store(
+        &self,
+        warp: Warp<'_>,
+        staging: C::Staging,
+        tile: &WorkTile,
+        at: (u32, u32),
+        accumulators: &Accumulators<C::Op, I, J>,
+    );
+}
+
+/// The shared memory of a block.
+pub struct Shared<C: Config, const STAGES: usize, const WARPS: usize> {
+    /// Operand tiles.
+    pub stages: SharedRing<(C::A, C::B), STAGES>,
+    /// Staging tiles of each warp.
+    pub staging: SharedRing<C::Staging, WARPS>,
+    /// A stage's tiles have landed.
+    pub full: SharedRing<BarrierMemory, STAGES>,
+    /// A stage's tiles have been read.
+    pub empty: SharedRing<BarrierMemory, STAGES>,
+}
+
+/// Computes the tiles of a block. (Six generic parameters: Rust has no arrays whose length is a
+/// trait's constant.)
+#[inline(always)]
+pub fn gemm<
+    C: Config,
+    E: WarpStore<C, I, J>,
+    const STAGES: usize,
+    const WARPS: usize,
+    const I: usize,
+    const J: usize,
+>(
+    block: &ClusterBlock<'_, 1>,
+    shared: Shared<C, STAGES, WARPS>,
+    operands: TmaOperands<'_, C::A, C::B>,
+    shape: ProblemShape,
+    epilogue: impl FnOnce(AheadEnded<'_>) -> E,
+) {
+    let (warp_m, warp_n) = (I * <C::Op as MmaOp>::Shape::M, J * PAIR * <C::Op as MmaOp>::Shape::N);
+    const {
+        let TileShape { m, n, k } = C::TILE;
+        let (warp_m, warp_n) = (I * <C::Op as MmaOp>::Shape::M, J * PAIR * <C::Op as MmaOp>::Shape::N);
+        assert!(m * n == WARPS * warp_m * warp_n && n.is_multiple_of(warp_n), "the warps compute the block's tile");
+        assert!(C::WARP_N == warp_n, "a warp computes I x J pairs of fragments");
+        assert!(k * size_of::<<C::Op as MmaOp>::Input>() == K_BYTES, "a stage has 128 bytes along K");
+    }
+    let (warp, index) = (block.warp(), block.warp().index());
+    if index == 0 {
+        operands.prefetch(warp);
+    }
+    let (full, empty) = (shared.full.init(block, 1), shared.empty.init(block, WARPS as u32));
+    let pipeline = Pipeline::<C, STAGES> { stages: shared.stages, full, empty };
+    // Reads of what the preceding kernels wrote begin here.
+    let ended = block.wait_for_kernels_ahead();
+    let ((a, b), epilogue) = (operands.get(ended), epilogue(ended));
+    let mut tiles = Tiles::<C>::of_block(shape, block);
+    let mut producer =
+        Producer { pipeline, a, b, tiles, rest: None, state: Turn::FIRST, until: index as u32, warps: WARPS as u32 };
+    // All stages but one: the main loop fills that first.
+    for _ in 0..STAGES - 1 {
+        producer.fill(warp);
+    }
+    let (row, col) = (index / (C::TILE.n / warp_n) * warp_m, index % (C::TILE.n / warp_n) * warp_n);
+    let staging = shared.staging.part(index);
+    let mut consumer = Consumer { warp, at: (row, col), pipeline, state: Turn::FIRST };
+    while let Some(tile) = tiles.next() {
+        let accumulators = consumer.mainloop::<I, J>(tile.k_tiles(C::TILE.k), || {
+            producer.fill(warp);
+        });
+        let at = (tile.row + row as u32, tile.col + col as u32);
+        epilogue.store(warp, staging, &tile, at, &accumulators);
+    }
+    // Shared memory stays until the staging tiles have been read.
+    wait_for_stores::<0>(warp);
+}
+
+/// The stages, and their barriers.
+struct Pipeline<C: Config, const STAGES: usize> {
+    stages: SharedRing<(C::A, C::B), STAGES>,
+    full: BarrierRing<STAGES>,
+    empty: BarrierRing<STAGES>,
+}
+
+impl<C: Config, const STAGES: usize> Clone for Pipeline<C, STAGES> {
+    #[inline(always)]
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<C: Config, const STAGES: usize> Copy for Pipeline<C, STAGES> {}
+
+/// The tiles of a block, one after the other.
+struct Tiles<C> {
+    shape: ProblemShape,
+    next: u32,
+    end: u32,
+    step: u32,
+    _config: PhantomData<fn() -> C>,
+}
+
+impl<C> Clone for Tiles<C> {
+    #[inline(always)]
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<C> Copy for Tiles<C> {}
+
+impl<C: Config> Tiles<C> {
+    #[inline(always)]
+    fn of_block(shape: ProblemShape, block: &Block<'_>) -> Self {
+        // The compiler then knows that no other block is in the cluster.
+        let shape = ProblemShape { cluster_along_n: false, ..shape };
+        let (next, end, step) = (block.index().x, shape.count(C::TILE, 1), block.grid().x);
+        Tiles { shape, next, end, step, _config: PhantomData }
+    }
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<WorkTile> {
+        if self.next >= self.end {
+            return None;
+        }
+        let tile = self.shape.work_tile(C::TILE, 1, self.next, 0);
+        self.next += self.step;
+        Some(tile)
+    }
+}
+
+// Producer
+
+/// One warp's share of the loads: it counts all steps, and issues every `warps`th.
+struct Producer<'k, C: Config, const STAGES: usize> {
+    pipeline: Pipeline<C, STAGES>,
+    a: TensorMap<'k, <C::A as OperandA>::Box, 3>,
+    b: TensorMap<'k, <C::B as OperandB>::Box, 3>,
+    /// The tiles that it has not begun.
+    tiles: Tiles<C>,
+    /// The rest of the tile that it is at.
+    rest: Option<WorkTile>,
+    state: Turn<STAGES>,
+    /// Steps of other warps before its next one.
+    until: u32,
+    warps: u32,
+}
+
+impl<C: Config, const STAGES: usize> Producer<'_, C, STAGES> {
+    /// Goes on to the next step of K. If it is this warp's, waits until the stage is empty, and
+    /// starts to load it.
+    #[inline(always)]
+    fn fill(&mut self, warp: Warp<'_>) {
+        let Some(tile) = self.rest.or_else(|| self.tiles.next()) else { return };
+        let (state, k) = (self.state, tile.k_start);
+        if self.until == 0 {
+            let Pipeline { stages, full, empty } = self.pipeline;
+            let ((tiles_a, tiles_b), barrier) = (stages.stage(state.index()), full.stage(state.index()));
+            let (a, b) = (self.a, self.b);
+            empty.stage(state.index()).wait(warp, state.phase_before());
+            warp.elect(|lane| {
+                barrier.arrive_expecting(lane, C::A::load_bytes(u32::MAX) + C::B::load_bytes(u32::MAX));
+                let (needed, multicast) = (u32::MAX, None::<Multicast<1>>);
+                let (at, batch) = ((tile.row, k), tile.batch);
+                tiles_a.load(TmaLoad { lane, map: a, at, batch, needed, barrier, multicast });
+                let (at, batch) = ((k, tile.col), tile.batch_of_b());
+                tiles_b.load(TmaLoad { lane, map: b, at, batch, needed, barrier, multicast });
+            });
+        }
+        self.until = (self.until + self.warps - 1) % self.warps;
+        self.rest = tile.after(C::TILE.k as u32);
+        self.state = state.next();
+    }
+}
+
+// Consumer
+
+/// A warp and its place in the pipeline.
+struct Consumer<'k, C: Config, const STAGES: usize> {
+    warp: Warp<'k>,
+    /// Its part of the block's tile.
+    at: (usize, usize),
+    pipeline: Pipeline<C, STAGES>,
+    state: Turn<STAGES>,
+}
+
+impl<C: Config, const STAGES: usize> Consumer<'_, C, STAGES> {
+    /// Accumulates `k_tiles` stages, at least one.
+    ///
+    /// There is one set of fragments, and one more row of A. During the multiplication of a row, the
+    /// next row of A is loaded; B of the next k-slice follows behind the last row. The wait for the
+    /// next stage is a row ahead of its loads, so that enough is left to multiply meanwhile. Each
+    /// step calls `produce` when the other warps have had time to release the stage before.
+    #[inline(always)]
+    fn mainloop<const I: usize, const J: usize>(
+        &mut self,
+        k_tiles: u32,
+        mut produce: impl FnMut(),
+    ) -> Accumulators<C::Op, I, J> {
+        const { assert!(I > 1, "the next stage is waited for in the last row but one") }
+        let (warp, (down, right)) = (self.warp, self.at);
+        let (tall, wide, long) =
+            (<C::Op as MmaOp>::Shape::M, PAIR * <C::Op as MmaOp>::Shape::N, <C::Op as MmaOp>::Shape::K);
+        let slices = K_BYTES / (long * size_of::<<C::Op as MmaOp>::Input>());
+        let load_a = |(a, _): (C::A, C::B), i: usize, slice: usize| {
+            let [a] = a.fragments::<C::Op, 1>(warp, down + i * tall, slice * long);
+            a
+        };
+        let load_b = |(_, b): (C::A, C::B), j: usize, slice: usize| {
+            let [pair] = b.fragments::<C::Op, 1>(warp, slice * long, right + j * wide);
+            pair
+        };
+        let mut accumulators: Accumulators<C::Op, I, J> = Zeroable::zeroed();
+        let mut tiles = self.wait();
+        let (mut before, mut next_tiles) = (self.state, tiles);
+        let mut a = load_a(tiles, 0, 0);
+        let mut b: [[<C::Op as MmaOp>::B; PAIR]; J] = core::array::from_fn(
+            #[inline(always)]
+            |j| load_b(tiles, j, 0),
+        );
+        for k_tile in 0..k_tiles {
+            for slice in 0..slices {
+                for (i, row) in accumulators.iter_mut().enumerate() {
+                    if i == I / 2 && slice == slices / 2 {
+                        produce();
+                    }
+                    let is_last = i == I - 1;
+                    let goes_on = slice == slices - 1 && k_tile + 1 < k_tiles;
+                    let next = if is_last { (slice + 1) % slices } else { slice };
+                    let mut next_a = a;
+                    for count in 0..J {
+                        let j = if i % 2 == 0 || is_last { count } else { J - 1 - count };
+                        for half in 0..PAIR {
+                            C::Op::multiply(warp, &mut row[j][half], &a, &b[j][half]);
+                        }
+                        if count == 0 {
+                            if is_last && goes_on {
+                                self.release(before);
+                                tiles = next_tiles;
+                            }
+                            // Behind the last step, this loads once more what is not used.
+                            next_a = load_a(tiles, (i + 1) % I, next);
+                            if i == I - 2 && goes_on {
+                                before = self.state;
+                                self.state = self.state.next();
+                                next_tiles = self.wait();
+                            }
+                        }
+                        if is_last {
+                            b[j] = load_b(tiles, j, next);
+                        }
+                    }
+                    a = next_a;
+                }
+            }
+        }
+        self.release(self.state);
+        self.state = self.state.next();
+        accumulators
+    }
+
+    /// The tiles of the next stage, once they have landed.
+    #[inline(always)]
+    fn wait(&self) -> (C::A, C::B) {
+        self.pipeline.full.stage(self.state.index()).wait(self.warp, self.state.phase());
+        self.pipeline.stages.stage(self.state.index())
+    }
+
+    /// Releases a stage to its producer.
+    #[inline(always)]
+    fn release(&self, state: Turn<STAGES>) {
+        let empty = self.pipeline.empty.stage(state.index());
+        self.warp.sync();
+        self.warp.elect(|lane| {
+            empty.arrive(lane);
+        });
+    }
+}
+
+// Epilogue
+
+impl<C, L: Order, const COLS: usize, const PART: usize, const I: usize, const J: usize> WarpStore<C, I, J>
+    for TmaStore<'_, SharedTile<<C::Op as MmaOp>::Output, STAGING_ROWS, COLS, Swizzle128, L>, PART>
+where
+    C: Config<
+        Staging = SharedRing<SharedTile<<<C as Config>::Op as MmaOp>::Output, STAGING_ROWS, COLS, Swizzle128, L>, 2>,
+    >,
+{
+    /// One staging tile is filled while the other is stored.
+    #[inline(always)]
+    fn store(
+        &self,
+        warp: Warp<'_>,
+        staging: C::Staging,
+        tile: &WorkTile,
+        at: (u32, u32),
+        accumulators: &Accumulators<C::Op, I, J>,
+    ) {
+        let wide = <C::Op as MmaOp>::Shape::N;
+        let cols = PAIR * J * wide;
+        assert!(
+            <C::Op as MmaOp>::Shape::M == STAGING_ROWS && cols.is_multiple_of(COLS),
+            "staging tiles have rows of fragments, whole"
+        );
+        let store = |index: usize, to| {
+            warp.fence_for_bulk();
+            warp.sync();
+            self.store_tiles(warp, staging, index..index + 1, to, tile.batch);
+        };
+        if self.args.only_scales() && self.map.is_some() {
+            for (i, row) in accumulators.iter().enumerate() {
+                let row = row.as_flattened();
+                for first in (0..cols).step_by(COLS) {
+                    let index = (i * (cols / COLS) + first / COLS) % 2;
+                    wait_for_stores::<1>(warp);
+                    for col in (0..COLS).step_by(wide) {
+                        let scaled =
+                            row[(first + col) / wide].map(warp, |_, _, sum| sum.times(self.args.scalars.alpha));
+                        <C::Op as MmaOp>::Output::narrow_all(warp, &scaled).store(warp, &staging.part(index), (0, col));
+                    }
+                    store(index, (at.0 + (i * STAGING_ROWS) as u32, at.1 + first as u32));
+                }
+            }
+            return;
+        }
+        // The rare cases go through one staging tile to the other, in a loop that is not unrolled.
+        let late = |number| warp.block().late(number);
+        let part = staging.reuse::<SharedRing<SharedTile<Sum<C::Op>, STAGING_ROWS, PART, Swizzle128, L>, 2>>().part(0);
+        let parts = cols / PART;
+        let mut index = late(0);
+        while index < (I * parts) as u32 {
+            let (down, first) = (index as usize / parts * STAGING_ROWS, index as usize % parts * PART);
+            let done = first % COLS;
+            if done == 0 {
+                wait_for_stores::<0>(warp);
+            }
+            for (i, row) in accumulators.iter().enumerate() {
+                for (j, sums) in row.as_flattened().chunks_exact(PART / wide).enumerate() {
+                    // Hidden, so that the compiler does not put `index`, no constant, for it.
+                    if late((i * parts + j) as u32) == index {
+                        for (j, sum) in sums.iter().enumerate() {
+                            sum.store(warp, &part, (0, j * wide));
+                        }
+                    }
+                }
+            }
+            warp.sync();
+            let to = (at.0 + down as u32, at.1 + first as u32);
+            let set = |row, col, element| staging.part(1).set((row, done + col), element);
+            // A thread has registers for fewer of the larger accumulators.
+            let by_tma = if const { size_of::<Sum<C::Op>>() > size_of::<u32>() } {
+                self.finish::<1, _, _>(warp.block(), warp, part, tile, to, set)
+            } else {
+                self.finish::<4, _, _>(warp.block(), warp, part, tile, to, set)
+            };
+            if by_tma && done + PART == COLS {
+                store(1, (to.0, to.1 - done as u32));
+            } else {
+                warp.sync();
+            }
+            index += 1;
+        }
+    }
+}
+
+/// Waits until all of the warp's TMA stores but the newest `BUT` have read their staging tiles.
+#[inline(always)]
+fn wait_for_stores<const BUT: u32>(warp: Warp<'_>) {
+    warp.elect(|lane| BulkGroup::wait_read::<BUT>(lane));
+    warp.sync();
+}

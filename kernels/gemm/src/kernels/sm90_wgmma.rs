@@ -1,0 +1,427 @@
+//! SM90 GEMM: persistent, warp-specialized; TMA loads, `wgmma`, TMA store.
+//!
+//! ```text
+//!                    full[s]: the tiles have landed
+//!   producer warp  ------------------------------->  consumer warpgroups  --->  D
+//!   TMA: A, B to    <-------------------------------  wgmma, accumulators in     staging tiles,
+//!   stage s           empty[s]: they have been read   registers                  TMA store
+//! ```
+//!
+//! There is one block for each SM, and it computes tile after tile. The producer is up to `STAGES`
+//! stages ahead, also into the next tile of D: it fills the pipeline while the consumers store.
+//! The blocks of a cluster have adjacent tiles. Along M these need the same B, along N the same A:
+//! each block loads a part of that operand by multicast.
+
+use crate::parts::tma::{WGMMA_M, wait_for_stores};
+use crate::parts::{
+    Multicast, Multiplied, Number, OperandA, OperandB, Output, TileScheduler, TileShape, TileWalk, TmaArgs, TmaLoad,
+    TmaOperands, TmaStore, Unroll, WgmmaA, WgmmaB, WorkTile,
+};
+use core::marker::PhantomData;
+use ptx_matrix::launch::AheadEnded;
+use ptx_matrix::*;
+
+/// Registers of a producer's and of a consumer's thread. With two consumers they are all of an SM.
+pub const PRODUCER_REGISTERS: u32 = 24;
+/// See [`PRODUCER_REGISTERS`].
+pub const CONSUMER_REGISTERS: u32 = 240;
+
+/// K-slices of a stage: its rows of 128 bytes, of which a `wgmma` takes 32.
+pub const K_SLICES: usize = 4;
+
+/// The types of a GEMM.
+pub trait Config: Sized + 'static {
+    /// The tiles of A in one stage.
+    type A: WgmmaA;
+    /// The tiles of B in one stage.
+    type B: OperandB<Element: Multiplicand>;
+    /// How a consumer accumulates its part of the tile: [`Accumulate`], or
+    /// [`Promote`](super::sm90_promotion::Promote).
+    type Mainloop: Mainloop<Self::A, Self::B>;
+    /// The staging tiles of one consumer.
+    type Staging: SharedLayout + Copy;
+    /// The tile of D of a block, and the K of a stage. Consumers split it along M, or along N.
+    const TILE: TileShape;
+}
+
+/// The accumulators of one consumer.
+pub type Accumulators<C> = <<C as Config>::Mainloop as Mainloop<<C as Config>::A, <C as Config>::B>>::Accumulators;
+
+/// The shared memory of a block.
+pub struct Shared<C: Config, const STAGES: usize, const CONSUMERS: usize> {
+    /// Operand tiles.
+    pub stages: SharedRing<(C::A, C::B), STAGES>,
+    /// Staging tiles of each consumer.
+    pub staging: SharedRing<C::Staging, CONSUMERS>,
+    /// A stage's tiles have landed.
+    pub full: SharedRing<BarrierMemory, STAGES>,
+    /// A stage's tiles have been read.
+    pub empty: SharedRing<BarrierMemory, STAGES>,
+}
+
+/// The end of a GEMM: transforms accumulators and stores them.
+pub trait EpilogueStore<Staging, Accumulators> {
+    /// Stores the accumulators of one consumer, whose first element is at (row, column) `at` of D.
+    /// All threads of the warpgroup call it. It waits until earlier TMA stores have read `staging`.
+    fn store(
+        &self,
+        group: WarpGroup<'_>,
+        staging: Staging,
+        tile: &WorkTile,
+        at: (u32, u32),
+        accumulators: &Accumulators,
+    );
+}
+
+/// Computes the tiles of a block.
+#[inline(always)]
+pub fn gemm<
+    C: Config,
+    E: EpilogueStore<C::Staging, Accumulators<C>>,
+    const STAGES: usize,
+    const CONSUMERS: usize,
+    const CLUSTER: usize,
+>(
+    block: &ClusterBlock<'_, CLUSTER>,
+    shared: Shared<C, STAGES, CONSUMERS>,
+    operands: TmaOperands<'_, C::A, C::B>,
+    scheduler: impl TileScheduler,
+    epilogue: impl FnOnce(AheadEnded<'_>) -> E,
+) {
+    const { check::<C>(CONSUMERS) }
+    let (tile_m, tile_n, tile_k) = (C::TILE.m as u32, C::TILE.n as u32, C::TILE.k as u32);
+    let group = block.warp_group();
+    if block.warp().index() == 0 {
+        operands.prefetch(group.warp());
+    }
+    let full = shared.full.init(block, 1);
+    let empty = shared.empty.init(block, (CLUSTER * CONSUMERS) as u32);
+    let cluster = block.cluster();
+    let rank = cluster.rank();
+    if CLUSTER > 1 {
+        // The barriers of the other blocks are initialised, and their blocks run.
+        cluster.sync();
+    }
+    // Reads of what the preceding kernels wrote begin here.
+    let ended = block.wait_for_kernels_ahead();
+    let ((a, b), epilogue) = (operands.get(ended), epilogue(ended));
+    let stages = shared.stages;
+    let mut walk = scheduler.begin(C::TILE, CLUSTER as u32, ended);
+    let (first, step) = (block.index().x / CLUSTER as u32, block.grid().x / CLUSTER as u32);
+    let mut state = Turn::FIRST;
+
+    // Producer
+    if group.index() == 0 {
+        if CONSUMERS > 1 {
+            group.give_registers::<PRODUCER_REGISTERS>();
+        }
+        let warp = group.warp();
+        if group.warp_rank() == 0 {
+            let multicast = Multicast::<CLUSTER> { rank, blocks: cluster.all() };
+            let multicast_a = walk.cluster_along_n().then_some(multicast);
+            let multicast_b = (!walk.cluster_along_n()).then_some(multicast);
+            let mut index = first;
+            while walk.advance_to(warp, index) {
+                let tile = walk.work_tile(index, rank as u32);
+                for k_tile in 0..tile.k_tiles(C::TILE.k) {
+                    let (tiles_a, tiles_b) = stages.stage(state.index());
+                    let barrier = full.stage(state.index());
+                    let k = tile.k_start + k_tile * tile_k;
+                    // Out-of-bounds boxes are loaded once per stage, to zero it, and skipped
+                    // afterwards: TMA fills zeros slower than it copies.
+                    let loads_all = k_tile < STAGES as u32 || tile.rows >= tile_m && tile.cols >= tile_n;
+                    empty.stage(state.index()).wait(warp, state.phase_before());
+                    warp.elect(|lane| {
+                        let load = |rows, cols| {
+                            barrier.arrive_expecting(lane, C::A::load_bytes(rows) + C::B::load_bytes(cols));
+                            let (batch, multicast, needed) = (tile.batch, multicast_a, rows);
+                            tiles_a.load(TmaLoad {
+                                lane,
+                                map: a,
+                                at: (tile.row, k),
+                                batch,
+                                needed,
+                                barrier,
+                                multicast,
+                            });
+                            let (batch, multicast, needed) = (tile.batch_of_b(), multicast_b, cols);
+                            tiles_b.load(TmaLoad {
+                                lane,
+                                map: b,
+                                at: (k, tile.col),
+                                batch,
+                                needed,
+                                barrier,
+                                multicast,
+                            });
+                        };
+                        // Two copies in the program, so that whole tiles take the fewest instructions.
+                        if loads_all { load(u32::MAX, u32::MAX) } else { load(tile.rows, tile.cols) }
+                    });
+                    state = state.next();
+                }
+                index += step;
+            }
+        }
+        if CLUSTER > 1 {
+            cluster.sync();
+        }
+        return;
+    }
+
+    // Consumer
+    if CONSUMERS > 1 {
+        group.take_registers::<CONSUMER_REGISTERS>();
+    }
+    let index = group.index() - 1;
+    let staging = shared.staging.part(index);
+    let empty: [_; CLUSTER] = core::array::from_fn(|rank| empty.of(cluster.peer(rank)));
+    let (rows, cols) = (C::Mainloop::ROWS, C::Mainloop::COLS);
+    let (part_m, part_n) = if cols == C::TILE.n { (index, 0) } else { (0, index) };
+    let (rows_a, tile_b) = (C::A::part(part_m, rows), part_n);
+    let mut consumer = Consumer { group, rows_a, tile_b, stages, full, empty, state };
+    let mut index = first;
+    while walk.advance_to(group.warp(), index) {
+        let tile = walk.work_tile(index, rank as u32);
+        let at = (tile.row + (part_m * rows) as u32, tile.col + (part_n * cols) as u32);
+        let accumulators = C::Mainloop::run(&mut consumer, tile.k_tiles(C::TILE.k));
+        epilogue.store(group, staging, &tile, at, &accumulators);
+        index += step;
+    }
+    // A fresh handle: until here no register holds the warpgroup's index.
+    wait_for_stores(block.warp_group());
+    if CLUSTER > 1 {
+        // Other blocks may still arrive at this block's barriers.
+        cluster.sync();
+    }
+}
+
+/// [`gemm`] with the arguments and the epilogue of the table's kernels.
+#[inline(always)]
+pub fn run<C, Tile, const PART: usize, const STAGES: usize, const CONSUMERS: usize, const CLUSTER: usize>(
+    block: &ClusterBlock<'_, CLUSTER>,
+    shared: Shared<C, STAGES, CONSUMERS>,
+    args: TmaArgs<'_, C::A, C::B, Tile>,
+) where
+    C: Config,
+    Tile: BoxTile<Element: Output>,
+    for<'k> TmaStore<'k, Tile, PART>: EpilogueStore<C::Staging, Accumulators<C>>,
+{
+    let (operands, shape, store) = args.split();
+    gemm(block, shared, operands, shape, store);
+}
+
+/// Checks a configuration when it compiles.
+const fn check<C: Config>(consumers: usize) {
+    let TileShape { m, n, k } = C::TILE;
+    let (rows, cols) = (C::Mainloop::ROWS, C::Mainloop::COLS);
+    assert!(
+        cols == n && m == consumers * rows || m == rows && n == consumers * cols,
+        "the consumers' parts are the tile: they are adjacent along M, or along N"
+    );
+    assert!(
+        k * size_of::<<C::A as OperandA>::Element>() == 128,
+        "a stage has 128 bytes along K, as a line of the swizzle"
+    );
+}
+
+/// Whether a configuration is one of fast accumulation.
+pub const fn is_fast<C: Config>() -> bool {
+    C::Mainloop::FAST
+}
+
+// Mainloop
+
+/// A consumer and its place in the pipeline.
+pub struct Consumer<'k, A, B, const STAGES: usize, const CLUSTER: usize> {
+    /// The warpgroup.
+    pub group: WarpGroup<'k>,
+    /// Its first rows of A: (tile, row of the tile).
+    pub rows_a: (usize, usize),
+    /// Its first tile of B.
+    pub tile_b: usize,
+    /// Operand tiles.
+    pub stages: SharedRing<(A, B), STAGES>,
+    /// A stage's tiles have landed.
+    pub full: BarrierRing<STAGES>,
+    /// A stage's tiles have been read, in each block of the cluster: all blocks load some of them.
+    pub empty: [PeerBarrierRing<STAGES>; CLUSTER],
+    /// The next stage.
+    pub state: Turn<STAGES>,
+}
+
+/// How a consumer multiplies and accumulates.
+pub trait Mainloop<A, B> {
+    /// Its accumulators.
+    type Accumulators;
+    /// Rows and columns of them.
+    const ROWS: usize;
+    /// See [`ROWS`](Self::ROWS).
+    const COLS: usize;
+    /// Whether 8-bit floats accumulate in the tensor cores, with 13 bits of fraction.
+    const FAST: bool;
+
+    /// Accumulates `k_tiles` stages.
+    fn run<const STAGES: usize, const CLUSTER: usize>(
+        consumer: &mut Consumer<'_, A, B, STAGES, CLUSTER>,
+        k_tiles: u32,
+    ) -> Self::Accumulators;
+}
+
+/// `M64_TILES` x `m64nNk*`: the tensor cores accumulate along all of K. For 8-bit floats this is fast
+/// accumulation, with 13 bits of fraction.
+pub struct Accumulate<const M64_TILES: usize, const N: usize, T>(PhantomData<T>);
+
+impl<A, B, T, const M64_TILES: usize, const N: usize> Mainloop<A, B> for Accumulate<M64_TILES, N, T>
+where
+    A: WgmmaA,
+    B: WgmmaB<N>,
+    T: Number + Element<Width = Bits32>,
+    M64<N>: WgmmaColumns<Bits32>,
+    Op<N, A, B, T>: WgmmaForm<Registers = <M64<N> as WgmmaColumns<Bits32>>::Registers>,
+    [InFlight<N, T>; M64_TILES]: Unroll<InFlight<N, T>, M64_TILES>,
+    for<'a> [&'a mut InFlight<N, T>; M64_TILES]: Unroll<&'a mut InFlight<N, T>, M64_TILES>,
+{
+    type Accumulators = [GroupAccumulator<N, T>; M64_TILES];
+    const ROWS: usize = M64_TILES * WGMMA_M;
+    const COLS: usize = N;
+    const FAST: bool = size_of::<A::Element>() == 1 && T::HAS_EXP;
+
+    #[inline(always)]
+    fn run<const STAGES: usize, const CLUSTER: usize>(
+        consumer: &mut Consumer<'_, A, B, STAGES, CLUSTER>,
+        k_tiles: u32,
+    ) -> Self::Accumulators {
+        // Registers are left to try the next barrier during the multiplication, to hold the stage in
+        // uniform registers, and to know the releasing lane.
+        let quick = const { M64_TILES * N <= 264 };
+        let group = consumer.group;
+        let mut accumulators = <[_; M64_TILES]>::from_each(
+            #[inline(always)]
+            |_| GroupAccumulator::<N, T>::zero().begin(group),
+        );
+        let mut before = consumer.state;
+        let mut token = quick.then(|| consumer.try_wait(consumer.state));
+        for k_tile in 0..k_tiles {
+            match token {
+                Some(token) => _ = token.wait(group.warp()),
+                None => consumer.wait(),
+            }
+            let index = consumer.state.index();
+            let (a, b) = consumer.stages.stage(if quick { index.uniform(group.warp()) } else { index });
+            let (rows_a, tile_b) = (consumer.rows_a, consumer.tile_b);
+            accumulators.each_mut().map_each(
+                #[inline(always)]
+                |m64, accumulator| {
+                    Op::<N, A, B, T>::issue(group, accumulator, |issue| {
+                        for slice in 0..K_SLICES {
+                            issue.accumulate(a.descriptor(rows_a, m64, slice), b.descriptor(tile_b, 0, slice));
+                        }
+                    });
+                    if m64 == 0 {
+                        token = quick.then(|| consumer.try_wait(consumer.state.next()));
+                        // The tensor cores work on this stage during the release of the previous one.
+                        accumulator.wait::<1>(group);
+                        if k_tile > 0 {
+                            consumer.release(before, quick);
+                        }
+                    }
+                },
+            );
+            before = consumer.state;
+            consumer.state = consumer.state.next();
+        }
+        let accumulators = accumulators.map_each(
+            #[inline(always)]
+            |_, accumulator| accumulator.finish(group),
+        );
+        consumer.release(before, quick);
+        accumulators
+    }
+}
+
+/// The `wgmma` of `N` columns for operands `A` and `B`.
+pub type Op<const N: usize, A, B, T> =
+    Wgmma<N, Multiplied<<A as OperandA>::Element>, Multiplied<<B as OperandB>::Element>, T>;
+
+impl<A: SharedLayout, B: SharedLayout, const STAGES: usize, const CLUSTER: usize> Consumer<'_, A, B, STAGES, CLUSTER> {
+    /// Waits until the tiles of the next stage have landed.
+    #[inline(always)]
+    pub fn wait(&self) {
+        self.full.stage(self.state.index()).wait(self.group.warp(), self.state.phase());
+    }
+
+    /// Tries once whether those of a stage have.
+    #[inline(always)]
+    pub fn try_wait(&self, state: Turn<STAGES>) -> Look {
+        self.full.stage(state.index()).look(self.group.warp(), state.phase())
+    }
+
+    /// Releases a stage to the producers of the cluster. `quick`: by lane 0, without a branch; else
+    /// by an elected lane.
+    #[inline(always)]
+    pub fn release(&self, state: Turn<STAGES>, quick: bool) {
+        let (empty, is_first) = (self.empty, self.group.warp_rank() == 0);
+        let arrive = |lane: Lane<'_>| {
+            for empty in empty {
+                empty.stage(state.index()).arrive_having_read(lane);
+            }
+        };
+        if quick {
+            self.group.warp().each(|lane| {
+                if is_first && lane.id() == 0 {
+                    arrive(lane);
+                }
+            });
+        } else if is_first {
+            self.group.warp().elect(arrive);
+        }
+    }
+}
+
+// Epilogue
+
+impl<O, S, L, const COLS: usize, const TILES: usize, const PART: usize, const N: usize, const M64_TILES: usize>
+    EpilogueStore<SharedRing<SharedTile<O, WGMMA_M, COLS, S, L>, TILES>, [GroupAccumulator<N, O::Sum>; M64_TILES]>
+    for TmaStore<'_, SharedTile<O, WGMMA_M, COLS, S, L>, PART>
+where
+    O: Output<Sum: Element<Width = Bits32>>,
+    S: TensorSwizzle,
+    L: Order,
+    M64<N>: WgmmaColumns<Bits32> + WgmmaColumns<O::Width>,
+    M16N8K16: FragmentShape<RoleC, O::Width>,
+    for<'a> [&'a GroupAccumulator<N, O::Sum>; M64_TILES]: Unroll<&'a GroupAccumulator<N, O::Sum>, M64_TILES>,
+    for<'a> [&'a GroupAccumulator<N, O>; M64_TILES]: Unroll<&'a GroupAccumulator<N, O>, M64_TILES>,
+{
+    #[inline(always)]
+    fn store(
+        &self,
+        group: WarpGroup<'_>,
+        staging: SharedRing<SharedTile<O, WGMMA_M, COLS, S, L>, TILES>,
+        tile: &WorkTile,
+        at: (u32, u32),
+        accumulators: &[GroupAccumulator<N, O::Sum>; M64_TILES],
+    ) {
+        const { assert!(N.is_multiple_of(COLS), "staging tiles do not go beyond the tile") }
+        if self.args.only_scales() && self.map.is_some() {
+            accumulators.each_ref().map_each(
+                #[inline(always)]
+                |m64, accumulator| {
+                    let scaled = accumulator.map(group, |_, _, sum| sum.times(self.args.scalars.alpha));
+                    let elements = O::narrow_group(group, &scaled);
+                    for col in (0..N).step_by(TILES * COLS) {
+                        let count = TILES.min((N - col) / COLS);
+                        wait_for_stores(group);
+                        for index in 0..count {
+                            elements.store(group, &staging.part(index), col + index * COLS);
+                        }
+                        let to = (at.0 + (m64 * WGMMA_M) as u32, at.1 + col as u32);
+                        self.store_group(group, staging, 0..count, to, tile.batch);
+                    }
+                },
+            );
+            return;
+        }
+        self.store_rare(group, staging, tile, at, accumulators);
+    }
+}

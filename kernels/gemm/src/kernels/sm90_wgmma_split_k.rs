@@ -1,0 +1,154 @@
+//! SM90 GEMM with cluster split-K: the blocks of a cluster compute one tile, each a part of K.
+//!
+//! For GEMMs of few tiles. After the mainloop, each block leaves its accumulators in shared memory,
+//! in place of the operand tiles. Then each block reduces a share of the columns through
+//! distributed shared memory (DSMEM), always in the same order, and stores it. So no partial
+//! accumulators go through global memory, and there is no second launch.
+
+use super::sm90_wgmma::{CONSUMER_REGISTERS, Config, Consumer, EpilogueStore, Mainloop, PRODUCER_REGISTERS, Shared};
+use crate::parts::tma::{WGMMA_M, wait_for_stores};
+use crate::parts::{
+    Multicast, Number, OperandA, OperandB, Output, ProblemShape, TmaArgs, TmaLoad, TmaOperands, TmaStore, WgmmaA,
+};
+use ptx_matrix::launch::AheadEnded;
+use ptx_matrix::*;
+
+/// [`gemm_split_k`] with the arguments and the epilogue of the table's kernels.
+#[inline(always)]
+pub fn run<
+    C,
+    Tile,
+    const PART: usize,
+    const SHARE: usize,
+    const N: usize,
+    const STAGES: usize,
+    const CONSUMERS: usize,
+    const CLUSTER: usize,
+>(
+    block: &ClusterBlock<'_, CLUSTER>,
+    shared: Shared<C, STAGES, CONSUMERS>,
+    args: TmaArgs<'_, C::A, C::B, Tile>,
+) where
+    C: Config,
+    C::Mainloop: Mainloop<C::A, C::B, Accumulators = [GroupAccumulator<N, <Tile::Element as Output>::Sum>; 1]>,
+    Tile: BoxTile<Element: Output<Sum: Element<Width = Bits32>>>,
+    M64<N>: WgmmaColumns<Bits32>,
+    M64<SHARE>: WgmmaColumns<Bits32>,
+    for<'k> TmaStore<'k, Tile, PART>:
+        EpilogueStore<C::Staging, [GroupAccumulator<SHARE, <Tile::Element as Output>::Sum>; 1]>,
+{
+    let (operands, shape, store) = args.split::<PART>();
+    gemm_split_k::<C, _, _, N, SHARE, _, _, _>(block, shared, operands, shape, store);
+}
+
+/// Computes the tile of a cluster.
+///
+/// `C`'s mainloop accumulates `N` columns of 64 rows, of which a block reduces and stores `SHARE`:
+/// `N` divided by the blocks of the cluster. (The five constants are sizes of types, and Rust cannot
+/// compute one from another there.)
+#[inline(always)]
+pub fn gemm_split_k<
+    C,
+    T: Number + Element<Width = Bits32>,
+    E: EpilogueStore<C::Staging, [GroupAccumulator<SHARE, T>; 1]>,
+    const N: usize,
+    const SHARE: usize,
+    const STAGES: usize,
+    const CONSUMERS: usize,
+    const CLUSTER: usize,
+>(
+    block: &ClusterBlock<'_, CLUSTER>,
+    shared: Shared<C, STAGES, CONSUMERS>,
+    operands: TmaOperands<'_, C::A, C::B>,
+    shape: ProblemShape,
+    epilogue: impl FnOnce(AheadEnded<'_>) -> E,
+) where
+    C: Config<Mainloop: Mainloop<C::A, C::B, Accumulators = [GroupAccumulator<N, T>; 1]>>,
+    M64<N>: WgmmaColumns<Bits32>,
+    M64<SHARE>: WgmmaColumns<Bits32>,
+{
+    const {
+        assert!(
+            C::TILE.m == CONSUMERS * WGMMA_M && C::TILE.n == N && N == CLUSTER * SHARE,
+            "consumers have all columns, and blocks reduce as many each"
+        );
+        assert!(
+            C::TILE.k * size_of::<<C::A as OperandA>::Element>() == 128,
+            "a stage has 128 bytes along K, as a line of the swizzle"
+        );
+    }
+    let group = block.warp_group();
+    if block.warp().index() == 0 {
+        operands.prefetch(group.warp());
+    }
+    let full = shared.full.init(block, 1);
+    let empty = shared.empty.init(block, CONSUMERS as u32);
+    let cluster = block.cluster();
+    let rank = cluster.rank();
+    // Reads of what the preceding kernels wrote begin here.
+    let ended = block.wait_for_kernels_ahead();
+    let ((a, b), epilogue) = (operands.get(ended), epilogue(ended));
+    let stages = shared.stages;
+    let tile = shape.work_tile(C::TILE, 1, block.index().x / CLUSTER as u32, 0);
+    let k_tiles = tile.k_tiles(C::TILE.k);
+    let [first, end] = [rank, rank + 1].map(|rank| k_tiles * rank as u32 / CLUSTER as u32);
+    let mut state = Turn::FIRST;
+
+    // Producer
+    if group.index() == 0 {
+        group.give_registers::<PRODUCER_REGISTERS>();
+        let warp = group.warp();
+        if group.warp_rank() == 0 {
+            for k_tile in first..end {
+                let ((tiles_a, tiles_b), barrier) = (stages.stage(state.index()), full.stage(state.index()));
+                let k = tile.k_start + k_tile * C::TILE.k as u32;
+                // As in `sm90_wgmma`.
+                let (rows, cols) =
+                    if k_tile - first < STAGES as u32 { (u32::MAX, u32::MAX) } else { (tile.rows, tile.cols) };
+                empty.stage(state.index()).wait(warp, state.phase_before());
+                warp.elect(|lane| {
+                    barrier.arrive_expecting(lane, C::A::load_bytes(rows) + C::B::load_bytes(cols));
+                    let (batch, multicast) = (tile.batch, None::<Multicast<1>>);
+                    let (at, needed) = ((tile.row, k), rows);
+                    tiles_a.load(TmaLoad { lane, map: a, at, batch, needed, barrier, multicast });
+                    let (at, needed) = ((k, tile.col), cols);
+                    tiles_b.load(TmaLoad { lane, map: b, at, batch, needed, barrier, multicast });
+                });
+                state = state.next();
+            }
+        }
+        block.sync();
+        cluster.sync();
+        cluster.sync();
+        return;
+    }
+
+    // Consumer
+    group.take_registers::<CONSUMER_REGISTERS>();
+    let index = group.index() - 1;
+    let empty = [empty.of(cluster.peer(rank))];
+    let rows_a = C::A::part(index, WGMMA_M);
+    let mut consumer = Consumer { group, rows_a, tile_b: 0, stages, full, empty, state };
+    let [accumulator] = C::Mainloop::run(&mut consumer, end - first);
+
+    // Reduction: all consumers have read the stages.
+    block.sync();
+    let shares = stages.reuse::<SharedRing<SharedRing<SharedAccumulator<SHARE, T>, CLUSTER>, CONSUMERS>>().part(index);
+    for share in 0..CLUSTER {
+        shares.part(share).put(group, &accumulator.columns(share * SHARE));
+    }
+    cluster.sync();
+    let of_blocks: [_; CLUSTER] = core::array::from_fn(|block| shares.of(cluster.peer(block)).part(rank).get(group));
+    let sum = of_blocks.into_iter().reduce(|sum: GroupAccumulator<SHARE, T>, of_block| {
+        sum.zip(group, 0, &of_block, |sum, of_block| sum.plus(T::ONE, of_block))
+    });
+    // This block reads no other's memory any more.
+    let read = cluster.arrive();
+
+    // Epilogue
+    let at = (tile.row + (index * WGMMA_M) as u32, tile.col + (rank * SHARE) as u32);
+    let accumulators = [sum.expect("a cluster has a block")];
+    epilogue.store(group, shared.staging.part(index), &tile, at, &accumulators);
+    wait_for_stores(group);
+    cluster.wait(read);
+}

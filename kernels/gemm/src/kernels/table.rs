@@ -1,0 +1,237 @@
+//! The macros of the table of kernels, [`configs`](super::configs): what a row becomes.
+
+/// The type of the operand tiles of one stage: of A with M x K elements, or of B with K x N. K-major
+/// tiles come in boxes of so many rows of A, or columns of B.
+macro_rules! operand_tiles {
+    (a RowMajor $input:ident $m:literal $k:literal $box:tt) => {
+        SharedRing<SharedTile<$input, $box, $k, Swizzle128>, { $m / $box }>
+    };
+    (a ColMajor $input:ident $m:literal $k:literal $box:tt) => {
+        SharedRing<
+            SharedTile<$input, { 128 / size_of::<$input>() }, $k, Swizzle128, ColMajor>,
+            { $m * size_of::<$input>() / 128 },
+        >
+    };
+    (b ColMajor $input:ident $n:literal $k:literal $box:tt) => {
+        SharedRing<SharedTile<$input, $k, $box, Swizzle128, ColMajor>, { $n / $box }>
+    };
+    (b RowMajor $input:ident $n:literal $k:literal $box:tt) => {
+        SharedRing<
+            SharedTile<$input, $k, { 128 / size_of::<$input>() }, Swizzle128>,
+            { usize::div_ceil($n * size_of::<$input>(), 128) },
+        >
+    };
+}
+
+/// The rows of a table for some elements: a list of descriptions, and the launch by index.
+macro_rules! host_table {
+    ($table:ident: $input:ident => $output:ident, $kernel_trait:path, $launch:ident, $($name:ident)*) => {
+        #[cfg(not(target_arch = "nvptx64"))]
+        const _: () = {
+            #[allow(non_camel_case_types, reason = "kernels' names")]
+            #[repr(usize)]
+            enum Index { $($name),* }
+
+            impl host::Table<$input, $output> for host::$table {
+                const KERNELS: &'static [Kernel] = &[$(Kernel {
+                    index: Index::$name as usize,
+                    ..<$name as $kernel_trait>::KERNEL
+                }),*];
+
+                fn launch<D: Device>(
+                    device: &D,
+                    index: usize,
+                    buffers: Buffers<'_, D, $input, $output>,
+                    launch: &GemmLaunch<<$output as Output>::Sum>,
+                ) -> Result<D::Report, LaunchError<D::Error>> {
+                    $(if index == Index::$name as usize {
+                        return host::$launch::<$name, $input, $output, D>(device, buffers, launch);
+                    })*
+                    unreachable!("the table has no kernel {index}")
+                }
+            }
+        };
+    };
+}
+
+/// Kernels on `wgmma`: the types of each, its entry, and its description.
+macro_rules! sm90_wgmma {
+    ($table:ident: $($input:ident => $output:ident {$(
+        $name:ident: $order_a:ident x $order_b:ident => $order_d:ident,
+        $m:literal x $n:literal x $k:literal in $box_a:literal x $box_b:literal, $stages:literal stages,
+        $consumers:literal x $mainloop:ty, cluster $cluster:literal,
+        staging $staging:literal x $cols:literal $swizzle:ident by $part:literal,
+        $run:ident $(<$share:literal of $all:literal>)?, $rate:literal;
+    )*})*) => {$(
+        $(
+            impl sm90_wgmma::Config for $name {
+                type A = operand_tiles!(a $order_a $input $m $k $box_a);
+                type B = operand_tiles!(b $order_b $input $n $k $box_b);
+                type Mainloop = $mainloop;
+                type Staging = SharedRing<SharedTile<$output, 64, $cols, $swizzle, $order_d>, $staging>;
+                const TILE: TileShape = TileShape { m: $m, n: $n, k: $k };
+            }
+
+            #[kernel(threads = 128 * ($consumers + 1), min_blocks = 1, cluster = $cluster, early = true, target = "sm_90a")]
+            pub fn $name(
+                block: &ClusterBlock<$cluster>,
+                #[shared] stages: SharedRing<(<$name as sm90_wgmma::Config>::A, <$name as sm90_wgmma::Config>::B), $stages>,
+                #[shared] staging: SharedRing<<$name as sm90_wgmma::Config>::Staging, $consumers>,
+                #[shared] full: SharedRing<BarrierMemory, $stages>,
+                #[shared] empty: SharedRing<BarrierMemory, $stages>,
+                args: TmaArgs<
+                    <$name as sm90_wgmma::Config>::A,
+                    <$name as sm90_wgmma::Config>::B,
+                    SharedTile<$output, 64, $cols, $swizzle, $order_d>,
+                >,
+            ) {
+                let shared = sm90_wgmma::Shared { stages, staging, full, empty };
+                $run::<$name, _, $part, $($share, $all,)? _, _, _>(block, shared, args);
+            }
+
+            #[cfg(not(target_arch = "nvptx64"))]
+            impl host::TmaKernel for $name {
+                type A = <$name as sm90_wgmma::Config>::A;
+                type B = <$name as sm90_wgmma::Config>::B;
+                type Tile = SharedTile<$output, 64, $cols, $swizzle, $order_d>;
+                const KERNEL: Kernel = host::wgmma_kernel::<$name, $order_d>(host::TableId::$table, $rate, &$name::INFO);
+
+                fn launch<D: Device>(
+                    device: &D,
+                    grid: u32,
+                    args: TmaArgsHost<'_, Self::A, Self::B, Self::Tile, D>,
+                ) -> Result<D::Report, D::Error> {
+                    $name::launch(device, grid, args)
+                }
+            }
+        )*
+        host_table! { $table: $input => $output, host::TmaKernel, launch_tma, $($name)* }
+    )*};
+}
+
+/// The loader of operand tiles, of so many bytes for each thread.
+macro_rules! source {
+    // Aligned to 16 bytes, by `cp.async`; or, on sm_75, through registers.
+    (aligned $k:lifetime $tile:ty, $bytes:expr) => { TileReader<$k, $tile, { $bytes / 16 }> };
+    (registers $k:lifetime $tile:ty, $bytes:expr) => { PieceReader<$k, $tile, u128, { $bytes / 16 }> };
+    // Unaligned, in any order, of elements of 8, 4, 2 and 1 byte.
+    (unaligned64 $k:lifetime $tile:ty, $bytes:expr) => { Words<$k, $tile, u64, { $bytes / 8 }> };
+    (unaligned32 $k:lifetime $tile:ty, $bytes:expr) => { Words<$k, $tile, u32, { $bytes / 4 }> };
+    (unaligned16 $k:lifetime $tile:ty, $bytes:expr) => { Elements<$k, $tile, u16, { $bytes / 4 }, { $bytes / 2 }> };
+    (unaligned8 $k:lifetime $tile:ty, $bytes:expr) => { Elements<$k, $tile, u8, { $bytes / 4 }, { $bytes }> };
+}
+
+/// A kernel, in the builds that it is for: where there is `cp.async`, none needs those for sm_75.
+macro_rules! built {
+    ("sm_75" $($kernel:tt)*) => {
+        #[cfg(any(not(target_arch = "nvptx64"), not(target_feature = "sm_80")))]
+        $($kernel)*
+    };
+    ($target:tt $($kernel:tt)*) => {
+        #[cfg(any(not(target_arch = "nvptx64"), target_feature = $target))]
+        $($kernel)*
+    };
+}
+
+/// Kernels with a block for each tile, on `mma.sync`: orders of the tiles of A and B; tile and step of
+/// K; stages; the instruction; the part of a warp; threads; blocks that share an SM; loader; the
+/// oldest GPU; rate. `gemm` or `grouped_gemm` is the function.
+macro_rules! sm80_mma {
+    ($table:ident by $function:ident: $($input:ident => $output:ident {$(
+        $name:ident: $order_a:ident x $order_b:ident, $m:literal x $n:literal x $k:literal, $stages:literal stages, $op:ty,
+        warp $warp_m:literal x $warp_n:literal, $threads:literal threads, $blocks:literal per SM, $source:ident,
+        $target:tt, rate $rate:literal;
+    )*})*) => {$(
+        $(
+            built! { $target
+                impl sm80_mma::Config<$m, $n, $k> for $name {
+                    type Op = $op;
+                    type OrderA = $order_a;
+                    type OrderB = $order_b;
+                    type SourceA<'k> = source!($source 'k TileA<$op, $order_a, $m, $k>, $m * $k * size_of::<$input>() / $threads);
+                    type SourceB<'k> = source!($source 'k TileB<$op, $order_b, $k, $n>, $k * $n * size_of::<$input>() / $threads);
+                }
+            }
+
+            built! { $target
+                #[kernel(threads = $threads, min_blocks = $blocks, early = true, target = $target)]
+                pub fn $name(
+                    block: &Block,
+                    #[shared] stages: SharedRing<Stage<$op, $order_a, $order_b, $m, $n, $k>, $stages>,
+                    args: AsyncArgs<$input, $output>,
+                ) {
+                    sm80_mma::$function::<
+                        $name, $m, $n, $k, $stages, { $stages - 2 }, $warp_m, $warp_n,
+                        { $warp_m / <$op as MmaOp>::Shape::M }, { $warp_n / (2 * <$op as MmaOp>::Shape::N) }, { $threads / 32 },
+                    >(block, stages, args);
+                }
+            }
+
+            #[cfg(not(target_arch = "nvptx64"))]
+            impl host::AsyncKernel<$input, $output> for $name {
+                const KERNEL: Kernel = host::async_kernel::<$name, $m, $n, $k>(host::TableId::$table, $rate, &$name::INFO);
+
+                fn launch<D: Device>(
+                    device: &D,
+                    grid: (u32, u32, u32),
+                    args: AsyncArgsHost<'_, $input, $output, D>,
+                ) -> Result<D::Report, D::Error> {
+                    $name::launch(device, grid, args)
+                }
+            }
+        )*
+        host_table! { $table: $input => $output, host::AsyncKernel<$input, $output>, launch_by_threads, $($name)* }
+    )*};
+}
+
+/// The elements that A and B, and C and D, can have together: multiply-adds of an SM's `mma.sync` in a
+/// cycle; the kernel that reduces split-K; the tables with kernels for them.
+macro_rules! elements {
+    ($($input:ident => $output:ident: $rate:literal per cycle, $repack:ident, $reduce:ident, [$($table:ident)*] $(, grouped [$($grouped:ident)*])?;)*) => {$(
+        #[cfg(not(target_arch = "nvptx64"))]
+        impl Multiply<$output> for $input {
+            const PRODUCTS: f64 = $rate;
+            const KERNELS: &'static [Kernel] = {
+                const TABLES: &[&[Kernel]] = &[$(<host::$table as host::Table<$input, $output>>::KERNELS),*];
+                &host::joined::<{ host::count(TABLES) }>(TABLES)
+            };
+            $(const GROUPED: &'static [Kernel] = {
+                const TABLES: &[&[Kernel]] = &[$(<host::$grouped as host::Table<$input, $output>>::KERNELS),*];
+                &host::joined::<{ host::count(TABLES) }>(TABLES)
+            };)?
+
+            fn launch<D: Device>(
+                device: &D,
+                kernel: &Kernel,
+                buffers: Buffers<'_, D, $input, $output>,
+                launch: &GemmLaunch<<$output as Output>::Sum>,
+            ) -> Result<D::Report, LaunchError<D::Error>> {
+                match kernel.table {
+                    $(host::TableId::$table => <host::$table as host::Table<$input, $output>>::launch(device, kernel.index, buffers, launch),)*
+                    $($(host::TableId::$grouped => <host::$grouped as host::Table<$input, $output>>::launch(device, kernel.index, buffers, launch),)*)?
+                    #[allow(unreachable_patterns, reason = "where all tables have such elements")]
+                    _ => unreachable!("`{}` is not for such elements", kernel.name),
+                }
+            }
+
+            fn repack<D: Device>(
+                device: &D,
+                a: (&D::Buffer<Self>, Repack),
+                b: (&D::Buffer<Self>, Repack),
+                to: &mut D::Buffer<Self>,
+            ) -> Result<D::Report, D::Error> {
+                let (grid, args) = repack_args(a, b, to);
+                $repack::launch(device, grid, args)
+            }
+
+            fn reduce<D: Device>(
+                device: &D,
+                buffers: Buffers<'_, D, $input, $output>,
+                launch: &GemmLaunch<<$output as Output>::Sum>,
+            ) -> Result<D::Report, D::Error> {
+                let (grid, args) = host::reduce_args(buffers, launch);
+                $reduce::launch(device, grid, args)
+            }
+        }
+    )*};
+}

@@ -1,0 +1,190 @@
+//! The epilogue: D = f(alpha A x B + beta C + bias).
+
+use super::args::MatrixArgs;
+use super::number::{Activation, Number, Output};
+use ptx_matrix::*;
+
+/// The epilogue's scalars.
+#[derive(Clone, Copy, Debug, KernelArgs)]
+#[repr(C)]
+pub struct EpilogueScalars<S: Number> {
+    /// The scale of A x B.
+    pub alpha: S,
+    /// The scale of C.
+    pub beta: S,
+    /// Whether the bias has an element for each row: 0 or 1.
+    pub bias_per_row: u32,
+    /// An [`Activation`].
+    pub activation: u32,
+}
+
+/// The epilogue's memory and scalars: D = f(alpha A x B + beta C + bias).
+#[derive(Clone, Copy, KernelArgs)]
+pub struct EpilogueArgs<'k, O: Output> {
+    /// C, with D's layout. It is read if `beta` is not zero.
+    pub c: Global<'k, O>,
+    /// An element for each column of D, or for each row. Empty for no bias.
+    pub bias: Global<'k, O>,
+    /// D, where no TMA store writes it.
+    pub d: GlobalMut<'k, O>,
+    /// The accumulators of each split of K, as M x N matrices without gaps. Empty without split-K;
+    /// else they replace D.
+    pub partials: GlobalMut<'k, O::Sum>,
+    /// Where C and D lie.
+    pub d_layout: MatrixArgs,
+    /// The scalars.
+    pub scalars: EpilogueScalars<O::Sum>,
+}
+
+impl<'k, O: Output> EpilogueArgs<'k, O> {
+    /// The same of the first matrix, with C and D as slices that begin with it.
+    #[inline(always)]
+    pub fn without_offset(self) -> Self {
+        let MatrixArgs { offset, .. } = self.d_layout;
+        let d_layout = MatrixArgs { offset: 0, batch_stride: 0, ..self.d_layout };
+        Self { c: self.c.skip(offset), d: self.d.skip(offset), d_layout, ..self }
+    }
+
+    /// The epilogue for one matrix of the batch, of `rows` x `cols`.
+    #[inline(always)]
+    pub fn epilogue<L: Order>(&self, batch: usize, rows: usize, cols: usize) -> Epilogue<'k, O, L> {
+        let (layout, scalars) = (self.d_layout, self.scalars);
+        let c = || GlobalMatrix::new(self.c.skip(layout.start(batch)), rows, cols, layout.ld as usize);
+        Epilogue {
+            c: (scalars.beta != O::Sum::ZERO).then(c),
+            bias: self.bias,
+            bias_per_row: scalars.bias_per_row != 0,
+            alpha: scalars.alpha,
+            beta: scalars.beta,
+            activation: Activation::of(scalars.activation),
+        }
+    }
+
+    /// One matrix D of the batch, of `rows` x `cols`.
+    #[inline(always)]
+    pub fn matrix_d<L: Order>(&self, batch: usize, rows: usize, cols: usize) -> GlobalMatrixMut<'k, O, L> {
+        let layout = self.d_layout;
+        GlobalMatrixMut::new(self.d.skip(layout.start(batch)), rows, cols, layout.ld as usize)
+    }
+
+    /// Whether D is alpha times the accumulators, and goes to D.
+    #[inline(always)]
+    pub fn only_scales(&self) -> bool {
+        self.partials.is_empty()
+            && self.scalars.beta == O::Sum::ZERO
+            && self.bias.is_empty()
+            && Activation::of(self.scalars.activation) == Activation::Identity
+    }
+}
+
+/// The epilogue of one matrix.
+#[derive(Clone, Copy)]
+pub struct Epilogue<'k, D: Output, L = RowMajor> {
+    /// C, M x N; none for `beta` = 0. It may be D's memory: so the threads that store a tile of D
+    /// read C's elements there before, and no others.
+    pub c: Option<GlobalMatrix<'k, D, L>>,
+    /// An element for each column, or row. Empty for no bias.
+    pub bias: Global<'k, D>,
+    /// Whether the bias has an element for each row.
+    pub bias_per_row: bool,
+    /// The scale of A x B.
+    pub alpha: D::Sum,
+    /// The scale of C.
+    pub beta: D::Sum,
+    /// The activation.
+    pub activation: Activation,
+}
+
+impl<D: Output, L: Order> Epilogue<'_, D, L> {
+    /// Whether D is alpha times the accumulators.
+    #[inline(always)]
+    pub fn only_scales(&self) -> bool {
+        self.c.is_none() && self.bias.is_empty() && self.activation == Activation::Identity
+    }
+
+    /// Finishes a tile of accumulators, whose first element is at (row, column) `at` of D.
+    ///
+    /// Calls `put(place, to, element)` with each element's place in the tile, and its place in D.
+    /// Elements out of D's bounds are zero, and their `to` is `None`. A thread finishes `BATCH`
+    /// elements at a time.
+    #[inline(always)]
+    #[track_caller]
+    pub fn finish<const BATCH: usize, const ROWS: usize, const COLS: usize, S: Swizzle>(
+        &self,
+        threads: impl Threads,
+        sums: SharedTile<D::Sum, ROWS, COLS, S, L>,
+        at: (usize, usize),
+        (rows, cols): (usize, usize),
+        put: impl Fn((usize, usize), Option<(usize, usize)>, D) + LaneCapture,
+    ) {
+        sums.for_each_together::<BATCH>(threads, |places, sums| {
+            let (to, finished) = self.finish_at(places, sums, at, (rows, cols));
+            for i in 0..BATCH {
+                put(places[i], to[i], finished[i]);
+            }
+        });
+    }
+
+    /// Finishes the accumulators at some places of a tile: where they go in D, and D's elements. It
+    /// depends on no tile's shape, so it is compiled once.
+    #[inline(always)]
+    fn finish_at<const N: usize>(
+        &self,
+        places: [(usize, usize); N],
+        mut sums: [D::Sum; N],
+        at: (usize, usize),
+        (rows, cols): (usize, usize),
+    ) -> ([Option<(usize, usize)>; N], [D; N]) {
+        let (mut all, mut inside, mut is_inside) = (places, [None; N], [false; N]);
+        for i in 0..N {
+            let (row, col) = (at.0 + places[i].0, at.1 + places[i].1);
+            all[i] = (row, col);
+            is_inside[i] = row < rows && col < cols;
+            inside[i] = is_inside[i].then_some((row, col));
+            sums[i] = sums[i].times(self.alpha);
+        }
+        let mut finished = self.finish_scaled(all, is_inside, sums);
+        for i in 0..N {
+            if !is_inside[i] {
+                finished[i] = Zeroable::zeroed();
+            }
+        }
+        (inside, finished)
+    }
+
+    /// Finishes accumulators that are already multiplied by alpha. Elements out of bounds have no
+    /// C and no bias. The branches are taken once for all of them.
+    #[inline(always)]
+    pub fn finish_scaled<const N: usize>(
+        &self,
+        places: [(usize, usize); N],
+        is_inside: [bool; N],
+        mut sums: [D::Sum; N],
+    ) -> [D; N] {
+        if let Some(c) = self.c {
+            let c: [D::Sum; N] = core::array::from_fn(|i| {
+                let (row, col) = places[i];
+                if is_inside[i] { c.get(row, col).widen() } else { D::Sum::ZERO }
+            });
+            for i in 0..N {
+                sums[i] = sums[i].plus(self.beta, c[i]);
+            }
+        }
+        if !self.bias.is_empty() {
+            let bias: [D::Sum; N] = core::array::from_fn(|i| {
+                let index = if self.bias_per_row { places[i].0 } else { places[i].1 };
+                if is_inside[i] { self.bias.get(index).widen() } else { D::Sum::ZERO }
+            });
+            for i in 0..N {
+                sums[i] = sums[i].plus(D::Sum::ONE, bias[i]);
+            }
+        }
+        match self.activation {
+            Activation::Identity => sums,
+            Activation::Relu => sums.map(|sum| sum.activate(Activation::Relu)),
+            Activation::Gelu => sums.map(|sum| sum.activate(Activation::Gelu)),
+            Activation::Silu => sums.map(|sum| sum.activate(Activation::Silu)),
+        }
+        .map(D::narrow)
+    }
+}

@@ -1,0 +1,294 @@
+//! The tile scheduler: which tiles of D a block computes, and in which order.
+
+use super::args::ProblemShape;
+use ptx_matrix::launch::{AheadEnded, Early};
+use ptx_matrix::{Global, Warp};
+
+/// The shape of a tile: M x N of D, and K of a pipeline stage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TileShape {
+    /// Rows of D.
+    pub m: usize,
+    /// Columns of D.
+    pub n: usize,
+    /// K of a stage.
+    pub k: usize,
+}
+
+/// A tile of D, or its accumulators of one split of K.
+#[derive(Clone, Copy)]
+pub struct WorkTile {
+    /// The GEMM of the batch.
+    pub batch: u32,
+    /// The matrix of partial accumulators: those of a split lie behind those of the splits before.
+    pub partial: u32,
+    /// Its first row.
+    pub row: u32,
+    /// Its first column.
+    pub col: u32,
+    /// Its first k.
+    pub k_start: u32,
+    /// The length along K.
+    pub k_len: u32,
+    /// Rows of A that it needs, from its first on.
+    pub rows: u32,
+    /// Columns of B that it needs.
+    pub cols: u32,
+    /// Its group, in a grouped GEMM.
+    pub group: Option<Group>,
+}
+
+impl WorkTile {
+    /// Which of the matrices B it takes: its group's, or its batch's.
+    #[inline(always)]
+    pub fn batch_of_b(&self) -> u32 {
+        self.group.map_or(self.batch, |group| group.index)
+    }
+
+    /// Pipeline stages of `tile_k` along K.
+    #[inline(always)]
+    pub fn k_tiles(&self, tile_k: usize) -> u32 {
+        self.k_len.div_ceil(tile_k as u32)
+    }
+
+    /// The rest of the tile behind `k` elements of K; none at its end.
+    #[inline(always)]
+    pub fn after(self, k: u32) -> Option<Self> {
+        (self.k_len > k).then(|| WorkTile { k_start: self.k_start + k, k_len: self.k_len - k, ..self })
+    }
+}
+
+/// Tiles of D that consecutive blocks take along M before they go on along N: together they read
+/// few columns of B, which stay in the L2 cache.
+pub const SWIZZLE_M: u32 = 8;
+
+impl ProblemShape {
+    /// Tile `index` of D, of `tiles_m` x `tiles_n`, in groups of `swizzle_m` along M.
+    #[inline(always)]
+    pub fn raster(index: u32, swizzle_m: u32, tiles_m: u32, tiles_n: u32) -> (u32, u32) {
+        let first = index / (swizzle_m * tiles_n) * swizzle_m;
+        let height = (tiles_m - first).min(swizzle_m);
+        let index = index % (swizzle_m * tiles_n);
+        (first + index % height, index / height)
+    }
+
+    /// The tile of the block with this rank, in cluster tile `index`.
+    #[inline(always)]
+    pub fn work_tile(self, tile: TileShape, cluster: u32, index: u32, rank: u32) -> WorkTile {
+        let (tiles_m, tiles_n) = self.cluster_tiles(tile, cluster);
+        let partial = index / (tiles_m * tiles_n);
+        let swizzle_m = if self.cluster_along_n { SWIZZLE_M } else { SWIZZLE_M / cluster };
+        let (row, col) = Self::raster(index % (tiles_m * tiles_n), swizzle_m, tiles_m, tiles_n);
+        let (row, col) = if self.cluster_along_n { (row, col * cluster + rank) } else { (row * cluster + rank, col) };
+        let (split, batch) = (partial / self.batches, partial % self.batches);
+        let k_start = split * self.k_per_split;
+        let (row, col) = (row * tile.m as u32, col * tile.n as u32);
+        let (rows, cols) = (self.m.saturating_sub(row), self.n.saturating_sub(col));
+        let k_len = (self.k - k_start).min(self.k_per_split);
+        WorkTile { batch, partial, row, col, k_start, k_len, rows, cols, group: None }
+    }
+
+    /// Cluster tiles of all GEMMs and splits.
+    #[inline(always)]
+    pub fn count(self, tile: TileShape, cluster: u32) -> u32 {
+        let (tiles_m, tiles_n) = self.cluster_tiles(tile, cluster);
+        tiles_m * tiles_n * self.batches * self.k.div_ceil(self.k_per_split)
+    }
+
+    /// Cluster tiles of D, along M and along N.
+    #[inline(always)]
+    fn cluster_tiles(self, tile: TileShape, cluster: u32) -> (u32, u32) {
+        let (m, n) = (tile.m as u32, tile.n as u32);
+        let (m, n) = if self.cluster_along_n { (m, cluster * n) } else { (cluster * m, n) };
+        (self.m.div_ceil(m), self.n.div_ceil(n))
+    }
+}
+
+/// A source of work tiles. Each warp walks through them on its own: tile indices ascend.
+pub trait TileScheduler {
+    /// The walk of one warp, at its beginning.
+    fn begin(self, tile: TileShape, cluster: u32, ended: AheadEnded<'_>) -> impl TileWalk;
+}
+
+/// One warp's walk through the work tiles.
+pub trait TileWalk: Copy {
+    /// Whether the blocks of a cluster have tiles that are adjacent along N; else along M.
+    fn cluster_along_n(&self) -> bool;
+
+    /// Goes on to a tile. Says whether it exists.
+    fn advance_to(&mut self, warp: Warp<'_>, index: u32) -> bool;
+
+    /// The tile that the walk is at, of the block with this rank.
+    fn work_tile(&self, index: u32, rank: u32) -> WorkTile;
+}
+
+/// All tiles of a GEMM, or of a batch.
+#[derive(Clone, Copy)]
+struct AllTiles {
+    shape: ProblemShape,
+    tile: TileShape,
+    cluster: u32,
+    count: u32,
+}
+
+impl TileScheduler for ProblemShape {
+    #[inline(always)]
+    fn begin(self, tile: TileShape, cluster: u32, _: AheadEnded<'_>) -> impl TileWalk {
+        // The compiler then knows it of single blocks.
+        let shape = ProblemShape { cluster_along_n: cluster > 1 && self.cluster_along_n, ..self };
+        AllTiles { shape, tile, cluster, count: shape.count(tile, cluster) }
+    }
+}
+
+impl TileWalk for AllTiles {
+    #[inline(always)]
+    fn cluster_along_n(&self) -> bool {
+        self.shape.cluster_along_n
+    }
+
+    #[inline(always)]
+    fn advance_to(&mut self, _: Warp<'_>, index: u32) -> bool {
+        index < self.count
+    }
+
+    #[inline(always)]
+    fn work_tile(&self, index: u32, rank: u32) -> WorkTile {
+        self.shape.work_tile(self.tile, self.cluster, index, rank)
+    }
+}
+
+/// The groups of a grouped GEMM: rows of A and D, each group with a B of its own.
+#[derive(Clone, Copy)]
+pub struct Groups<'k> {
+    /// The row behind the last of each group, where the next begins.
+    pub ends: Global<'k, u32>,
+    /// Rows of A and D.
+    pub rows: u32,
+}
+
+/// A group of rows.
+#[derive(Clone, Copy)]
+pub struct Group {
+    /// Its index.
+    pub index: u32,
+    /// Its first row.
+    pub first: u32,
+    /// The row behind its last.
+    pub end: u32,
+}
+
+/// A place in the list of groups.
+#[derive(Clone, Copy)]
+pub struct GroupCursor {
+    /// The group.
+    pub group: Group,
+    /// Tiles of the groups before it.
+    pub tiles_before: u32,
+}
+
+impl GroupCursor {
+    /// The first group.
+    pub const FIRST: Self = GroupCursor { group: Group { index: 0, first: 0, end: 0 }, tiles_before: 0 };
+}
+
+impl Groups<'_> {
+    /// Finds the group of a tile, where a group of some rows has `tiles(rows)`. The search begins at
+    /// `from`, which is not behind it. None if there is no such tile.
+    ///
+    /// An end before its predecessor counts as that, and an end behind the matrix as the matrix's:
+    /// whatever the ends are, groups do not overlap.
+    #[inline(always)]
+    pub fn find(
+        &self,
+        warp: Warp<'_>,
+        from: GroupCursor,
+        tile: u32,
+        tiles: impl Fn(u32) -> u32,
+    ) -> Option<GroupCursor> {
+        let (Group { mut index, mut first, .. }, mut before) = (from.group, from.tiles_before);
+        let mut end = first;
+        while (index as usize) < self.ends.len() {
+            end = self.ends.get(index as usize).min(self.rows).max(first);
+            let tiles = tiles(end - first);
+            if tile - before < tiles {
+                break;
+            }
+            before += tiles;
+            first = end;
+            index += 1;
+        }
+        // `wgmma` follows: the assembler has to see that all lanes have the same result.
+        let [index, first, end, before] = [index, first, end, before].map(|number| warp.uniform(number));
+        let group = Group { index, first, end };
+        ((index as usize) < self.ends.len()).then_some(GroupCursor { group, tiles_before: before })
+    }
+}
+
+/// The tiles of a grouped GEMM, for blocks without a cluster.
+pub struct GroupedTiles<'k> {
+    /// The sizes of all groups together.
+    pub shape: ProblemShape,
+    /// Where the groups end.
+    pub ends: Early<Global<'k, u32>>,
+}
+
+#[derive(Clone, Copy)]
+struct GroupedWalk<'k> {
+    groups: Groups<'k>,
+    shape: ProblemShape,
+    tile: TileShape,
+    cursor: GroupCursor,
+}
+
+impl GroupedWalk<'_> {
+    /// Tiles of `rows` rows, along M and along N.
+    #[inline(always)]
+    fn counts(&self, rows: u32) -> (u32, u32) {
+        (rows.div_ceil(self.tile.m as u32), self.shape.n.div_ceil(self.tile.n as u32))
+    }
+}
+
+impl TileScheduler for GroupedTiles<'_> {
+    #[inline(always)]
+    fn begin(self, tile: TileShape, cluster: u32, ended: AheadEnded<'_>) -> impl TileWalk {
+        assert!(cluster == 1, "the tiles of groups are for single blocks");
+        let groups = Groups { ends: self.ends.get(ended), rows: self.shape.m };
+        GroupedWalk { groups, shape: self.shape, tile, cursor: GroupCursor::FIRST }
+    }
+}
+
+impl TileWalk for GroupedWalk<'_> {
+    #[inline(always)]
+    fn cluster_along_n(&self) -> bool {
+        false
+    }
+
+    #[inline(always)]
+    fn advance_to(&mut self, warp: Warp<'_>, index: u32) -> bool {
+        let tiles = |rows| {
+            let (tiles_m, tiles_n) = self.counts(rows);
+            tiles_m * tiles_n
+        };
+        let Some(cursor) = self.groups.find(warp, self.cursor, index, tiles) else { return false };
+        self.cursor = cursor;
+        true
+    }
+
+    #[inline(always)]
+    fn work_tile(&self, index: u32, _: u32) -> WorkTile {
+        let GroupCursor { group, tiles_before } = self.cursor;
+        let (tiles_m, tiles_n) = self.counts(group.end - group.first);
+        // As `raster`, whose divisors come from no memory: a check of these for zero would be a way
+        // out of the loop around `wgmma`.
+        let index = index - tiles_before;
+        let first = index / (SWIZZLE_M * tiles_n).max(1) * SWIZZLE_M;
+        let height = (tiles_m - first).min(SWIZZLE_M).max(1);
+        let index = index % (SWIZZLE_M * tiles_n).max(1);
+        let (row, col) = (first + index % height, index / height);
+        let (row, col) = (group.first + row * self.tile.m as u32, col * self.tile.n as u32);
+        // Rows behind the group's are another group's: they take no longer than its own.
+        let (rows, cols) = (u32::MAX, u32::MAX);
+        let group = Some(group);
+        WorkTile { batch: 0, partial: 0, row, col, k_start: 0, k_len: self.shape.k, rows, cols, group }
+    }
+}

@@ -1,0 +1,13 @@
+//! The parts of kernels that load their operands, and store D, by TMA (sm_90).
+
+mod args;
+mod operand;
+mod store;
+mod unroll;
+
+#[cfg(not(target_arch = "nvptx64"))]
+pub use args::TmaArgsHost;
+pub use args::{TmaArgs, TmaOperands};
+pub use operand::{Multicast, Multiplied, OperandA, OperandB, TmaLoad, WgmmaA, WgmmaB};
+pub use store::{TmaStore, WGMMA_M, place, store_by_threads, store_columns, wait_for_stores};
+pub use unroll::Unroll;

@@ -1,0 +1,362 @@
+//! Operand tiles: the tiles of A and B in one pipeline stage.
+//!
+//! | | K-major | MN-major |
+//! | --- | --- | --- |
+//! | A, M x K | `SharedRing<SharedTile<T, ROWS, K, Swizzle128>, TILES>` | `SharedRing<SharedTile<T, LINE, K, Swizzle128, ColMajor>, TILES>` |
+//! | B, K x N | `SharedRing<SharedTile<T, K, COLS, Swizzle128, ColMajor>, TILES>` | `SharedRing<SharedTile<T, K, LINE, Swizzle128>, TILES>` |
+//!
+//! Each `SharedTile` is one TMA box. K-major tiles lie one behind the other, as one longer tile.
+//! MN-major tiles are as long as a line of the swizzle: `LINE` elements are 128 bytes. Elements out
+//! of the matrix's bounds are zero.
+
+use crate::parts::mma::MmaOp;
+use ptx_matrix::*;
+
+/// Bytes of a line of the swizzle.
+const LINE_BYTES: usize = 128;
+
+/// Bytes along K of one `wgmma`: a k-slice.
+const SLICE: usize = 32;
+
+/// Rows of A of one `wgmma`: an `m64` sub-tile.
+const WGMMA_M: usize = 64;
+
+/// The element as the tensor cores take it: tf32 for an `f32`.
+pub type Multiplied<T> = <T as Multiplicand>::As;
+
+/// How the blocks of a cluster share an operand: each loads every `CLUSTER`th tile, for all of them.
+#[derive(Clone, Copy)]
+pub struct Multicast<const CLUSTER: usize> {
+    /// The rank of this block.
+    pub rank: usize,
+    /// All blocks of the cluster.
+    pub blocks: Blocks,
+}
+
+/// A TMA load of operand tiles.
+pub struct TmaLoad<'k, Box, const CLUSTER: usize> {
+    /// The lane that issues it.
+    pub lane: Lane<'k>,
+    /// The tensor map: along the lines of the matrix, across, and through the batch.
+    pub map: TensorMap<'k, Box, 3>,
+    /// Row and column of the matrix where the first tile begins.
+    pub at: (u32, u32),
+    /// Which matrix of the batch.
+    pub batch: u32,
+    /// Rows of A, or columns of B, that are needed: boxes without any of them are not loaded.
+    pub needed: u32,
+    /// The barrier that counts the bytes.
+    pub barrier: Barrier,
+    /// How the cluster shares the tiles; none if this block loads all of them for itself.
+    pub multicast: Option<Multicast<CLUSTER>>,
+}
+
+/// The tiles of A in one stage.
+pub trait OperandA: SharedLayout + Copy + LaneCapture + 'static {
+    /// The element.
+    type Element: Element;
+    /// The tile that one TMA box fills.
+    type Box: BoxTile<Element = Self::Element>;
+    /// Whether the matrix is row-major.
+    const ROW_MAJOR: bool;
+    /// Rows of a box.
+    const BOX_ROWS: usize;
+    /// Bytes of a load where so many rows are needed.
+    fn load_bytes(needed: u32) -> u32;
+
+    /// Starts to load the tiles, from (row, k) on.
+    fn load<const N: usize>(self, load: TmaLoad<'_, Self::Box, N>);
+
+    /// A warp's `mma` fragments, adjacent along M, from (row, k) on. All of them are in one tile, or
+    /// each is.
+    fn fragments<P: MmaOp<Input = Self::Element>, const I: usize>(
+        self,
+        warp: Warp<'_>,
+        row: usize,
+        k: usize,
+    ) -> [P::A; I];
+}
+
+/// `wgmma` descriptors of A's tiles.
+pub trait WgmmaA: OperandA<Element: Multiplicand> {
+    /// Whether the instruction transposes A.
+    type Trans: Transposition;
+
+    /// Where part `index` of `rows` rows each begins: (tile, row of the tile).
+    fn part(index: usize, rows: usize) -> (usize, usize);
+
+    /// The `m64` sub-tile and k-slice as a `wgmma` A descriptor. Sub-tiles count from (tile, row)
+    /// `first` on.
+    fn descriptor(
+        self,
+        first: (usize, usize),
+        m64: usize,
+        slice: usize,
+    ) -> MatrixA<Multiplied<Self::Element>, Self::Trans>;
+}
+
+/// K-major.
+impl<T: Element, const ROWS: usize, const K: usize, const TILES: usize> OperandA
+    for SharedRing<SharedTile<T, ROWS, K, Swizzle128>, TILES>
+{
+    type Element = T;
+    type Box = SharedTile<T, ROWS, K, Swizzle128>;
+    const ROW_MAJOR: bool = true;
+    const BOX_ROWS: usize = ROWS;
+
+    #[inline(always)]
+    fn load_bytes(needed: u32) -> u32 {
+        boxes(needed, ROWS, TILES) * Self::Box::BOX_BYTES
+    }
+
+    #[inline(always)]
+    fn load<const N: usize>(self, load: TmaLoad<'_, Self::Box, N>) {
+        load_boxes(self, load, ROWS, |(row, k), tile| (row + tile * ROWS as u32, k));
+    }
+
+    #[inline(always)]
+    fn fragments<P: MmaOp<Input = T>, const I: usize>(self, warp: Warp<'_>, row: usize, k: usize) -> [P::A; I] {
+        P::load_a(warp, &self.part(row / ROWS), (row % ROWS, k))
+    }
+}
+
+impl<T: Multiplicand, const ROWS: usize, const K: usize, const TILES: usize> WgmmaA
+    for SharedRing<SharedTile<T, ROWS, K, Swizzle128>, TILES>
+{
+    type Trans = NoTrans;
+
+    #[inline(always)]
+    fn part(index: usize, rows: usize) -> (usize, usize) {
+        if rows.is_multiple_of(ROWS) { (index * (rows / ROWS), 0) } else { (0, index * rows) }
+    }
+
+    #[inline(always)]
+    fn descriptor(self, (tile, row): (usize, usize), m64: usize, slice: usize) -> MatrixA<T::As, NoTrans> {
+        let (further, k) = (m64 * WGMMA_M, slice * (SLICE / size_of::<T>()));
+        // Within one tile, so that the descriptor's constants fold even if the tile is not known.
+        if const { ROWS.is_multiple_of(WGMMA_M) } {
+            self.part(tile + further / ROWS).matrix_a((row + further % ROWS, k))
+        } else {
+            self.matrix_a((tile * ROWS + row + further, k))
+        }
+    }
+}
+
+/// MN-major.
+impl<T: Element, const LINE: usize, const K: usize, const TILES: usize> OperandA
+    for SharedRing<SharedTile<T, LINE, K, Swizzle128, ColMajor>, TILES>
+{
+    type Element = T;
+    type Box = SharedTile<T, LINE, K, Swizzle128, ColMajor>;
+    const ROW_MAJOR: bool = false;
+    const BOX_ROWS: usize = LINE;
+
+    #[inline(always)]
+    fn load_bytes(needed: u32) -> u32 {
+        boxes(needed, LINE, TILES) * Self::Box::BOX_BYTES
+    }
+
+    #[inline(always)]
+    fn load<const N: usize>(self, load: TmaLoad<'_, Self::Box, N>) {
+        load_boxes(self, load, LINE, |(row, k), tile| (row + tile * LINE as u32, k));
+    }
+
+    #[inline(always)]
+    fn fragments<P: MmaOp<Input = T>, const I: usize>(self, warp: Warp<'_>, row: usize, k: usize) -> [P::A; I] {
+        const { assert!(LINE * size_of::<T>() == LINE_BYTES, "lines of a tile are those of its pattern") }
+        if const { LINE.is_multiple_of(I * P::Shape::M) } {
+            return P::load_a(warp, &self.part(row / LINE), (row % LINE, k));
+        }
+        core::array::from_fn(
+            #[inline(always)]
+            |i| {
+                let row = row + i * P::Shape::M;
+                let [a] = P::load_a(warp, &self.part(row / LINE), (row % LINE, k));
+                a
+            },
+        )
+    }
+}
+
+impl<T: Multiplicand<Width = Bits16>, const LINE: usize, const K: usize, const TILES: usize> WgmmaA
+    for SharedRing<SharedTile<T, LINE, K, Swizzle128, ColMajor>, TILES>
+{
+    type Trans = Trans;
+
+    #[inline(always)]
+    fn part(index: usize, rows: usize) -> (usize, usize) {
+        (index * (rows / LINE), 0)
+    }
+
+    #[inline(always)]
+    fn descriptor(self, (tile, _): (usize, usize), m64: usize, slice: usize) -> MatrixA<T::As, Trans> {
+        self.part(tile + m64).matrix_a((0, slice * (SLICE / size_of::<T>())))
+    }
+}
+
+/// The tiles of B in one stage.
+pub trait OperandB: SharedLayout + Copy + LaneCapture + 'static {
+    /// The element.
+    type Element: Element;
+    /// The tile that one TMA box fills.
+    type Box: BoxTile<Element = Self::Element>;
+    /// Whether the matrix is row-major.
+    const ROW_MAJOR: bool;
+    /// Columns of a box.
+    const BOX_COLS: usize;
+    /// Bytes of a load where so many columns are needed.
+    fn load_bytes(needed: u32) -> u32;
+
+    /// Starts to load the tiles, from (k, column) on.
+    fn load<const N: usize>(self, load: TmaLoad<'_, Self::Box, N>);
+
+    /// A warp's pairs of `mma` fragments, adjacent along N, from (k, column) on. All of them are in
+    /// one tile, or each is.
+    fn fragments<P: MmaOp<Input = Self::Element>, const J: usize>(
+        self,
+        warp: Warp<'_>,
+        k: usize,
+        col: usize,
+    ) -> [[P::B; 2]; J];
+}
+
+/// `wgmma` descriptors of B's tiles, of `N` columns.
+pub trait WgmmaB<const N: usize>: OperandB<Element: Multiplicand> {
+    /// Whether the instruction transposes B.
+    type Trans: Transposition;
+
+    /// The columns from `col` of a tile on, and the k-slice, as a `wgmma` B descriptor. They go on in
+    /// the tiles behind.
+    fn descriptor(self, tile: usize, col: usize, slice: usize) -> MatrixB<N, Multiplied<Self::Element>, Self::Trans>;
+}
+
+/// K-major.
+impl<T: Element, const K: usize, const COLS: usize, const TILES: usize> OperandB
+    for SharedRing<SharedTile<T, K, COLS, Swizzle128, ColMajor>, TILES>
+{
+    type Element = T;
+    type Box = SharedTile<T, K, COLS, Swizzle128, ColMajor>;
+    const ROW_MAJOR: bool = false;
+    const BOX_COLS: usize = COLS;
+
+    #[inline(always)]
+    fn load_bytes(needed: u32) -> u32 {
+        boxes(needed, COLS, TILES) * Self::Box::BOX_BYTES
+    }
+
+    #[inline(always)]
+    fn load<const N: usize>(self, load: TmaLoad<'_, Self::Box, N>) {
+        load_boxes(self, load, COLS, |(k, col), tile| (k, col + tile * COLS as u32));
+    }
+
+    #[inline(always)]
+    fn fragments<P: MmaOp<Input = T>, const J: usize>(self, warp: Warp<'_>, k: usize, col: usize) -> [[P::B; 2]; J] {
+        P::load_b(warp, &self.part(col / COLS), (k, col % COLS))
+    }
+}
+
+impl<T: Multiplicand, const N: usize, const K: usize, const COLS: usize, const TILES: usize> WgmmaB<N>
+    for SharedRing<SharedTile<T, K, COLS, Swizzle128, ColMajor>, TILES>
+{
+    type Trans = NoTrans;
+
+    #[inline(always)]
+    fn descriptor(self, tile: usize, col: usize, slice: usize) -> MatrixB<N, T::As, NoTrans> {
+        let k = slice * (SLICE / size_of::<T>());
+        // As in A.
+        if const { N <= COLS } {
+            self.part(tile + col / COLS).matrix_b((k, col % COLS))
+        } else {
+            self.matrix_b((k, tile * COLS + col))
+        }
+    }
+}
+
+/// MN-major.
+impl<T: Element, const K: usize, const LINE: usize, const TILES: usize> OperandB
+    for SharedRing<SharedTile<T, K, LINE, Swizzle128>, TILES>
+{
+    type Element = T;
+    type Box = SharedTile<T, K, LINE, Swizzle128>;
+    const ROW_MAJOR: bool = true;
+    const BOX_COLS: usize = LINE;
+
+    #[inline(always)]
+    fn load_bytes(needed: u32) -> u32 {
+        boxes(needed, LINE, TILES) * Self::Box::BOX_BYTES
+    }
+
+    #[inline(always)]
+    fn load<const N: usize>(self, load: TmaLoad<'_, Self::Box, N>) {
+        load_boxes(self, load, LINE, |(k, col), tile| (k, col + tile * LINE as u32));
+    }
+
+    #[inline(always)]
+    fn fragments<P: MmaOp<Input = T>, const J: usize>(self, warp: Warp<'_>, k: usize, col: usize) -> [[P::B; 2]; J] {
+        const { assert!(LINE * size_of::<T>() == LINE_BYTES, "lines of a tile are those of its pattern") }
+        if const { LINE.is_multiple_of(J * 2 * P::Shape::N) } {
+            return P::load_b(warp, &self.part(col / LINE), (k, col % LINE));
+        }
+        core::array::from_fn(
+            #[inline(always)]
+            |j| {
+                let col = col + j * 2 * P::Shape::N;
+                let [pair] = P::load_b(warp, &self.part(col / LINE), (k, col % LINE));
+                pair
+            },
+        )
+    }
+}
+
+impl<T: Multiplicand<Width = Bits16>, const N: usize, const K: usize, const LINE: usize, const TILES: usize> WgmmaB<N>
+    for SharedRing<SharedTile<T, K, LINE, Swizzle128>, TILES>
+{
+    type Trans = Trans;
+
+    #[inline(always)]
+    fn descriptor(self, tile: usize, col: usize, slice: usize) -> MatrixB<N, T::As, Trans> {
+        assert!(tile == 0 && col == 0, "one descriptor has all columns of MN-major tiles");
+        self.matrix_b((slice * (SLICE / size_of::<T>()), 0))
+    }
+}
+
+/// Boxes that have some of the `needed` rows of A, or columns of B, of which each has `lines`.
+#[inline(always)]
+fn boxes(needed: u32, lines: usize, tiles: usize) -> u32 {
+    needed.div_ceil(lines as u32).min(tiles as u32)
+}
+
+/// Starts to load the boxes that have some of the needed rows or columns. A box begins where `at`
+/// says, by the place of the first box and the index.
+#[inline(always)]
+fn load_boxes<T: Element, O: Order, const ROWS: usize, const COLS: usize, const TILES: usize, const N: usize>(
+    tiles: SharedRing<SharedTile<T, ROWS, COLS, Swizzle128, O>, TILES>,
+    load: TmaLoad<'_, SharedTile<T, ROWS, COLS, Swizzle128, O>, N>,
+    lines: usize,
+    at: impl Fn((u32, u32), u32) -> (u32, u32),
+) {
+    let TmaLoad { lane, map, barrier, multicast, needed, .. } = load;
+    let count = boxes(needed, lines, TILES) as usize;
+    let at = |tile: usize| {
+        let (row, col) = at(load.at, tile as u32);
+        let (along, across) = if O::ROW_MAJOR { (col, row) } else { (row, col) };
+        [along as i32, across as i32, load.batch as i32]
+    };
+    match multicast {
+        Some(share) if N > 1 => {
+            for first in (0..TILES).step_by(N) {
+                let tile = first + share.rank;
+                if tile < count {
+                    tiles.part(tile).load_box_to(lane, share.blocks, map, at(tile), barrier);
+                }
+            }
+        }
+        _ => {
+            for tile in 0..TILES {
+                if tile < count {
+                    tiles.part(tile).load_box(lane, map, at(tile), barrier);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,275 @@
+//! The store of D: staging tiles in shared memory and TMA stores, which go on during the next tile.
+
+use super::unroll::Unroll;
+use crate::parts::epilogue::EpilogueArgs;
+use crate::parts::number::{Activation, Number, Output};
+use crate::parts::scheduler::WorkTile;
+use core::ops::Range;
+use ptx_matrix::*;
+
+/// Rows of one `wgmma`.
+pub const WGMMA_M: usize = 64;
+
+/// An epilogue that stores D by TMA, through staging tiles `Tile` of `ROWS` x `COLS`. Where it does
+/// more than scale, `PART` columns of accumulators at a time pass through shared memory.
+///
+/// Where TMA cannot write D, threads store it. With split-K they store the partial accumulators.
+pub struct TmaStore<'k, Tile, const PART: usize>
+where
+    Tile: BoxTile<Element: Output>,
+{
+    /// D of all GEMMs of the batch, if TMA can write it.
+    pub map: Option<TensorMapMut<'k, Tile, 3>>,
+    /// The memory and the scalars.
+    pub args: EpilogueArgs<'k, Tile::Element>,
+    /// M and N.
+    pub size: (u32, u32),
+}
+
+impl<O, S, L, const ROWS: usize, const COLS: usize, const PART: usize>
+    TmaStore<'_, SharedTile<O, ROWS, COLS, S, L>, PART>
+where
+    O: Output,
+    S: TensorSwizzle,
+    L: Order,
+{
+    /// One D of the batch, for threads to store.
+    #[inline(always)]
+    pub fn matrix(&self, batch: u32) -> GlobalMatrixMut<'_, O, L> {
+        self.args.matrix_d(batch as usize, self.size.0 as usize, self.size.1 as usize)
+    }
+
+    /// Finishes accumulators that a tile in shared memory holds, the first at (row, column) `at` of
+    /// D. Stores them as partials or to D; or, if TMA writes D, calls `set` with each element and
+    /// its place in the tile. Returns whether it does that. A thread finishes `BATCH` at a time.
+    ///
+    /// All scalars are hidden from the compiler here, so that it computes nothing ahead: registers
+    /// are short in the mainloop.
+    #[inline(always)]
+    pub fn finish<const BATCH: usize, const HEIGHT: usize, const WIDTH: usize>(
+        &self,
+        block: &Block<'_>,
+        threads: impl Threads,
+        part: SharedTile<O::Sum, HEIGHT, WIDTH, S, L>,
+        tile: &WorkTile,
+        at: (u32, u32),
+        set: impl Fn(usize, usize, O) + LaneCapture,
+    ) -> bool {
+        let late = |number| block.late(number);
+        let (rows, cols) = (late(self.size.0) as usize, late(self.size.1) as usize);
+        let (top, left) = (late(at.0) as usize, late(at.1) as usize);
+        if !self.args.partials.is_empty() {
+            let partial = late(tile.partial) as usize;
+            let ld = if L::ROW_MAJOR { cols } else { rows };
+            let to = self.args.partials.skip(partial * rows * cols);
+            let to = GlobalMatrixMut::<_, L>::new(to, rows, cols, ld);
+            part.for_each(threads, |row, col, sum| {
+                if top + row < rows && left + col < cols {
+                    to.set(top + row, left + col, sum);
+                }
+            });
+            return false;
+        }
+        let batch = late(tile.batch);
+        let (all_rows, all_cols) = (self.size.0 as usize, self.size.1 as usize);
+        let mut epilogue = self.args.epilogue::<L>(batch as usize, all_rows, all_cols);
+        epilogue.bias_per_row = late(epilogue.bias_per_row.into()) != 0;
+        epilogue.activation = Activation::of(late(epilogue.activation as u32));
+        let stores_by_tma = self.map.is_some();
+        let d = (!stores_by_tma).then(|| self.matrix(batch));
+        let put = |place: (usize, usize), to: Option<(usize, usize)>, element| match (d, to) {
+            (Some(d), Some((row, col))) => d.set(row, col, element),
+            (Some(_), None) => {}
+            (None, _) => set(place.0, place.1, element),
+        };
+        epilogue.finish::<BATCH, _, _, _>(threads, part, (top, left), (rows, cols), put);
+        stores_by_tma
+    }
+
+    /// Starts TMA stores of staging tiles, the first to (row, column) of D, the others adjacent
+    /// along N. A fence and a sync stand between the writes to them and this.
+    #[inline(always)]
+    pub fn store_tiles<const TILES: usize>(
+        &self,
+        warp: Warp<'_>,
+        staging: SharedRing<SharedTile<O, ROWS, COLS, S, L>, TILES>,
+        which: Range<usize>,
+        (row, col): (u32, u32),
+        batch: u32,
+    ) {
+        let Some(map) = self.map else { return };
+        warp.elect(|lane| {
+            for index in which.clone() {
+                let col = col + ((index - which.start) * COLS) as u32;
+                let (along, across) = if L::ROW_MAJOR { (col, row) } else { (row, col) };
+                staging.part(index).store_box(lane, map, [along as i32, across as i32, batch as i32]);
+            }
+            BulkGroup::commit(lane);
+        });
+    }
+}
+
+impl<O, S, L, const COLS: usize, const PART: usize> TmaStore<'_, SharedTile<O, WGMMA_M, COLS, S, L>, PART>
+where
+    O: Output<Sum: Element<Width = Bits32>>,
+    S: TensorSwizzle,
+    L: Order,
+{
+    /// [`store_tiles`](Self::store_tiles) of staging tiles that a warpgroup has written.
+    #[inline(always)]
+    pub fn store_group<const TILES: usize>(
+        &self,
+        group: WarpGroup<'_>,
+        staging: SharedRing<SharedTile<O, WGMMA_M, COLS, S, L>, TILES>,
+        which: Range<usize>,
+        to: (u32, u32),
+        batch: u32,
+    ) {
+        group.warp().fence_for_bulk();
+        group.sync();
+        if group.warp_rank() == 0 {
+            self.store_tiles(group.warp(), staging, which, to, batch);
+        }
+    }
+
+    /// Stores accumulators where the epilogue does more than scale, or TMA cannot write D.
+    ///
+    /// They go through shared memory, in a loop that is not unrolled. Per element in its register,
+    /// these cases would cost the common case time and registers.
+    #[inline(always)]
+    pub fn store_rare<const TILES: usize, const N: usize, const M64_TILES: usize>(
+        &self,
+        group: WarpGroup<'_>,
+        staging: SharedRing<SharedTile<O, WGMMA_M, COLS, S, L>, TILES>,
+        tile: &WorkTile,
+        at: (u32, u32),
+        accumulators: &[GroupAccumulator<N, O::Sum>; M64_TILES],
+    ) where
+        M64<N>: WgmmaColumns<Bits32> + WgmmaColumns<O::Width>,
+        M16N8K16: FragmentShape<RoleC, O::Width>,
+        for<'a> [&'a GroupAccumulator<N, O::Sum>; M64_TILES]: Unroll<&'a GroupAccumulator<N, O::Sum>, M64_TILES>,
+        for<'a> [&'a GroupAccumulator<N, O>; M64_TILES]: Unroll<&'a GroupAccumulator<N, O>, M64_TILES>,
+    {
+        const {
+            assert!(N.is_multiple_of(PART), "parts do not go beyond the tile");
+            assert!((TILES / 2 * COLS).is_multiple_of(PART), "half of the staging tiles have whole parts");
+            assert!(PART * size_of::<O::Sum>() <= 128, "a part's accumulators have room in the other half");
+        }
+        let late = |number| group.block().late(number);
+        if self.args.only_scales() {
+            let to = || (self.matrix(late(tile.batch)), (late(at.0) as usize, late(at.1) as usize));
+            return store_by_threads(group, staging, accumulators, self.args.scalars.alpha, to);
+        }
+        let part = staging.reuse::<SharedRing<SharedTile<O::Sum, WGMMA_M, PART, S, L>, 2>>().part(0);
+        let (half, half_cols) = (TILES / 2, TILES / 2 * COLS);
+        let mut next = late(0);
+        while next < (M64_TILES * N) as u32 {
+            let (row, col) = place::<N, M64_TILES>(next);
+            let done = col as usize % half_cols;
+            if done == 0 {
+                wait_for_stores(group);
+            }
+            store_columns::<_, N, M64_TILES, PART>(group, accumulators, next, |accumulator, col| {
+                accumulator.store(group, &part, col)
+            });
+            group.sync();
+            let to = (at.0 + row, at.1 + col);
+            let set =
+                |row, col, element| staging.part(half + (done + col) / COLS).set((row, (done + col) % COLS), element);
+            // The more accumulators, the fewer registers are left beside them.
+            let block = group.block();
+            let by_tma = if const { M64_TILES * N <= 264 } {
+                self.finish::<4, _, _>(block, group, part, tile, to, set)
+            } else if const { M64_TILES * N <= 288 } {
+                self.finish::<2, _, _>(block, group, part, tile, to, set)
+            } else {
+                self.finish::<1, _, _>(block, group, part, tile, to, set)
+            };
+            let filled = done + PART;
+            if by_tma && (filled == half_cols || col as usize + PART == N) {
+                let to = (to.0, to.1 - done as u32);
+                self.store_group(group, staging, half..half + filled / COLS, to, tile.batch);
+            } else {
+                group.sync();
+            }
+            next += PART as u32;
+        }
+    }
+}
+
+/// The place of 64 x `N` sub-tiles' column `next`, counted through all of them: (row, column).
+#[inline(always)]
+pub fn place<const N: usize, const M64_TILES: usize>(next: u32) -> (u32, u32) {
+    if M64_TILES == 1 { (0, next) } else { (next / N as u32 * WGMMA_M as u32, next % N as u32) }
+}
+
+/// Calls `store` with the accumulator that has columns `next` on, as [`place`] counts them, and with
+/// its first of `COLS` columns.
+#[inline(always)]
+pub fn store_columns<T: Element, const N: usize, const M64_TILES: usize, const COLS: usize>(
+    group: WarpGroup<'_>,
+    accumulators: &[GroupAccumulator<N, T>; M64_TILES],
+    next: u32,
+    store: impl Fn(&GroupAccumulator<N, T>, usize),
+) where
+    M64<N>: WgmmaColumns<T::Width>,
+    for<'a> [&'a GroupAccumulator<N, T>; M64_TILES]: Unroll<&'a GroupAccumulator<N, T>, M64_TILES>,
+{
+    accumulators.each_ref().map_each(
+        #[inline(always)]
+        |m64, accumulator| {
+            for col in (0..N).step_by(COLS) {
+                // Hidden, so that the compiler does not put `next`, no constant, for `col`.
+                if group.block().late((m64 * N + col) as u32) == next {
+                    store(accumulator, col);
+                }
+            }
+        },
+    );
+}
+
+/// Stores alpha times the accumulators to a matrix by threads, through a staging tile. `to` makes
+/// the matrix, and the place of their first element in it.
+#[inline(always)]
+pub fn store_by_threads<'k, O, S, L, const COLS: usize, const N: usize, const M64_TILES: usize, const TILES: usize>(
+    group: WarpGroup<'_>,
+    staging: SharedRing<SharedTile<O, WGMMA_M, COLS, S, L>, TILES>,
+    accumulators: &[GroupAccumulator<N, O::Sum>; M64_TILES],
+    alpha: O::Sum,
+    to: impl Fn() -> (GlobalMatrixMut<'k, O, L>, (usize, usize)),
+) where
+    O: Output<Sum: Element<Width = Bits32>>,
+    S: TensorSwizzle,
+    L: Order,
+    M64<N>: WgmmaColumns<Bits32> + WgmmaColumns<O::Width>,
+    M16N8K16: FragmentShape<RoleC, O::Width>,
+    for<'a> [&'a GroupAccumulator<N, O::Sum>; M64_TILES]: Unroll<&'a GroupAccumulator<N, O::Sum>, M64_TILES>,
+    for<'a> [&'a GroupAccumulator<N, O>; M64_TILES]: Unroll<&'a GroupAccumulator<N, O>, M64_TILES>,
+{
+    let elements = accumulators.each_ref().map_each(
+        #[inline(always)]
+        |_, accumulator| O::narrow_group(group, &accumulator.map(group, |_, _, sum| sum.times(alpha))),
+    );
+    let staged = staging.part(0);
+    let mut next = group.block().late(0);
+    while next < (M64_TILES * N) as u32 {
+        store_columns::<_, N, M64_TILES, COLS>(group, &elements, next, |elements, col| {
+            elements.store(group, &staged, col)
+        });
+        group.sync();
+        let (matrix, (row, col)) = to();
+        let (down, right) = place::<N, M64_TILES>(next);
+        staged.copy_to(group, matrix, (row + down as usize, col + right as usize));
+        group.sync();
+        next += COLS as u32;
+    }
+}
+
+/// Waits until the warpgroup's TMA stores have read their staging tiles.
+#[inline(always)]
+pub fn wait_for_stores(group: WarpGroup<'_>) {
+    if group.warp_rank() == 0 {
+        group.warp().elect(|lane| BulkGroup::wait_read::<0>(lane));
+    }
+    group.sync();
+}

@@ -1,0 +1,54 @@
+//! GEMM with SwiGLU: D = silu(A x G) * (A x U), where B has 128 columns of G, 128 of U, and so on.
+
+use ptx_matrix::*;
+use ptx_matrix_gemm::kernels::sm90_wgmma::{self, Accumulate, Config, EpilogueStore, Shared};
+use ptx_matrix_gemm::parts::*;
+
+type TileA = SharedRing<SharedTile<bf16, 128, 64, Swizzle128>, 1>;
+type TileB = SharedRing<SharedTile<bf16, 64, 256, Swizzle128, ColMajor>, 1>;
+type TileD = SharedTile<bf16, 64, 64, Swizzle128>;
+type Staging = SharedRing<TileD, 2>;
+
+struct Swiglu<'k>(TmaStore<'k, TileD, 32>);
+
+impl Config for Swiglu<'static> {
+    type A = TileA;
+    type B = TileB;
+    type Mainloop = Accumulate<1, 256, f32>;
+    type Staging = Staging;
+    const TILE: TileShape = TileShape { m: 128, n: 256, k: 64 };
+}
+
+impl EpilogueStore<Staging, [GroupAccumulator<256, f32>; 1]> for Swiglu<'_> {
+    #[inline(always)]
+    fn store(
+        &self,
+        group: WarpGroup<'_>,
+        staging: Staging,
+        tile: &WorkTile,
+        (row, col): (u32, u32),
+        [accumulator]: &[GroupAccumulator<256, f32>; 1],
+    ) {
+        let (gate, up) = (accumulator.columns::<128>(0), accumulator.columns::<128>(128));
+        let product = gate.zip(group, 0, &up, |gate, up| gate.activate(Activation::Silu) * up);
+        self.0.store(group, staging, tile, (row, col / 2), &[product]);
+    }
+}
+
+/// The shape is that of A and B; D has half the columns.
+#[kernel(threads = 384, min_blocks = 1, cluster = 1, early = true, target = "sm_90a")]
+pub fn swiglu(
+    block: &ClusterBlock<1>,
+    #[shared] stages: SharedRing<(TileA, TileB), 4>,
+    #[shared] staging: SharedRing<Staging, 2>,
+    #[shared] full: SharedRing<BarrierMemory, 4>,
+    #[shared] empty: SharedRing<BarrierMemory, 4>,
+    args: TmaArgs<TileA, TileB, TileD>,
+) {
+    let shared = Shared { stages, staging, full, empty };
+    let (operands, shape, store) = args.split();
+    sm90_wgmma::gemm::<Swiglu, _, _, _, _>(block, shared, operands, shape, |ended| {
+        let store = store(ended);
+        Swiglu(TmaStore { size: (shape.m, shape.n / 2), ..store })
+    });
+}
