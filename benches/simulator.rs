@@ -1,7 +1,8 @@
 //! How long the simulator takes, with all its checks: `cargo bench -p ptx-matrix`.
 
 use core::array::from_fn;
-use ptx_matrix::*;
+use ptx_matrix::copy::CpAsync;
+use ptx_matrix::prelude::*;
 
 type Stage = (SharedTile<bf16, 64, 32, Swizzle64>, SharedTile<bf16, 32, 64, Swizzle128>);
 

@@ -1,4 +1,105 @@
-#![doc = include_str!("../README.md")]
+//! Matrix instructions of NVIDIA GPUs as safe, typed Rust, and a simulator of the same kernels.
+//!
+//! A kernel written with this crate compiles to inline PTX: `ldmatrix`, `mma.sync`, `wgmma`, `cp.async`, TMA
+//! and `mbarrier`. The same source runs on the CPU, returns the hardware's bits, and reports each misuse
+//! with its source line. A fragment's type has its role, its shape and its element type. A collective
+//! cannot be called under a lane-dependent branch. Such mistakes do not compile.
+//!
+//! # A kernel and its test
+//!
+//! ```
+//! use ptx_matrix::prelude::*;
+//!
+//! /// D = A x B: 16x8x16, row-major, bf16 with f32 accumulators, by one warp.
+//! #[kernel(threads = 32, target = "sm_80")]
+//! pub fn multiply_tile(
+//!     block: &Block,
+//!     #[shared] tile_a: SharedTile<bf16, 16, 16>,
+//!     #[shared] tile_b: SharedTile<bf16, 16, 8>,
+//!     a: Global<bf16>,
+//!     b: Global<bf16>,
+//!     d: GlobalMut<f32>,
+//! ) {
+//!     let warp = block.warp();
+//!     tile_a.fill(warp, |row, k| a.get(row * 16 + k));
+//!     tile_b.fill(warp, |k, col| b.get(k * 8 + col));
+//!     block.sync();
+//!     let a = FragmentA::<M16N8K16, bf16>::load(warp, &tile_a, At::<0, 0>); // ldmatrix.x4
+//!     let b = FragmentB::<M16N8K16, bf16>::load(warp, &tile_b, At::<0, 0>); // ldmatrix.x2.trans
+//!     let mut acc = Accumulator::<M16N8K16, f32>::zero();
+//!     Mma::<M16N8K16, bf16, bf16, f32>::accumulate(warp, &mut acc, &a, &b); // mma.sync.m16n8k16
+//!     acc.for_each(warp, |row, col, value| d.set(row * 8 + col, value));
+//! }
+//!
+//! // The test runs on the CPU.
+//! let (a, b) = ([bf16::ONE; 256], [bf16::from_f32(2.0); 128]);
+//! let mut d = [0.0; 128];
+//! multiply_tile::simulate(1, &a, &b, &mut d).check(); // Panics with the report of a misuse.
+//! assert_eq!(d, [32.0; 128]);
+//! ```
+//!
+//! The kernel runs at warp scope. A plain value is the same in all 32 lanes there, and control flow may
+//! depend on it. A value that differs from lane to lane is a [`PerLane`](lane::PerLane). Lane closures
+//! make it and read it, and a collective is out of their reach. On a GPU it is one register.
+//!
+//! # Modules
+//!
+//! | module | purpose |
+//! | --- | --- |
+//! | [`prelude`] | the names that most kernels use |
+//! | [`scope`] | blocks, warps, warpgroups and clusters |
+//! | [`lane`] | values that differ from lane to lane |
+//! | [`memory`] | tiles and rings in shared memory, slices and matrices in global memory |
+//! | [`copy`] | `cp.async`, bulk copies, TMA, cache policies, reductions |
+//! | [`sync`] | `mbarrier`, phases and rings |
+//! | [`mma`] | `ldmatrix`, `stmatrix`, `mma`, `mma.sp`, `wgmma` |
+//! | [`math`] | approximate special functions: `ex2`, `lg2`, `rcp`, `tanh` and others |
+//! | [`fragment`], [`element`] | matrices in registers: roles, shapes, layouts; element types |
+//! | [`launch`] | parameters, devices, tensor maps |
+//! | `sim` | the simulator: reports, profiles, traces |
+//! | [`isa`], [`forms`] | the legal forms as values; a form by its name |
+//! | [`target`] | GPUs, and their instructions |
+//! | [`raw`] | one unsafe function for each PTX form |
+//!
+//! The macros are [`kernel`](macro@kernel), [`KernelArgs`](macro@KernelArgs) for structs of parameters, and
+//! [`SharedLayout`](macro@SharedLayout) for structs in shared memory. The crate `ptx-matrix-build` compiles
+//! kernels to PTX, and `ptx-matrix-host` launches them on a GPU.
+//!
+//! # Safety
+//!
+//! A kernel without `unsafe` keeps these conditions of PTX:
+//!
+//! | condition | kept by |
+//! | --- | --- |
+//! | All lanes execute a collective together. | lane closures cannot reach it; the builder refuses code that the compiler moved |
+//! | A row address is in shared memory, and aligned to 16 bytes. | [`RowAddr`](fragment::RowAddr), made by a tile |
+//! | A fragment fits its operand. | the type [`Fragment`](fragment::Fragment) |
+//! | A barrier is initialised before its use. | the type [`Barrier`](sync::Barrier) |
+//! | A tensor map fits the tile and the mode of the copy. | the type [`TensorMap`](copy::TensorMap) |
+//! | The GPU has the instruction. | the [`target`] in the instruction's type |
+//! | A cluster's barrier is waited for after an arrival. | the type [`ClusterArrival`](scope::ClusterArrival) |
+//! | An access is in bounds. | the compiler for [`At`](memory::At), else a check at run time |
+//! | A `wgmma` in flight keeps its operands and accumulators. | the type [`InFlight`](mma::InFlight), and the builder |
+//! | A dependent kernel waits before it touches memory. | the type [`Early`](launch::Early), and the launch |
+//! | A launch passes the right arguments. | the kernel's own launch function, and a fingerprint in the PTX |
+//!
+//! The simulator reports these, with the lines of both sides: races, reads of unwritten memory, a `sync`
+//! that some warps miss, barriers that nobody completes, and copies without a fence or a wait.
+//!
+//! # Targets
+//!
+//! | target | adds |
+//! | --- | --- |
+//! | `sm_75` (Turing) | `ldmatrix`, `movmatrix`, `mma` of f16, 8-bit and 4-bit integers and bits |
+//! | `sm_80` (Ampere) | `cp.async`; `mma` of bf16, tf32 and f64; `mma.sp` |
+//! | `sm_89` (Ada) | `mma` of 8-bit floating point |
+//! | `sm_90` (Hopper) | `stmatrix`, bulk copies, TMA, `mbarrier`, clusters |
+//! | `sm_90a` | `wgmma`, `setmaxnreg` |
+//! | `sm_100a`, `sm_120a` (Blackwell) | `kind::f8f6f4`; on `sm_120a` also scaled blocks |
+//!
+//! An instruction that the target lacks does not compile. `#[kernel(target = "sm_90")]` leaves a kernel
+//! out of builds for older GPUs.
+
 #![no_std]
 #![feature(auto_traits, macro_metavar_expr_concat, negative_impls, trivial_bounds)]
 // What an older GPU has not, a build for it leaves unusable: the bound of a method that says so is false there, and known to be.
@@ -20,12 +121,13 @@ pub mod element;
 mod engine;
 pub mod fragment;
 pub mod isa;
-mod lane;
+pub mod lane;
 pub mod launch;
 mod machine;
 pub mod math;
 pub mod memory;
 pub mod mma;
+pub mod prelude;
 pub mod raw;
 pub mod scope;
 #[cfg(not(target_arch = "nvptx64"))]
@@ -33,61 +135,47 @@ pub mod sim;
 pub mod sync;
 pub mod target;
 
-pub use bytemuck::Zeroable;
-pub use copy::reduction;
-pub use copy::{
-    Along, AsyncPiece, BoxAt, BoxTile, BulkGroup, CachePolicy, CpAsync, CpAsyncForm, Fetched, Im2col, Im2colAt, Piece,
-    PieceReader, Priority, ReadTile, RestPriority, TensorMap, TensorMapMut, TensorMode, TileReader, Tiled,
-};
-pub use element::{
-    Bits1, Bits4, Bits8, Bits16, Bits32, Bits64, Element, InByte, Width, b1, e2m1, e2m3, e3m2, s4, tf32, u4, ue4m3,
-    ue8m0,
-};
-pub use float8::{F8E4M3, F8E5M2};
-pub use fragment::{
-    Accumulator, Arrangement, Bit, ColMajor, Fragment, FragmentA, FragmentB, FragmentShape, FragmentSparseA, Kept,
-    Layout, M8N8K4, M8N8K4Quad, M8N8K16, M8N8K32, M8N8K128, M16N8K4, M16N8K8, M16N8K8Pairs, M16N8K16, M16N8K32,
-    M16N8K64, M16N8K128, M16N8K256, Mxf4, Mxf4Nvf4, Mxf8f6f4, Order, Packed, Registers, Role, RoleA, RoleB, RoleC,
-    RoleSparseA, RowAddr, RowMajor, ScaleA, ScaleB, ScaledKind, Scales, Selected, Shape, SparseWidth,
-};
-pub use half::{bf16, f16};
-pub use isa::{AndPopc, AnyOrder, F8F6F4, Ordered, Plain, Rm, Rn, Rp, Rz, SatFinite, TensorMapWords, Widen, XorPopc};
-pub use lane::{Grid, LANES, Lane, LaneCapture, PerLane};
-pub use memory::{
-    At, Coordinate, Global, GlobalMatrix, GlobalMatrixMut, GlobalMut, OfPeer, PeerRing, PeerTile, RingIndex,
-    SharedLayout, SharedRing, SharedTile, Swizzle, Swizzle32, Swizzle64, Swizzle128, SwizzleWords, TensorSwizzle,
-    Unswizzled, Unswizzled128, Window,
-};
-pub use mma::{
-    Among, B4x16P64, B6x16P32, B8, B16, Count, CountOf, CountRegisters, DenseA, FactorA, FragmentRows,
-    GroupAccumulator, InFlight, Issue, IssueSparse, LdMatrix, LdMatrixBytes, M64, MatrixA, MatrixB, Metadata, Mma,
-    MmaForm, MmaScaled, MmaScaledForm, MmaSparse, MmaSparseForm, MmaSparseScaled, MmaSparseScaledForm, MovMatrix,
-    Multiplicand, NoTrans, PatternSwizzle, PeerAccumulator, Rounded, RowParts, RowValues, Select, Selector,
-    SelectorsBelow, Selects, SharedAccumulator, SparseA, StMatrix, StMatrixBytes, Subtracts, Trans, Transposition,
-    Wgmma, WgmmaColumns, WgmmaForm, WgmmaSparse, WgmmaSparseForm, X1, X2, X4,
-};
 #[doc = include_str!("launch/kernel_args.md")]
 pub use ptx_matrix_macros::KernelArgs;
 pub use ptx_matrix_macros::SharedLayout;
 #[doc = include_str!("launch/kernel.md")]
 pub use ptx_matrix_macros::kernel;
-pub use scope::{Block, Blocks, Cluster, ClusterArrival, ClusterBlock, Peer, Peers, Threads, Warp, WarpGroup};
-pub use sync::{Arrival, Barrier, BarrierMemory, BarrierRing, Look, PeerBarrier, PeerBarrierRing, Phase, Turn};
-pub use target::{MAX_SHARED_BYTES, MAX_STATIC_BYTES};
 
-#[cfg(not(target_arch = "nvptx64"))]
-pub use {
-    isa::{TensorAccess, TensorEncoding, TensorMapError},
-    launch::{EncodedMap, EncodedMapMut, Im2colTensor, Tensor},
-    mma::{CompressError, Compressed},
-    sim::CheckedRun,
-};
-
-/// The forms of the instructions, as values.
+/// The forms of the instructions as values, and the execution of a form by its name.
+///
+/// | item | purpose |
+/// | --- | --- |
+/// | [`all`](isa::all), `all_wgmma` | every legal form; see [`isa`] |
+/// | `find`, `find_any` | a form by its name in PTX, on the host |
+/// | `Held`, `HeldMatrix` | the matrices that a form's registers hold, on the host |
+/// | `AnyForm`, `WgmmaMatrices`, `WgmmaMemory` | a form of either kind, and the operands of `wgmma`, on the host |
+///
+/// ```
+/// use ptx_matrix::forms;
+///
+/// let form = forms::find("ldmatrix.sync.aligned.m8n8.x4.shared.b16").unwrap();
+/// assert_eq!((form.family, form.d), ("ldmatrix", 4));
+/// ```
 pub mod forms {
     pub use crate::isa::*;
     #[cfg(not(target_arch = "nvptx64"))]
     pub use crate::sim::by_name::{AnyForm, Held, HeldMatrix, UnknownForm, WgmmaMatrices, WgmmaMemory, find, find_any};
+}
+
+/// The README's examples, as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
+/// The paths in the code that the macros write.
+#[doc(hidden)]
+pub mod __private {
+    pub use crate::lane::Grid;
+    pub use crate::launch::*;
+    pub use crate::memory::SharedLayout;
+    pub use crate::scope::{Block, ClusterBlock};
+    #[cfg(not(target_arch = "nvptx64"))]
+    pub use crate::sim::{Report, SHARED_BASE, SharedField, SharedName, SimError, Simulator, name_fields};
 }
 
 /// A kernel that panics stops with a trap; the launch reports it.

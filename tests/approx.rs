@@ -5,8 +5,8 @@
 //! arguments with the same highest byte; and one of 2^20 arguments from everywhere, which the tests compute.
 //! All 15 x 2^32 of them: `cargo test --release -p ptx-matrix-tests --test approx -- --ignored`, in minutes.
 
+use ptx_matrix::element::{bf16, f16};
 use ptx_matrix::math::*;
-use ptx_matrix::{bf16, f16};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::{fs, thread};
@@ -15,7 +15,12 @@ use std::{fs, thread};
 const STEP: u32 = 4093;
 const SAMPLE: u32 = 1 << 20;
 
-const FUNCTIONS: [(&str, fn(f32) -> f32); 15] = [
+/// A function by its name in PTX.
+type Named<F> = (&'static str, F);
+type OfF32 = Named<fn(f32) -> f32>;
+type OfPairs = Named<fn(u32) -> u32>;
+
+const FUNCTIONS: [OfF32; 15] = [
     ("ex2.approx.f32", ex2_approx),
     ("ex2.approx.ftz.f32", ex2_approx_ftz),
     ("lg2.approx.f32", lg2_approx),
@@ -34,7 +39,7 @@ const FUNCTIONS: [(&str, fn(f32) -> f32); 15] = [
 ];
 
 /// Functions of each 16-bit number, in both halves of a register.
-const PAIRS: [(&str, fn(u32) -> u32); 4] = [
+const PAIRS: [OfPairs; 4] = [
     ("ex2.approx.f16x2", |pair| f16_bits(ex2_approx_f16x2(f16_pair(pair)))),
     ("tanh.approx.f16x2", |pair| f16_bits(tanh_approx_f16x2(f16_pair(pair)))),
     ("ex2.approx.ftz.bf16x2", |pair| bf16_bits(ex2_approx_ftz_bf16x2(bf16_pair(pair)))),

@@ -4,9 +4,9 @@
 //! `bits/cases.csv` has a line for each case. `bits/cases.bin`, deflated, has their matrices one behind the other: A, B, C, the
 //! scales of A and of B, and D, row by row, each element in as many bytes as it needs.
 
-use ptx_matrix::forms::{Form, HeldMatrix, Selectors, all, all_wgmma, find};
+use ptx_matrix::forms::{Form, HeldMatrix, Selectors, WgmmaOptions, all, all_wgmma, find};
+use ptx_matrix::lane::LANES;
 use ptx_matrix::sim::{Arch, Simulator};
-use ptx_matrix::{LANES, forms::WgmmaOptions};
 use std::collections::BTreeMap;
 use std::fs;
 use std::ops::Range;

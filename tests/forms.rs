@@ -1,5 +1,6 @@
-//! The tables of forms against `forms/legal.csv`, a list of what ptxas 13.5 accepts: made by asking it about 1.7 million candidates
-//! on 26 targets and with every PTX version, not from this crate or from documents.
+//! The tables of forms against `forms/legal.csv`, a list of what ptxas 13.5 accepts on 26 targets and
+//! with every PTX version. `cargo xtask legal` makes it by asking ptxas, not from this crate or from
+//! documents.
 
 use ptx_matrix::forms::{self, Form, Nature, Selectors};
 use ptx_matrix_build::Toolchain;

@@ -1,8 +1,8 @@
 //! A GPU with PTX loaded, as the device that `#[kernel]`'s launch functions run on.
 
 use bytemuck::Pod;
+use ptx_matrix::isa::{TensorEncoding, TensorMapError, TensorMapWords};
 use ptx_matrix::launch::{Device, Launch, ParamValue};
-use ptx_matrix::{TensorEncoding, TensorMapError, TensorMapWords};
 
 use crate::buffer::DeviceBuffer;
 use crate::code::Code;
@@ -94,7 +94,7 @@ impl GpuDevice {
 ///
 /// ```no_run
 /// use ptx_matrix::launch::Device;
-/// # use ptx_matrix::*;
+/// # use ptx_matrix::prelude::*;
 /// # #[kernel(threads = 32)]
 /// # fn double(block: &Block, data: GlobalMut<f32>) { let _ = (block, data); }
 /// # fn main() -> Result<(), ptx_matrix_host::GpuError> {

@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use fingerprint_kernels as kernels;
-use ptx_matrix::launch::Device;
-use ptx_matrix::*;
+use ptx_matrix::launch::{Device, Tensor};
+use ptx_matrix::prelude::*;
 use ptx_matrix_build::{Arch, Artifact, Builder};
 use ptx_matrix_host::{Gpu, GpuDevice, GpuError, Ptx};
 

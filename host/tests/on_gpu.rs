@@ -7,8 +7,9 @@ use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
-use ptx_matrix::launch::Device;
-use ptx_matrix::*;
+use ptx_matrix::isa::TensorMapWords;
+use ptx_matrix::launch::{Device, Im2colTensor, Tensor};
+use ptx_matrix::prelude::*;
 use ptx_matrix_host::{BuiltCode, Gpu, GpuDevice, LaunchRequest};
 
 #[test]

@@ -15,14 +15,14 @@ fn shared_parts(kernel: &Kernel, address: TokenStream) -> TokenStream {
     quote! {
         // SAFETY: the kernel's shared memory has the size and alignment that `INFO` says.
         #[allow(clippy::let_unit_value)]
-        let #pattern = unsafe { <#shared as #krate::SharedLayout>::at(#address) };
+        let #pattern = unsafe { <#shared as #krate::__private::SharedLayout>::at(#address) };
     }
 }
 
 /// A `#[shared]` parameter, or a part of one, as the simulator's reports name it: by its own name,
 /// or, taken apart, by those of its parts.
 fn shared_field(krate: &TokenStream, pattern: &Pat, ty: &Type) -> TokenStream {
-    let field = quote!(#krate::sim::SharedField::of::<#ty>());
+    let field = quote!(#krate::__private::SharedField::of::<#ty>());
     match (pattern, ty) {
         (Pat::Ident(name), _) => {
             let name = name.ident.unraw().to_string();
@@ -40,7 +40,7 @@ fn shared_field(krate: &TokenStream, pattern: &Pat, ty: &Type) -> TokenStream {
 
 /// A function that names a byte of such fields.
 fn name_byte(krate: &TokenStream, fields: impl Iterator<Item = TokenStream>) -> TokenStream {
-    quote!(|offset, name| #krate::sim::name_fields(offset, name, &[#(#fields),*]))
+    quote!(|offset, name| #krate::__private::name_fields(offset, name, &[#(#fields),*]))
 }
 
 /// The PTX entry, and what the builder reads beside it.
@@ -75,13 +75,14 @@ pub fn device(kernel: &Kernel) -> TokenStream {
         .map(|name| (format_ident!("{name}_head"), format_ident!("{name}_tail")))
         .unzip();
     let arguments = parameters.iter().map(|p| &p.name);
-    let begin =
-        kernel.is_early().then(|| quote!(#krate::launch::begin_early(&#name::INFO, #name::ASKS);));
-    let end = kernel.is_early().then(|| quote!(#krate::launch::end_early(#name::ASKS);));
+    let begin = kernel
+        .is_early()
+        .then(|| quote!(#krate::__private::begin_early(&#name::INFO, #name::ASKS);));
+    let end = kernel.is_early().then(|| quote!(#krate::__private::end_early(#name::ASKS);));
     let block = kernel.block();
     quote! {
         #[unsafe(export_name = #metadata)]
-        static METADATA: [u32; #krate::launch::metadata_words(#name::PARAMS)] =
+        static METADATA: [u32; #krate::__private::metadata_words(#name::PARAMS)] =
             #name::INFO.metadata(#name::PARAMS);
 
         // For the builder, which writes it into the PTX.
@@ -92,8 +93,8 @@ pub fn device(kernel: &Kernel) -> TokenStream {
         #[allow(improper_ctypes_definitions)]
         unsafe extern "ptx-kernel" fn entry(
             #(
-                #heads: <#types as #krate::launch::KernelParam>::Head,
-                #tails: <#types as #krate::launch::KernelParam>::Tail,
+                #heads: <#types as #krate::__private::KernelParam>::Head,
+                #tails: <#types as #krate::__private::KernelParam>::Tail,
             )*
         ) {
             #begin
@@ -102,7 +103,7 @@ pub fn device(kernel: &Kernel) -> TokenStream {
             #(
                 // SAFETY: likewise.
                 let #names = unsafe {
-                    <#types as #krate::launch::KernelParam>::enter(#heads, #tails, #texts)
+                    <#types as #krate::__private::KernelParam>::enter(#heads, #tails, #texts)
                 };
             )*
             #parts
@@ -117,7 +118,7 @@ pub fn host(kernel: &Kernel) -> TokenStream {
     let Kernel { krate, call, parameters, .. } = kernel;
     let (names, types): (Vec<_>, Vec<_>) = kernel.given().map(|p| (&p.name, &p.ty)).unzip();
     let texts: Vec<_> = kernel.given().map(Parameter::text).collect();
-    let parts = shared_parts(kernel, quote!(#krate::sim::SHARED_BASE));
+    let parts = shared_parts(kernel, quote!(#krate::__private::SHARED_BASE));
     let arguments = parameters.iter().map(|p| &p.name);
     let shared = parameters.iter().filter(|p| p.shared);
     let name_byte = name_byte(krate, shared.map(|p| shared_field(krate, &p.pattern, &p.ty)));
@@ -128,24 +129,24 @@ pub fn host(kernel: &Kernel) -> TokenStream {
         /// Runs the kernel on a device: its arguments behind the grid, buffers by reference.
         #[cfg(not(target_arch = "nvptx64"))]
         #[allow(clippy::too_many_arguments)]
-        pub fn launch<'h, PtxMatrixDevice: #krate::launch::Device + 'h>(
+        pub fn launch<'h, PtxMatrixDevice: #krate::__private::Device + 'h>(
             device: &PtxMatrixDevice,
-            grid: impl ::core::convert::Into<#krate::Grid>,
-            #(#names: <#types as #krate::launch::KernelParam>::Host<'h, PtxMatrixDevice>,)*
+            grid: impl ::core::convert::Into<#krate::__private::Grid>,
+            #(#names: <#types as #krate::__private::KernelParam>::Host<'h, PtxMatrixDevice>,)*
         ) -> ::core::result::Result<PtxMatrixDevice::Report, PtxMatrixDevice::Error> {
-            #(let #names = <#types as #krate::launch::KernelParam>::bind(device, #names, #texts);)*
+            #(let #names = <#types as #krate::__private::KernelParam>::bind(device, #names, #texts);)*
             #[allow(unused_mut)]
-            let mut params = #krate::launch::Params::new();
-            #(<#types as #krate::launch::KernelParam>::values(#names, &mut params);)*
+            let mut params = #krate::__private::Params::new();
+            #(<#types as #krate::__private::KernelParam>::values(#names, &mut params);)*
             // SAFETY: it calls the kernel with its parameters.
             let body = unsafe {
-                #krate::launch::KernelBody::new(move |block: &#krate::Block<'_>| {
+                #krate::__private::KernelBody::new(move |block: &#krate::__private::Block<'_>| {
                     #block
                     #parts
                     #call(block, #(#arguments),*)
                 })
             };
-            let launch = #krate::launch::Launch {
+            let launch = #krate::__private::Launch {
                 kernel: &Self::INFO,
                 grid: ::core::convert::Into::into(grid),
                 params: &params,
@@ -161,10 +162,10 @@ pub fn host(kernel: &Kernel) -> TokenStream {
         #[cfg(not(target_arch = "nvptx64"))]
         #[allow(clippy::too_many_arguments)]
         pub fn simulate<'h>(
-            grid: impl ::core::convert::Into<#krate::Grid>,
-            #(#names: <#types as #krate::launch::KernelParam>::Host<'h, #krate::sim::Simulator>,)*
-        ) -> ::core::result::Result<#krate::sim::Report, #krate::sim::SimError> {
-            Self::launch(&#krate::sim::Simulator::default(), grid, #(#names),*)
+            grid: impl ::core::convert::Into<#krate::__private::Grid>,
+            #(#names: <#types as #krate::__private::KernelParam>::Host<'h, #krate::__private::Simulator>,)*
+        ) -> ::core::result::Result<#krate::__private::Report, #krate::__private::SimError> {
+            Self::launch(&#krate::__private::Simulator::default(), grid, #(#names),*)
         }
     }
 }

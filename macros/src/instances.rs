@@ -50,7 +50,7 @@ pub fn table(function: &Ident, kernels: &[Kernel], depend: bool) -> TokenStream 
         #[allow(dead_code)]
         impl #function {
             /// What is known of each instance.
-            pub const INSTANCES: [#krate::launch::KernelInfo; #count] = [#(#names::INFO),*];
+            pub const INSTANCES: [#krate::__private::KernelInfo; #count] = [#(#names::INFO),*];
 
             #launch
         }
@@ -72,11 +72,11 @@ fn by_index(kernel: &Kernel, instances: &[&Ident], text: &str) -> TokenStream {
         /// # Panics
         /// There is no such instance.
         #[allow(clippy::too_many_arguments)]
-        pub fn launch<'h, PtxMatrixDevice: #krate::launch::Device + 'h>(
+        pub fn launch<'h, PtxMatrixDevice: #krate::__private::Device + 'h>(
             instance: usize,
             device: &PtxMatrixDevice,
-            grid: impl ::core::convert::Into<#krate::Grid>,
-            #(#names: <#types as #krate::launch::KernelParam>::Host<'h, PtxMatrixDevice>,)*
+            grid: impl ::core::convert::Into<#krate::__private::Grid>,
+            #(#names: <#types as #krate::__private::KernelParam>::Host<'h, PtxMatrixDevice>,)*
         ) -> ::core::result::Result<PtxMatrixDevice::Report, PtxMatrixDevice::Error> {
             match instance {
                 #(#arms)*
@@ -91,10 +91,10 @@ fn by_index(kernel: &Kernel, instances: &[&Ident], text: &str) -> TokenStream {
         #[allow(clippy::too_many_arguments)]
         pub fn simulate<'h>(
             instance: usize,
-            grid: impl ::core::convert::Into<#krate::Grid>,
-            #(#names: <#types as #krate::launch::KernelParam>::Host<'h, #krate::sim::Simulator>,)*
-        ) -> ::core::result::Result<#krate::sim::Report, #krate::sim::SimError> {
-            Self::launch(instance, &#krate::sim::Simulator::default(), grid, #(#names),*)
+            grid: impl ::core::convert::Into<#krate::__private::Grid>,
+            #(#names: <#types as #krate::__private::KernelParam>::Host<'h, #krate::__private::Simulator>,)*
+        ) -> ::core::result::Result<#krate::__private::Report, #krate::__private::SimError> {
+            Self::launch(instance, &#krate::__private::Simulator::default(), grid, #(#names),*)
         }
     }
 }

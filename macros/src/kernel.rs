@@ -197,8 +197,8 @@ impl Kernel<'_> {
     pub fn block(&self) -> TokenStream {
         let Kernel { krate, name, .. } = self;
         match self.bounds.cluster {
-            Some(_) => quote!(#krate::ClusterBlock::<{ #name::BLOCKS }>),
-            None => quote!(#krate::Block),
+            Some(_) => quote!(#krate::__private::ClusterBlock::<{ #name::BLOCKS }>),
+            None => quote!(#krate::__private::Block),
         }
     }
 
@@ -232,27 +232,27 @@ impl Kernel<'_> {
             #built
             #(#cfgs)*
             impl #name {
-                const BOUNDS: #krate::launch::KernelInfo = #bounds;
+                const BOUNDS: #krate::__private::KernelInfo = #bounds;
 
-                const PARAMS: &'static [#krate::launch::ParamInfo] =
-                    &[#(#krate::launch::ParamInfo::of::<#types>(#texts)),*];
+                const PARAMS: &'static [#krate::__private::ParamInfo] =
+                    &[#(#krate::__private::ParamInfo::of::<#types>(#texts)),*];
 
                 #blocks
 
-                const FINGERPRINT: #krate::launch::Text<
-                    { #krate::launch::fingerprint_len(#name::PARAMS, #sources) }
-                > = #krate::launch::fingerprint(&Self::BOUNDS, Self::PARAMS, #sources);
+                const FINGERPRINT: #krate::__private::Text<
+                    { #krate::__private::fingerprint_len(#name::PARAMS, #sources) }
+                > = #krate::__private::fingerprint(&Self::BOUNDS, Self::PARAMS, #sources);
 
                 /// What is known of the kernel.
                 #[cfg(target_arch = "nvptx64")]
-                pub const INFO: #krate::launch::KernelInfo = Self::BOUNDS;
+                pub const INFO: #krate::__private::KernelInfo = Self::BOUNDS;
                 /// What is known of the kernel.
                 #[cfg(not(target_arch = "nvptx64"))]
-                pub const INFO: #krate::launch::KernelInfo =
+                pub const INFO: #krate::__private::KernelInfo =
                     Self::BOUNDS.with_fingerprint(&Self::FINGERPRINT);
 
                 #[doc(hidden)]
-                const ASKS: bool = #krate::launch::asks(&Self::BOUNDS, Self::PARAMS);
+                const ASKS: bool = #krate::__private::asks(&Self::BOUNDS, Self::PARAMS);
 
                 #host
             }
@@ -286,7 +286,7 @@ impl Kernel<'_> {
         let place = Span::mixed_site().located_at(name.span());
         let krate = at(place, krate);
         Ok(quote_spanned! {place=>
-            #krate::launch::KernelInfo::new::<#shared>(#name_text, #krate::launch::Bounds {
+            #krate::__private::KernelInfo::new::<#shared>(#name_text, #krate::__private::Bounds {
                 threads: (#threads) as u32,
                 min_blocks: #min_blocks,
                 max_registers: #max_registers,

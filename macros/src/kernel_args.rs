@@ -52,19 +52,19 @@ fn plain(item: &DeriveInput, fields: &Fields, krate: &TokenStream) -> Result<Tok
     if generics.type_params().next().is_some() {
         let clause = generics.make_where_clause();
         clause.predicates.extend(
-            types
-                .iter()
-                .map(|ty| -> syn::WherePredicate { parse_quote!(#ty: #krate::launch::KernelData) }),
+            types.iter().map(|ty| -> syn::WherePredicate {
+                parse_quote!(#ty: #krate::__private::KernelData)
+            }),
         );
     }
     let (of_impl, arguments, bounds) = generics.split_for_impl();
     Ok(quote! {
         // SAFETY: of `repr(C)`, with fields that are `KernelData`. `values` writes each at its
         // offset.
-        unsafe impl #of_impl #krate::launch::KernelData for #name #arguments #bounds {}
+        unsafe impl #of_impl #krate::__private::KernelData for #name #arguments #bounds {}
 
         // SAFETY: `values` appends the bytes of the struct itself.
-        unsafe impl #of_impl #krate::launch::KernelField for #name #arguments #bounds {
+        unsafe impl #of_impl #krate::__private::KernelField for #name #arguments #bounds {
             type Stored = Self;
 
             #[inline(always)]
@@ -77,14 +77,14 @@ fn plain(item: &DeriveInput, fields: &Fields, krate: &TokenStream) -> Result<Tok
         }
 
         // SAFETY: one parameter: the struct's bytes, to which the builder makes `Head` point.
-        unsafe impl #of_impl #krate::launch::KernelParam for #name #arguments #bounds {
+        unsafe impl #of_impl #krate::__private::KernelParam for #name #arguments #bounds {
             type In<'ptx_matrix> = Self;
             type Head = &'static Self;
             type Tail = ();
-            const BY_VALUE: ::core::option::Option<#krate::launch::ByValue> =
-                ::core::option::Option::Some(#krate::launch::ByValue::of::<Self>());
+            const BY_VALUE: ::core::option::Option<#krate::__private::ByValue> =
+                ::core::option::Option::Some(#krate::__private::ByValue::of::<Self>());
             const IS_MEMORY: bool = false;
-            const TYPE: #krate::launch::TypeName = #type_name;
+            const TYPE: #krate::__private::TypeName = #type_name;
 
             #[inline(always)]
             unsafe fn enter<'ptx_matrix>(
@@ -96,10 +96,10 @@ fn plain(item: &DeriveInput, fields: &Fields, krate: &TokenStream) -> Result<Tok
             }
 
             #[cfg(not(target_arch = "nvptx64"))]
-            type Host<'ptx_matrix, PtxMatrixDevice: #krate::launch::Device + 'ptx_matrix> = Self;
+            type Host<'ptx_matrix, PtxMatrixDevice: #krate::__private::Device + 'ptx_matrix> = Self;
 
             #[cfg(not(target_arch = "nvptx64"))]
-            fn bind<'ptx_matrix, PtxMatrixDevice: #krate::launch::Device + 'ptx_matrix>(
+            fn bind<'ptx_matrix, PtxMatrixDevice: #krate::__private::Device + 'ptx_matrix>(
                 _: &PtxMatrixDevice,
                 host: Self::Host<'ptx_matrix, PtxMatrixDevice>,
                 _: &'static str,
@@ -108,8 +108,8 @@ fn plain(item: &DeriveInput, fields: &Fields, krate: &TokenStream) -> Result<Tok
             }
 
             #[cfg(not(target_arch = "nvptx64"))]
-            fn values(bound: Self::In<'_>, into: &mut #krate::launch::Params) {
-                let mut fields = #krate::launch::Fields::new(::core::mem::size_of::<Self>());
+            fn values(bound: Self::In<'_>, into: &mut #krate::__private::Params) {
+                let mut fields = #krate::__private::Fields::new(::core::mem::size_of::<Self>());
                 #(
                     let offset = ::core::mem::offset_of!(Self, #members);
                     fields.put_data::<#types>(offset, bound.#members);
@@ -164,10 +164,10 @@ fn with_memory(
         "What the host hands over for [`{name}`], to a kernel on a device: buffers by reference."
     );
     let mut of_host = generics.clone();
-    of_host.params.push(parse_quote!(PtxMatrixDevice: #krate::launch::Device + #lifetime));
+    of_host.params.push(parse_quote!(PtxMatrixDevice: #krate::__private::Device + #lifetime));
     let (host_impl, host_arguments, host_bounds) = of_host.split_for_impl();
     let at_host = with_lifetime(quote!(#host_arguments), lifetime, "ptx_matrix");
-    let param = quote!(#krate::launch::KernelParam);
+    let param = quote!(#krate::__private::KernelParam);
     Ok(quote! {
         #[cfg(not(target_arch = "nvptx64"))]
         #[doc = #host_doc]
@@ -183,7 +183,7 @@ fn with_memory(
             /// The struct as it lies in the `.param` space.
             #[repr(C)]
             pub struct Stored #stored_impl #stored_bounds {
-                #(#names: <#stored as #krate::launch::KernelField>::Stored,)*
+                #(#names: <#stored as #krate::__private::KernelField>::Stored,)*
             }
 
             impl #stored_impl ::core::clone::Clone for Stored #stored_arguments #stored_bounds {
@@ -201,15 +201,15 @@ fn with_memory(
                 type In<'ptx_matrix> = #name #in_kernel;
                 type Head = &'static Stored #stored_arguments;
                 type Tail = ();
-                const BY_VALUE: ::core::option::Option<#krate::launch::ByValue> =
+                const BY_VALUE: ::core::option::Option<#krate::__private::ByValue> =
                     ::core::option::Option::Some(
-                        #krate::launch::ByValue::of::<Stored #stored_arguments>(),
+                        #krate::__private::ByValue::of::<Stored #stored_arguments>(),
                     );
                 const IS_MEMORY: bool = false #(|| <#stored as #param>::IS_MEMORY)*;
-                const IS_EARLY: bool = #krate::launch::any_early(&[
+                const IS_EARLY: bool = #krate::__private::any_early(&[
                     #((<#stored as #param>::IS_MEMORY, <#stored as #param>::IS_EARLY)),*
                 ]);
-                const TYPE: #krate::launch::TypeName = #type_name;
+                const TYPE: #krate::__private::TypeName = #type_name;
 
                 #[inline(always)]
                 unsafe fn enter<'ptx_matrix>(
@@ -221,18 +221,18 @@ fn with_memory(
                         #(
                             // SAFETY: the caller's, of each field.
                             #names: unsafe {
-                                <#stored as #krate::launch::KernelField>::load(&head.#names, #texts)
+                                <#stored as #krate::__private::KernelField>::load(&head.#names, #texts)
                             },
                         )*
                     }
                 }
 
                 #[cfg(not(target_arch = "nvptx64"))]
-                type Host<'ptx_matrix, PtxMatrixDevice: #krate::launch::Device + 'ptx_matrix> =
+                type Host<'ptx_matrix, PtxMatrixDevice: #krate::__private::Device + 'ptx_matrix> =
                     #host #at_host;
 
                 #[cfg(not(target_arch = "nvptx64"))]
-                fn bind<'ptx_matrix, PtxMatrixDevice: #krate::launch::Device + 'ptx_matrix>(
+                fn bind<'ptx_matrix, PtxMatrixDevice: #krate::__private::Device + 'ptx_matrix>(
                     device: &PtxMatrixDevice,
                     host: Self::Host<'ptx_matrix, PtxMatrixDevice>,
                     _: &'static str,
@@ -241,9 +241,9 @@ fn with_memory(
                 }
 
                 #[cfg(not(target_arch = "nvptx64"))]
-                fn values(bound: Self::In<'_>, into: &mut #krate::launch::Params) {
+                fn values(bound: Self::In<'_>, into: &mut #krate::__private::Params) {
                     let bytes = ::core::mem::size_of::<Stored #stored_arguments>();
-                    let mut fields = #krate::launch::Fields::new(bytes);
+                    let mut fields = #krate::__private::Fields::new(bytes);
                     #(
                         fields.put::<#stored>(
                             ::core::mem::offset_of!(Stored #stored_arguments, #names),
@@ -255,7 +255,7 @@ fn with_memory(
             }
 
             // SAFETY: `values` appends the bytes of `Stored`.
-            unsafe impl #of_impl #krate::launch::KernelField for #name #arguments #bounds {
+            unsafe impl #of_impl #krate::__private::KernelField for #name #arguments #bounds {
                 type Stored = Stored #stored_arguments;
 
                 #[inline(always)]
@@ -279,10 +279,10 @@ fn type_name<T: ToTokens>(
     stored: &TokenStream,
     krate: &TokenStream,
 ) -> TokenStream {
-    let of = quote!(#krate::launch::TypeName);
+    let of = quote!(#krate::__private::TypeName);
     let parts = fields.zip(types).enumerate().map(|(index, (field, ty))| {
         let start = format!("{}{}: ", if index == 0 { "" } else { ", " }, ascii(&field));
-        quote!(#of::Text(#start), <#ty as #krate::launch::KernelParam>::TYPE)
+        quote!(#of::Text(#start), <#ty as #krate::__private::KernelParam>::TYPE)
     });
     let start = format!("{} {{", ascii(&name.unraw().to_string()));
     quote! {

@@ -35,21 +35,21 @@ pub fn expand(item: TokenStream) -> Result<TokenStream> {
     let (generics, arguments, bounds) = item.generics.split_for_impl();
     Ok(quote! {
         // SAFETY: the struct's parts are those of a tuple.
-        unsafe impl #generics #krate::SharedLayout for #name #arguments #bounds {
-            const BYTES: usize = <#types as #krate::SharedLayout>::BYTES;
-            const ALIGN: usize = <#types as #krate::SharedLayout>::ALIGN;
+        unsafe impl #generics #krate::__private::SharedLayout for #name #arguments #bounds {
+            const BYTES: usize = <#types as #krate::__private::SharedLayout>::BYTES;
+            const ALIGN: usize = <#types as #krate::__private::SharedLayout>::ALIGN;
 
             #[inline(always)]
             unsafe fn at(address: u32) -> Self {
                 // SAFETY: the caller's; the parts lie as in the tuple of them.
-                let #pattern = unsafe { <#types as #krate::SharedLayout>::at(address) };
+                let #pattern = unsafe { <#types as #krate::__private::SharedLayout>::at(address) };
                 Self { #(#names),* }
             }
 
             #[cfg(not(target_arch = "nvptx64"))]
-            fn name_byte(offset: usize, name: &mut #krate::sim::SharedName) {
-                #krate::sim::name_fields(offset, name, &[#(
-                    #krate::sim::SharedField::of::<#of_fields>().named(#texts)
+            fn name_byte(offset: usize, name: &mut #krate::__private::SharedName) {
+                #krate::__private::name_fields(offset, name, &[#(
+                    #krate::__private::SharedField::of::<#of_fields>().named(#texts)
                 ),*]);
             }
         }

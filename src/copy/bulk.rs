@@ -1,30 +1,33 @@
 //! Bulk copies: a lane has a tile copied, asynchronously and in one piece (`cp.async.bulk`, PTX ISA 9.7.9.25.4).
 
 use crate::copy::reduction::Reduction;
-use crate::lane::Site;
+use crate::copy::{CachePolicy, LoadTma, StoreTma, TmaDestination, TmaSource};
+use crate::element::Element;
+use crate::lane::{Lane, Sealed, Site};
 use crate::machine::check;
-use crate::memory::{Order, SharedTile, Unswizzled};
+use crate::memory::{Global, GlobalMut, Order, SharedTile, Unswizzled};
+use crate::raw;
+use crate::scope::Warp;
 use crate::target::{AtLeast, BuiltFor};
-use crate::{Barrier, Element, Global, GlobalMut, Lane, Warp, raw};
 
-/// Bulk copies of whole tiles, whose elements lie in the slice as in the tile: one line behind the other.
-///
-/// They are started by one lane ([`Warp::elect`]) and carried out by what is no thread. Both sides start at multiples of 16 bytes.
-/// Such a copy sees what ordinary stores wrote, and may take the place of that, behind a [`Warp::fence_for_bulk`] of the warps
-/// that wrote. Needs sm_90.
+/// Adjacent elements of a slice, as a place of TMA copies: those that a tile has, one line behind the other.
+#[derive(Debug, Clone, Copy)]
+pub struct TmaElements<Slice> {
+    slice: Slice,
+    index: usize,
+}
+
 impl<T: Element, const ROWS: usize, const COLS: usize, O: Order> SharedTile<T, ROWS, COLS, Unswizzled, O> {
-    /// The tile's bytes, which a barrier is told of when the tile has been loaded.
+    /// The tile's bytes, which a barrier is told of when the tile has been loaded from adjacent elements.
     pub const BULK_BYTES: u32 = (ROWS * COLS * size_of::<T>()) as u32;
+}
 
-    /// Starts to copy the elements from `index` on to the tile (`cp.async.bulk.shared::cluster.global`).
-    ///
-    /// The barrier's phase is over no sooner than all bytes have come that it was told to
-    /// [expect](Barrier::arrive_expecting): [`BULK_BYTES`](Self::BULK_BYTES) of each copy. Who has waited for it may read the
-    /// tile; until then nobody may touch it. The simulator lets copies land as late as that allows, and reports whoever comes too early,
-    /// stores and copies with no fence between, and bytes that the phase does not expect, or that do not come.
+impl<'k, T: Element> Global<'k, T> {
+    /// The elements from `index` on, as the source of TMA copies (`cp.async.bulk.shared::cluster.global`). They start at a multiple of
+    /// 16 bytes. [`SharedTile::load_tma`] takes as many as the tile has; a copy beyond the slice is refused.
     ///
     /// ```
-    /// use ptx_matrix::*;
+    /// use ptx_matrix::prelude::*;
     ///
     /// /// Sums the columns of a matrix of 32 columns: one warp has eight rows copied, up to three times ahead, another adds up.
     /// #[kernel(threads = 64, target = "sm_90")]
@@ -46,7 +49,7 @@ impl<T: Element, const ROWS: usize, const COLS: usize, O: Order> SharedTile<T, R
     ///             empty.wait(warp, turn.phase_before());
     ///             warp.elect(|lane| {
     ///                 full.arrive_expecting(lane, SharedTile::<f32, 8, 32>::BULK_BYTES);
-    ///                 tile.load_bulk(lane, a, step * 256, full);
+    ///                 tile.load_tma(lane, a.bulk(step * 256), full);
     ///             });
     ///         } else {
     ///             full.wait(warp, turn.phase());
@@ -66,92 +69,116 @@ impl<T: Element, const ROWS: usize, const COLS: usize, O: Order> SharedTile<T, R
     /// assert_eq!(d[5], (0..40).map(|row| (row * 32 + 5) as f32).sum::<f32>());
     /// ```
     #[inline(always)]
-    #[track_caller]
-    pub fn load_bulk(self, lane: Lane<'_>, from: Global<T>, index: usize, barrier: Barrier)
-    where
-        Self: BuiltFor<AtLeast<90>>,
-    {
-        let _ = lane;
-        check_slice::<T>(Site::here(), from.name(), (from.len(), from.alignment()), index, ROWS * COLS);
-        let source = from.as_ptr().wrapping_add(index).cast::<u8>();
-        // SAFETY: within the slice, as checked, and aligned; the tile is so many bytes, and aligned; the barrier was initialised. That
-        // nobody touches the tile meanwhile concerns values, not memory safety, and is the simulator's to check.
-        unsafe {
-            raw::cp_async_bulk_shared_cluster_global_mbarrier_complete_tx_bytes(
-                self.address(),
-                source,
-                Self::BULK_BYTES,
-                barrier.address(),
-            );
-        }
-    }
-
-    /// Starts to copy the tile to the elements from `index` on (`cp.async.bulk.global.shared::cta`).
-    ///
-    /// It is in flight until the lane has waited for its group: see [`BulkGroup`].
-    #[inline(always)]
-    #[track_caller]
-    pub fn store_bulk(self, lane: Lane<'_>, to: GlobalMut<T>, index: usize)
-    where
-        Self: BuiltFor<AtLeast<90>>,
-    {
-        let _ = lane;
-        check_slice::<T>(Site::here(), to.name(), (to.len(), to.alignment()), index, ROWS * COLS);
-        let destination = to.as_ptr().wrapping_add(index).cast::<u8>();
-        // SAFETY: as above. A copy that is in flight when the kernel returns reaches its slice before the launch has ended.
-        unsafe { raw::cp_async_bulk_global_shared_cta_bulk_group(destination, self.address(), Self::BULK_BYTES) }
-    }
-
-    /// Starts to reduce the elements from `index` on by the tile's (`cp.reduce.async.bulk.global.shared::cta`, PTX ISA 9.7.9.25.4).
-    ///
-    /// Each element is reduced as a whole; in which order several tiles come to one is not said (the simulator takes the order of the
-    /// blocks), which sums of floats tell. Like [`store_bulk`](Self::store_bulk) it is in flight until the lane has waited for its group.
-    ///
-    /// ```
-    /// use ptx_matrix::*;
-    ///
-    /// /// Each block adds its number to all elements.
-    /// #[kernel(threads = 32, target = "sm_90")]
-    /// fn add(block: &Block, #[shared] tile: SharedTile<u32, 4, 32>, d: GlobalMut<u32>) {
-    ///     let (warp, number) = (block.warp(), block.index().x);
-    ///     tile.fill(warp, |_, _| number);
-    ///     warp.fence_for_bulk();
-    ///     warp.sync();
-    ///     warp.elect(|lane| {
-    ///         tile.reduce_bulk(lane, reduction::Add, d, 0);
-    ///         BulkGroup::commit(lane);
-    ///         BulkGroup::wait_read::<0>(lane);
-    ///     });
-    /// }
-    ///
-    /// let mut d = [1; 128];
-    /// add::simulate(5, &mut d).check();
-    /// assert_eq!(d, [11; 128]);
-    /// ```
-    #[inline(always)]
-    #[track_caller]
-    pub fn reduce_bulk<R: Reduction<T>>(self, lane: Lane<'_>, reduction: R, to: GlobalMut<T>, index: usize)
-    where
-        Self: BuiltFor<AtLeast<90>>,
-    {
-        let _ = (lane, reduction);
-        check_slice::<T>(Site::here(), to.name(), (to.len(), to.alignment()), index, ROWS * COLS);
-        let destination = to.as_ptr().wrapping_add(index).cast::<u8>();
-        // SAFETY: as above.
-        unsafe { R::reduce(destination, self.address(), Self::BULK_BYTES) }
+    pub fn bulk(self, index: usize) -> TmaSource<TmaElements<Self>> {
+        TmaSource::new(TmaElements { slice: self, index })
     }
 }
 
-impl<T: Element> Global<'_, T> {
-    /// Has `count` elements from `index` on brought to the second-level cache (`cp.async.bulk.prefetch.L2`). Both are multiples of 16
-    /// bytes. Needs sm_90.
+impl<'k, T: Element> GlobalMut<'k, T> {
+    /// The elements from `index` on, as the destination of TMA copies (`cp.async.bulk.global.shared::cta`): see
+    /// [`SharedTile::store_tma`] and [`SharedTile::reduce_tma`].
+    #[inline(always)]
+    pub fn bulk(self, index: usize) -> TmaDestination<TmaElements<Self>> {
+        TmaDestination::new(TmaElements { slice: self, index })
+    }
+}
+
+impl<Slice> Sealed for TmaElements<Slice> {}
+
+impl<T: Element, const ROWS: usize, const COLS: usize, O: Order> LoadTma<SharedTile<T, ROWS, COLS, Unswizzled, O>>
+    for TmaElements<Global<'_, T>>
+{
+    #[inline(always)]
+    #[track_caller]
+    unsafe fn load(self, to: u32, barrier: u32, mask: Option<u16>, policy: Option<CachePolicy>) {
+        let TmaElements { slice, index } = self;
+        check_slice::<T>(Site::here(), slice.name(), (slice.len(), slice.alignment()), index, ROWS * COLS);
+        let from = slice.as_ptr().wrapping_add(index).cast::<u8>();
+        let bytes = SharedTile::<T, ROWS, COLS, Unswizzled, O>::BULK_BYTES;
+        // SAFETY: within the slice, as checked, and aligned; the tile is so many bytes, and aligned; only `createpolicy` makes a policy.
+        // The rest is the caller's.
+        unsafe {
+            match (mask, policy) {
+                (None, None) => {
+                    raw::cp_async_bulk_shared_cluster_global_mbarrier_complete_tx_bytes(to, from, bytes, barrier);
+                }
+                (None, Some(policy)) => {
+                    raw::cp_async_bulk_shared_cluster_global_mbarrier_complete_tx_bytes_L2_cache_hint(
+                        to,
+                        from,
+                        bytes,
+                        barrier,
+                        policy.bits(),
+                    );
+                }
+                (Some(mask), None) => {
+                    raw::cp_async_bulk_shared_cluster_global_mbarrier_complete_tx_bytes_multicast_cluster(
+                        to, from, bytes, barrier, mask,
+                    );
+                }
+                (Some(mask), Some(policy)) => {
+                    raw::cp_async_bulk_shared_cluster_global_mbarrier_complete_tx_bytes_multicast_cluster_L2_cache_hint(
+                        to,
+                        from,
+                        bytes,
+                        barrier,
+                        mask,
+                        policy.bits(),
+                    );
+                }
+            }
+        }
+    }
+}
+
+impl<T: Element, const ROWS: usize, const COLS: usize, O: Order> StoreTma<T, SharedTile<T, ROWS, COLS, Unswizzled, O>>
+    for TmaElements<GlobalMut<'_, T>>
+{
+    #[inline(always)]
+    #[track_caller]
+    unsafe fn store(self, from: u32, policy: Option<CachePolicy>) {
+        let TmaElements { slice, index } = self;
+        check_slice::<T>(Site::here(), slice.name(), (slice.len(), slice.alignment()), index, ROWS * COLS);
+        let to = slice.as_ptr().wrapping_add(index).cast::<u8>();
+        let bytes = SharedTile::<T, ROWS, COLS, Unswizzled, O>::BULK_BYTES;
+        // SAFETY: as of a load.
+        unsafe {
+            match policy {
+                None => raw::cp_async_bulk_global_shared_cta_bulk_group(to, from, bytes),
+                Some(policy) => {
+                    raw::cp_async_bulk_global_shared_cta_bulk_group_L2_cache_hint(to, from, bytes, policy.bits());
+                }
+            }
+        }
+    }
+
+    #[inline(always)]
+    #[track_caller]
+    unsafe fn reduce<R: Reduction<T>>(self, from: u32, policy: Option<CachePolicy>) {
+        let TmaElements { slice, index } = self;
+        check_slice::<T>(Site::here(), slice.name(), (slice.len(), slice.alignment()), index, ROWS * COLS);
+        let to = slice.as_ptr().wrapping_add(index).cast::<u8>();
+        let bytes = SharedTile::<T, ROWS, COLS, Unswizzled, O>::BULK_BYTES;
+        // SAFETY: as of a load; the elements have the reduction.
+        unsafe {
+            match policy {
+                None => R::reduce(to, from, bytes),
+                Some(policy) => R::reduce_cached(to, from, bytes, policy.bits()),
+            }
+        }
+    }
+}
+
+impl<T: Element> TmaSource<TmaElements<Global<'_, T>>> {
+    /// Loads `count` elements into the L2 cache (`cp.async.bulk.prefetch.L2`). Their start and their size are multiples of 16 bytes.
+    /// Needs sm_90.
     ///
     /// ```
-    /// use ptx_matrix::*;
+    /// use ptx_matrix::prelude::*;
     ///
     /// #[kernel(threads = 32, target = "sm_90")]
     /// fn warm_up(block: &Block, a: Global<f32>) {
-    ///     block.warp().elect(|lane| a.prefetch_bulk(lane, 8, 24));
+    ///     block.warp().elect(|lane| a.bulk(8).prefetch(lane, 24));
     /// }
     ///
     /// warm_up::simulate(1, &[0.0; 32]).check();
@@ -159,20 +186,27 @@ impl<T: Element> Global<'_, T> {
     /// ```
     #[inline(always)]
     #[track_caller]
-    pub fn prefetch_bulk(self, lane: Lane<'_>, index: usize, count: usize)
+    pub fn prefetch(self, lane: Lane<'_>, count: usize)
     where
         Self: BuiltFor<AtLeast<90>>,
     {
         let _ = lane;
-        let bytes = check_prefetch(Site::here(), self, index, count);
-        // SAFETY: within the slice, as checked, and aligned.
-        unsafe { raw::cp_async_bulk_prefetch_L2_global(self.as_ptr().wrapping_add(index).cast(), bytes) }
+        let TmaElements { slice, index } = self.place;
+        let bytes = check_prefetch(Site::here(), slice, index, count);
+        let from = slice.as_ptr().wrapping_add(index).cast();
+        // SAFETY: within the slice, as checked, and aligned; only `createpolicy` makes a policy.
+        unsafe {
+            match self.policy {
+                None => raw::cp_async_bulk_prefetch_L2_global(from, bytes),
+                Some(policy) => raw::cp_async_bulk_prefetch_L2_global_L2_cache_hint(from, bytes, policy.bits()),
+            }
+        }
     }
 }
 
 /// The bytes of `count` elements from `index` on, if they are in the slice, and both are multiples of 16 bytes.
 #[inline(always)]
-pub(crate) fn check_prefetch<T: Element>(site: Site, slice: Global<'_, T>, index: usize, count: usize) -> u32 {
+fn check_prefetch<T: Element>(site: Site, slice: Global<'_, T>, index: usize, count: usize) -> u32 {
     check_slice::<T>(site, slice.name(), (slice.len(), slice.alignment()), index, count);
     let bytes = count * size_of::<T>();
     check!(bytes.is_multiple_of(16) && bytes < 1 << 32, site, BulkSize { bytes: bytes as u32 });
@@ -182,7 +216,7 @@ pub(crate) fn check_prefetch<T: Element>(site: Site, slice: Global<'_, T>, index
 /// Whether `count` elements from `index` on are in a slice of `len`, and start at a multiple of 16 bytes: a buffer does, what is
 /// behind elements that were skipped need not.
 #[inline(always)]
-pub(crate) fn check_slice<T: Element>(
+fn check_slice<T: Element>(
     site: Site,
     name: &'static str,
     (len, alignment): (usize, usize),
@@ -203,7 +237,7 @@ pub(crate) fn check_slice<T: Element>(
 /// [`Warp::elect`], which is the same each time.
 ///
 /// ```
-/// use ptx_matrix::*;
+/// use ptx_matrix::prelude::*;
 ///
 /// /// Writes numbers, a tile at a time, by copies of which one is in flight while the next tile is filled.
 /// #[kernel(threads = 32, target = "sm_90")]
@@ -217,7 +251,7 @@ pub(crate) fn check_slice<T: Element>(
 ///         warp.fence_for_bulk();
 ///         warp.sync();
 ///         warp.elect(|lane| {
-///             tile.store_bulk(lane, d, step * 128);
+///             tile.store_tma(lane, d.bulk(step * 128));
 ///             BulkGroup::commit(lane);
 ///         });
 ///     }

@@ -1,11 +1,13 @@
 //! Copies of boxes of tensors: a lane has a tile filled, or brought back, from where a tensor map and coordinates say
 //! (`cp.async.bulk.tensor`, PTX ISA 9.7.9.27).
 
-use crate::copy::reduction::{self, Operation, Reduction};
-use crate::lane::Sealed;
+use crate::copy::reduction::{Operation, Reduction};
+use crate::copy::{BoxTile, CachePolicy, LoadTma, StoreTma, TensorMap, TensorMapMut, TmaDestination, TmaSource};
+use crate::element::Element;
+use crate::lane::{Lane, Sealed};
 use crate::memory::{Order, SharedTile, TensorSwizzle};
+use crate::raw;
 use crate::target::{AtLeast, BuiltFor};
-use crate::{Barrier, BoxTile, Element, Lane, TensorMap, TensorMapMut, raw};
 
 /// Where in a tensor a box starts, innermost coordinate first, for a tensor of one dimension to five: `[i32; RANK]`.
 ///
@@ -163,107 +165,118 @@ ranks! {
     5 "5d";
 }
 
-/// Copies of boxes of tensors. They are started by one lane ([`Warp::elect`](crate::Warp::elect)), of any tile whose swizzle the hardware has
-/// ([`BoxTile`]); what is said of [`load_bulk`](SharedTile::load_bulk) and [`store_bulk`](SharedTile::store_bulk) holds of them too. Needs
-/// sm_90.
+/// A box of a tensor, or pixels of images that TMA stores write: a map, and the coordinates.
+#[derive(Debug, Clone, Copy)]
+pub struct TmaBox<Map, const RANK: usize> {
+    pub(super) map: Map,
+    pub(super) at: [i32; RANK],
+}
+
 impl<T: Element, const ROWS: usize, const COLS: usize, S: TensorSwizzle, O: Order> SharedTile<T, ROWS, COLS, S, O> {
     /// The tile's bytes, which a barrier is told of when the box has come, whatever of it lies beyond the tensor.
     pub const BOX_BYTES: u32 = <Self as BoxTile>::BYTES;
+}
 
-    /// Starts to copy the box at these coordinates to the tile (`cp.async.bulk.tensor.shared::cluster.global.tile`, or, which is the
+impl<Tile: BoxTile, const RANK: usize> TensorMap<'_, Tile, RANK>
+where
+    [i32; RANK]: BoxAt,
+{
+    /// The box at these coordinates, as the source of TMA copies (`cp.async.bulk.tensor.shared::cluster.global.tile`, or, which is the
     /// same here, `.shared::cta`). What of it is beyond the tensor, also before its start, becomes zero. Along dimension 0 it starts at a
     /// multiple of 16 bytes: what PTX does not say, an H200 does; of others it makes an illegal instruction.
     ///
     /// See [`TensorMap`] for an example.
     #[inline(always)]
-    #[track_caller]
-    pub fn load_box<const RANK: usize>(
-        self,
-        lane: Lane<'_>,
-        map: TensorMap<'_, Self, RANK>,
-        at: [i32; RANK],
-        barrier: Barrier,
-    ) where
-        [i32; RANK]: BoxAt,
-        Self: BuiltFor<AtLeast<90>>,
-    {
-        let _ = lane;
-        // SAFETY: the map's tensor is there, and its boxes are such tiles; the tile is aligned as its swizzle needs; the barrier was initialised.
-        // That nobody touches the tile meanwhile concerns values, not memory safety, and is the simulator's to check.
-        unsafe { at.load(self.address(), map.as_ptr(), barrier.address()) }
-    }
-
-    /// Starts to copy the tile to the box at these coordinates (`cp.async.bulk.tensor.global.shared::cta.tile`). What of it is beyond the
-    /// tensor, goes nowhere. It starts at a multiple of 16 bytes, likewise, and at no negative coordinate, of which an H200 makes an illegal
-    /// instruction too. It is in flight until the lane has waited for its group: see [`BulkGroup`](crate::BulkGroup).
-    #[inline(always)]
-    #[track_caller]
-    pub fn store_box<const RANK: usize>(self, lane: Lane<'_>, map: TensorMapMut<'_, Self, RANK>, at: [i32; RANK])
-    where
-        [i32; RANK]: BoxAt,
-        Self: BuiltFor<AtLeast<90>>,
-    {
-        let _ = lane;
-        // SAFETY: as above. A copy that is in flight when the kernel returns reaches its tensor before the launch has ended.
-        unsafe { at.store(map.as_ptr(), self.address()) }
-    }
-
-    /// Starts to reduce the box at these coordinates by the tile (`cp.reduce.async.bulk.tensor.global.shared::cta.tile`): as
-    /// [`reduce_bulk`](SharedTile::reduce_bulk).
-    ///
-    /// ```
-    /// use ptx_matrix::{sim::Simulator, *};
-    /// type Tile = SharedTile<f32, 8, 32, Swizzle128>;
-    ///
-    /// /// Each block adds its number to the matrix.
-    /// #[kernel(threads = 32, target = "sm_90")]
-    /// fn add(block: &Block, #[shared] tile: Tile, d: TensorMapMut<Tile, 2>) {
-    ///     let (warp, number) = (block.warp(), block.index().x as f32);
-    ///     tile.fill(warp, |_, _| number);
-    ///     warp.fence_for_bulk();
-    ///     warp.sync();
-    ///     warp.elect(|lane| {
-    ///         tile.reduce_box(lane, reduction::Add, d, [0, 0]);
-    ///         BulkGroup::commit(lane);
-    ///         BulkGroup::wait_read::<0>(lane);
-    ///     });
-    /// }
-    ///
-    /// let (device, mut d) = (Simulator::default(), [0.5; 5 * 20]);
-    /// let mut map = Tensor::<Tile, 2>::new([20, 5]).map_mut(&device, &mut d[..])?;
-    /// add::launch(&device, 4, map.by_ref()).check();
-    /// assert_eq!(d, [6.5; 5 * 20]);
-    /// # Ok::<(), TensorMapError>(())
-    /// ```
-    #[inline(always)]
-    #[track_caller]
-    pub fn reduce_box<R: Reduction<T> + reduction::Operates, const RANK: usize>(
-        self,
-        lane: Lane<'_>,
-        reduction: R,
-        map: TensorMapMut<'_, Self, RANK>,
-        at: [i32; RANK],
-    ) where
-        [i32; RANK]: BoxAt,
-        Self: BuiltFor<AtLeast<90>>,
-    {
-        let _ = (lane, reduction);
-        // SAFETY: as above; the elements have the reduction.
-        unsafe { at.reduce(map.as_ptr(), self.address(), R::OPERATION) }
+    pub fn at(self, at: [i32; RANK]) -> TmaSource<TmaBox<Self, RANK>> {
+        TmaSource::new(TmaBox { map: self, at })
     }
 }
 
-impl<Tile: BoxTile, const RANK: usize> TensorMap<'_, Tile, RANK> {
-    /// Has the box at these coordinates brought to the second-level cache (`cp.async.bulk.prefetch.tensor.L2.global.tile`).
+impl<Tile: BoxTile, const RANK: usize> TensorMapMut<'_, Tile, RANK>
+where
+    [i32; RANK]: BoxAt,
+{
+    /// The box at these coordinates, as the destination of TMA copies (`cp.async.bulk.tensor.global.shared::cta.tile`). What of it is beyond the
+    /// tensor, goes nowhere. It starts at a multiple of 16 bytes, likewise, and at no negative coordinate, of which an H200 makes an illegal
+    /// instruction too. It is in flight until the lane has waited for its group: see [`BulkGroup`](crate::copy::BulkGroup).
+    #[inline(always)]
+    pub fn at(self, at: [i32; RANK]) -> TmaDestination<TmaBox<Self, RANK>> {
+        TmaDestination::new(TmaBox { map: self, at })
+    }
+}
+
+impl<Map, const RANK: usize> Sealed for TmaBox<Map, RANK> {}
+
+impl<Tile: BoxTile, const RANK: usize> LoadTma<Tile> for TmaBox<TensorMap<'_, Tile, RANK>, RANK>
+where
+    [i32; RANK]: BoxAt,
+{
     #[inline(always)]
     #[track_caller]
-    pub fn prefetch_box(self, lane: Lane<'_>, at: [i32; RANK])
+    unsafe fn load(self, to: u32, barrier: u32, mask: Option<u16>, policy: Option<CachePolicy>) {
+        let (map, at) = (self.map.as_ptr(), self.at);
+        // SAFETY: the map's tensor is there, and its boxes are such tiles; only `createpolicy` makes a policy. The rest is the caller's.
+        unsafe {
+            match (mask, policy) {
+                (None, None) => at.load(to, map, barrier),
+                (None, Some(policy)) => at.load_cached(to, map, barrier, policy.bits()),
+                (Some(mask), None) => at.load_to(to, map, barrier, mask),
+                (Some(mask), Some(policy)) => at.load_to_cached(to, map, barrier, mask, policy.bits()),
+            }
+        }
+    }
+}
+
+impl<T: Element, Tile: BoxTile, const RANK: usize> StoreTma<T, Tile> for TmaBox<TensorMapMut<'_, Tile, RANK>, RANK>
+where
+    [i32; RANK]: BoxAt,
+{
+    #[inline(always)]
+    #[track_caller]
+    unsafe fn store(self, from: u32, policy: Option<CachePolicy>) {
+        let (map, at) = (self.map.as_ptr(), self.at);
+        // SAFETY: as of a load.
+        unsafe {
+            match policy {
+                None => at.store(map, from),
+                Some(policy) => at.store_cached(map, from, policy.bits()),
+            }
+        }
+    }
+
+    #[inline(always)]
+    #[track_caller]
+    unsafe fn reduce<R: Reduction<T>>(self, from: u32, policy: Option<CachePolicy>) {
+        let (map, at) = (self.map.as_ptr(), self.at);
+        // SAFETY: as of a load; the elements have the reduction.
+        unsafe {
+            match policy {
+                None => at.reduce(map, from, R::OPERATION),
+                Some(policy) => at.reduce_cached(map, from, R::OPERATION, policy.bits()),
+            }
+        }
+    }
+}
+
+impl<Tile: BoxTile, const RANK: usize> TmaSource<TmaBox<TensorMap<'_, Tile, RANK>, RANK>>
+where
+    [i32; RANK]: BoxAt,
+{
+    /// Loads the box into the L2 cache (`cp.async.bulk.prefetch.tensor.L2.global.tile`). Needs sm_90.
+    #[inline(always)]
+    #[track_caller]
+    pub fn prefetch(self, lane: Lane<'_>)
     where
-        [i32; RANK]: BoxAt,
         Self: BuiltFor<AtLeast<90>>,
     {
         let _ = lane;
-        // SAFETY: the map's tensor is there.
-        unsafe { at.prefetch(self.as_ptr()) }
+        let (map, at) = (self.place.map.as_ptr(), self.place.at);
+        // SAFETY: the map's tensor is there; only `createpolicy` makes a policy.
+        unsafe {
+            match self.policy {
+                None => at.prefetch(map),
+                Some(policy) => at.prefetch_cached(map, policy.bits()),
+            }
+        }
     }
 }

@@ -1,19 +1,18 @@
 //! What becomes of copied bytes in the second-level cache (`createpolicy`, PTX ISA 9.7.9.18; `.L2::cache_hint`).
 
-use crate::copy::BoxAt;
-use crate::copy::reduction::{self, Reduction};
-use crate::copy::{check_prefetch, check_slice};
-use crate::lane::Site;
-use crate::memory::{Order, SharedTile, TensorSwizzle, Unswizzled};
+use crate::raw;
 use crate::target::{AtLeast, BuiltFor};
-use crate::{Barrier, Blocks, BoxTile, Element, Global, GlobalMut, Lane, TensorMap, TensorMapMut, raw};
 
 /// How long the second-level cache is to keep what a copy touches. It changes how fast memory is, and nothing else; the simulator ignores it.
 ///
-/// Copies take one by methods of their own: `load_bulk_cached` is [`load_bulk`](SharedTile::load_bulk) with a policy, and so on. Needs sm_90.
+/// [`TmaSource::cached`](crate::copy::TmaSource::cached) and [`TmaDestination::cached`](crate::copy::TmaDestination::cached) take it. Needs sm_90.
 ///
 /// ```
-/// use ptx_matrix::{sim::Simulator, *};
+/// use ptx_matrix::copy::CachePolicy;
+/// use ptx_matrix::isa::TensorMapError;
+/// use ptx_matrix::launch::Tensor;
+/// use ptx_matrix::prelude::*;
+/// use ptx_matrix::sim::Simulator;
 /// type Tile = SharedTile<f32, 8, 32, Swizzle128>;
 ///
 /// /// Copies a matrix that nobody reads again.
@@ -24,11 +23,11 @@ use crate::{Barrier, Blocks, BoxTile, Element, Global, GlobalMut, Lane, TensorMa
 ///     let once = CachePolicy::evict_first();
 ///     warp.elect(|lane| {
 ///         full.arrive_expecting(lane, Tile::BOX_BYTES);
-///         tile.load_box_cached(lane, once, a, [0, row], full);
+///         tile.load_tma(lane, a.at([0, row]).cached(once), full);
 ///     });
 ///     full.wait(warp, Phase::FIRST);
 ///     warp.elect(|lane| {
-///         tile.store_box_cached(lane, once, d, [0, row]);
+///         tile.store_tma(lane, d.at([0, row]).cached(once));
 ///         BulkGroup::commit(lane);
 ///         BulkGroup::wait_read::<0>(lane);
 ///     });
@@ -110,13 +109,13 @@ impl CachePolicy {
     /// Which part, the hardware chooses by the addresses.
     ///
     /// ```
-    /// use ptx_matrix::*;
+    /// use ptx_matrix::{copy::{CachePolicy, Priority, RestPriority}, prelude::*};
     ///
     /// /// Has 60 percent of a table stay, which all blocks will read; the rest need not go through the cache in vain.
     /// #[kernel(threads = 32, target = "sm_90")]
     /// fn warm_up(block: &Block, table: Global<f32>) {
     ///     let most = CachePolicy::of_part::<60>(Priority::EvictLast, RestPriority::EvictFirst);
-    ///     block.warp().elect(|lane| table.prefetch_bulk_cached(lane, most, 0, table.len()));
+    ///     block.warp().elect(|lane| table.bulk(0).cached(most).prefetch(lane, table.len()));
     /// }
     ///
     /// warm_up::simulate(1, &[0.0; 1024]).check();
@@ -165,209 +164,5 @@ impl CachePolicy {
     #[inline(always)]
     pub const fn bits(self) -> u64 {
         self.bits
-    }
-}
-
-impl<T: Element, const ROWS: usize, const COLS: usize, O: Order> SharedTile<T, ROWS, COLS, Unswizzled, O> {
-    /// As [`load_bulk`](Self::load_bulk), with a policy for the second-level cache (`.L2::cache_hint`).
-    #[inline(always)]
-    #[track_caller]
-    pub fn load_bulk_cached(self, lane: Lane<'_>, policy: CachePolicy, from: Global<T>, index: usize, barrier: Barrier)
-    where
-        Self: BuiltFor<AtLeast<90>>,
-    {
-        let _ = lane;
-        check_slice::<T>(Site::here(), from.name(), (from.len(), from.alignment()), index, ROWS * COLS);
-        let source = from.as_ptr().wrapping_add(index).cast::<u8>();
-        // SAFETY: as `load_bulk`; only `createpolicy` makes a policy.
-        unsafe {
-            raw::cp_async_bulk_shared_cluster_global_mbarrier_complete_tx_bytes_L2_cache_hint(
-                self.address(),
-                source,
-                Self::BULK_BYTES,
-                barrier.address(),
-                policy.bits,
-            );
-        }
-    }
-
-    /// As [`store_bulk`](Self::store_bulk), with a policy for the second-level cache (`.L2::cache_hint`).
-    #[inline(always)]
-    #[track_caller]
-    pub fn store_bulk_cached(self, lane: Lane<'_>, policy: CachePolicy, to: GlobalMut<T>, index: usize)
-    where
-        Self: BuiltFor<AtLeast<90>>,
-    {
-        let _ = lane;
-        check_slice::<T>(Site::here(), to.name(), (to.len(), to.alignment()), index, ROWS * COLS);
-        let destination = to.as_ptr().wrapping_add(index).cast::<u8>();
-        // SAFETY: as `store_bulk`; only `createpolicy` makes a policy.
-        unsafe {
-            raw::cp_async_bulk_global_shared_cta_bulk_group_L2_cache_hint(
-                destination,
-                self.address(),
-                Self::BULK_BYTES,
-                policy.bits,
-            );
-        }
-    }
-
-    /// As [`load_bulk_to`](Self::load_bulk_to), with a policy for the second-level cache (`.L2::cache_hint`).
-    #[inline(always)]
-    #[track_caller]
-    pub fn load_bulk_to_cached(
-        self,
-        lane: Lane<'_>,
-        blocks: Blocks,
-        policy: CachePolicy,
-        from: Global<T>,
-        index: usize,
-        barrier: Barrier,
-    ) where
-        Self: BuiltFor<AtLeast<90>>,
-    {
-        let _ = lane;
-        check_slice::<T>(Site::here(), from.name(), (from.len(), from.alignment()), index, ROWS * COLS);
-        let source = from.as_ptr().wrapping_add(index).cast::<u8>();
-        // SAFETY: as `load_bulk_to`; only `createpolicy` makes a policy.
-        unsafe {
-            raw::cp_async_bulk_shared_cluster_global_mbarrier_complete_tx_bytes_multicast_cluster_L2_cache_hint(
-                self.address(),
-                source,
-                Self::BULK_BYTES,
-                barrier.address(),
-                blocks.mask(),
-                policy.bits,
-            );
-        }
-    }
-
-    /// As [`reduce_bulk`](Self::reduce_bulk), with a policy for the second-level cache (`.L2::cache_hint`).
-    #[inline(always)]
-    #[track_caller]
-    pub fn reduce_bulk_cached<R: Reduction<T>>(
-        self,
-        lane: Lane<'_>,
-        policy: CachePolicy,
-        reduction: R,
-        to: GlobalMut<T>,
-        index: usize,
-    ) where
-        Self: BuiltFor<AtLeast<90>>,
-    {
-        let _ = (lane, reduction);
-        check_slice::<T>(Site::here(), to.name(), (to.len(), to.alignment()), index, ROWS * COLS);
-        let destination = to.as_ptr().wrapping_add(index).cast::<u8>();
-        // SAFETY: as `reduce_bulk`; only `createpolicy` makes a policy.
-        unsafe { R::reduce_cached(destination, self.address(), Self::BULK_BYTES, policy.bits) }
-    }
-}
-
-impl<T: Element> Global<'_, T> {
-    /// As [`prefetch_bulk`](Self::prefetch_bulk), with a policy for the second-level cache (`.L2::cache_hint`). Needs sm_90.
-    #[inline(always)]
-    #[track_caller]
-    pub fn prefetch_bulk_cached(self, lane: Lane<'_>, policy: CachePolicy, index: usize, count: usize)
-    where
-        Self: BuiltFor<AtLeast<90>>,
-    {
-        let _ = lane;
-        let bytes = check_prefetch(Site::here(), self, index, count);
-        let source = self.as_ptr().wrapping_add(index).cast();
-        // SAFETY: within the slice, as checked, and aligned; only `createpolicy` makes a policy.
-        unsafe { raw::cp_async_bulk_prefetch_L2_global_L2_cache_hint(source, bytes, policy.bits) }
-    }
-}
-
-impl<T: Element, const ROWS: usize, const COLS: usize, S: TensorSwizzle, O: Order> SharedTile<T, ROWS, COLS, S, O> {
-    /// As [`load_box`](Self::load_box), with a policy for the second-level cache (`.L2::cache_hint`).
-    #[inline(always)]
-    #[track_caller]
-    pub fn load_box_cached<const RANK: usize>(
-        self,
-        lane: Lane<'_>,
-        policy: CachePolicy,
-        map: TensorMap<'_, Self, RANK>,
-        at: [i32; RANK],
-        barrier: Barrier,
-    ) where
-        [i32; RANK]: BoxAt,
-        Self: BuiltFor<AtLeast<90>>,
-    {
-        let _ = lane;
-        // SAFETY: as `load_box`; only `createpolicy` makes a policy.
-        unsafe { at.load_cached(self.address(), map.as_ptr(), barrier.address(), policy.bits) }
-    }
-
-    /// As [`load_box_to`](Self::load_box_to), with a policy for the second-level cache (`.L2::cache_hint`).
-    #[inline(always)]
-    #[track_caller]
-    pub fn load_box_to_cached<const RANK: usize>(
-        self,
-        lane: Lane<'_>,
-        blocks: Blocks,
-        policy: CachePolicy,
-        map: TensorMap<'_, Self, RANK>,
-        at: [i32; RANK],
-        barrier: Barrier,
-    ) where
-        [i32; RANK]: BoxAt,
-        Self: BuiltFor<AtLeast<90>>,
-    {
-        let _ = lane;
-        // SAFETY: as `load_box_to`; only `createpolicy` makes a policy.
-        unsafe { at.load_to_cached(self.address(), map.as_ptr(), barrier.address(), blocks.mask(), policy.bits) }
-    }
-
-    /// As [`store_box`](Self::store_box), with a policy for the second-level cache (`.L2::cache_hint`).
-    #[inline(always)]
-    #[track_caller]
-    pub fn store_box_cached<const RANK: usize>(
-        self,
-        lane: Lane<'_>,
-        policy: CachePolicy,
-        map: TensorMapMut<'_, Self, RANK>,
-        at: [i32; RANK],
-    ) where
-        [i32; RANK]: BoxAt,
-        Self: BuiltFor<AtLeast<90>>,
-    {
-        let _ = lane;
-        // SAFETY: as `store_box`; only `createpolicy` makes a policy.
-        unsafe { at.store_cached(map.as_ptr(), self.address(), policy.bits) }
-    }
-
-    /// As [`reduce_box`](Self::reduce_box), with a policy for the second-level cache (`.L2::cache_hint`).
-    #[inline(always)]
-    #[track_caller]
-    pub fn reduce_box_cached<R: Reduction<T> + reduction::Operates, const RANK: usize>(
-        self,
-        lane: Lane<'_>,
-        policy: CachePolicy,
-        reduction: R,
-        map: TensorMapMut<'_, Self, RANK>,
-        at: [i32; RANK],
-    ) where
-        [i32; RANK]: BoxAt,
-        Self: BuiltFor<AtLeast<90>>,
-    {
-        let _ = (lane, reduction);
-        // SAFETY: as `reduce_box`; only `createpolicy` makes a policy.
-        unsafe { at.reduce_cached(map.as_ptr(), self.address(), R::OPERATION, policy.bits) }
-    }
-}
-
-impl<Tile: BoxTile, const RANK: usize> TensorMap<'_, Tile, RANK> {
-    /// As [`prefetch_box`](Self::prefetch_box), with a policy for the second-level cache (`.L2::cache_hint`).
-    #[inline(always)]
-    #[track_caller]
-    pub fn prefetch_box_cached(self, lane: Lane<'_>, policy: CachePolicy, at: [i32; RANK])
-    where
-        [i32; RANK]: BoxAt,
-        Self: BuiltFor<AtLeast<90>>,
-    {
-        let _ = lane;
-        // SAFETY: the map's tensor is there; only `createpolicy` makes a policy.
-        unsafe { at.prefetch_cached(self.as_ptr(), policy.bits) }
     }
 }

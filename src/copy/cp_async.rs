@@ -1,11 +1,11 @@
 //! `cp.async`: copies from global to shared memory that go on while the kernel computes (PTX ISA 9.7.9.25.3).
 
-use crate::lane::Sealed;
-use crate::lane::Site;
+use crate::element::Element;
+use crate::lane::{Lane, LaneCapture, Sealed, Site};
 use crate::machine::{self, check, opaque};
-use crate::memory::{Coordinate, Order, SharedTile, Swizzle, Window, check_known};
+use crate::memory::{Coordinate, Global, Order, SharedTile, Swizzle, Window, check_known};
+use crate::scope::{Threads, Warp};
 use crate::target::{AtLeast, BuildTarget, BuiltFor, Supports};
-use crate::{Element, Global, Lane, LaneCapture, Threads, Warp};
 use core::marker::PhantomData;
 
 /// `cp.async.{ca,cg}.shared.global [to], [from], BYTES{, some};`, and its groups.
@@ -13,13 +13,13 @@ use core::marker::PhantomData;
 /// A copy is started by one lane, in a lane closure, and is *in flight* until the lane has waited for it: nobody may
 /// touch its destination meanwhile. Copies are waited for in groups: [`commit`](Self::commit) makes one of what each lane
 /// has started since the last, [`wait`](Self::wait) waits until at most the `N` newest are in flight. What has
-/// landed is seen by the lane that copied it; others see it behind a [`Block::sync`](crate::Block::sync) (or, in the same
+/// landed is seen by the lane that copied it; others see it behind a [`Block::sync`](crate::scope::Block::sync) (or, in the same
 /// warp, a [`Warp::sync`]). The simulator lets copies land as late as that allows, and reports whoever comes too early.
 ///
 /// `BYTES` is 16 (past the first-level cache), 8 or 4. Needs sm_80. [`SharedTile::copy_async`] copies whole tiles.
 ///
 /// ```
-/// use ptx_matrix::*;
+/// use ptx_matrix::{copy::CpAsync, prelude::*};
 ///
 /// /// Sums the columns of a matrix of 8 columns, eight rows at a time, while the next eight are on their way.
 /// #[kernel(threads = 32, target = "sm_80")]

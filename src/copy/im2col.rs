@@ -1,11 +1,14 @@
 //! Copies of the pixels of images, as convolutions multiply them: a lane has a tile filled, or brought back, by a tensor map of im2col mode
 //! (`cp.async.bulk.tensor` with `.im2col`, PTX ISA 9.7.9.27 and 5.5.4).
 
-use crate::copy::reduction::{self, Operation, Reduction};
-use crate::lane::Sealed;
-use crate::memory::{Order, SharedTile, TensorSwizzle};
+use crate::copy::reduction::{Operation, Reduction};
+use crate::copy::{
+    BoxTile, CachePolicy, Im2col, LoadTma, StoreTma, TensorMap, TensorMapMut, TmaBox, TmaDestination, TmaSource,
+};
+use crate::element::Element;
+use crate::lane::{Lane, Sealed};
+use crate::raw;
 use crate::target::{AtLeast, BuiltFor};
-use crate::{Barrier, Blocks, BoxTile, CachePolicy, Element, Im2col, Lane, TensorMap, TensorMapMut, raw};
 
 /// Where the first pixel of an im2col copy is: its first channel, its place in the image, and which image. That is `[C, W, N]`, `[C, W, H, N]` or
 /// `[C, W, H, D, N]`.
@@ -19,7 +22,7 @@ pub trait Im2colAt: Sealed + Copy {
     /// Such numbers, by those of the dimensions, from 0.
     ///
     /// ```
-    /// use ptx_matrix::Im2colAt;
+    /// use ptx_matrix::copy::Im2colAt;
     /// assert_eq!(<[i32; 4]>::spatial(|dimension| dimension + 1), [1, 2]);
     /// ```
     fn spatial<T: Copy>(number: impl FnMut(usize) -> T) -> Self::Spatial<T>;
@@ -195,22 +198,49 @@ ranks! {
     5 3 "5d";
 }
 
-/// Copies of pixels by tensor maps of im2col mode, which [`Im2colTensor`](crate::Im2colTensor) makes: a line of the tile is a pixel's channels. What is said
-/// of [`load_box`](SharedTile::load_box) and [`store_box`](SharedTile::store_box) holds of them too. Needs sm_90.
-///
-/// A copy starts with the pixel at its coordinates, which is in the map's bounding box, and goes on by the map's steps: along W to the end of
-/// the box; then from the box's start on, a step further along H; then along D; then in the next image. It has as many pixels as the tile has
-/// lines. Pixels in images that there are not, and channels, count as any that are beyond the tensor.
-impl<T: Element, const ROWS: usize, const COLS: usize, S: TensorSwizzle, O: Order> SharedTile<T, ROWS, COLS, S, O> {
-    /// Starts to copy the pixels from these coordinates on, each moved by the offsets, to the tile
+/// Pixels of images that TMA loads read: a map of mode [`Im2col`], the first pixel's coordinates, and the offsets of the filter.
+pub struct TmaPixels<'k, Tile, const RANK: usize>
+where
+    [i32; RANK]: Im2colAt,
+{
+    map: TensorMap<'k, Tile, RANK, Im2col>,
+    at: [i32; RANK],
+    offsets: <[i32; RANK] as Im2colAt>::Spatial<u16>,
+}
+
+impl<Tile, const RANK: usize> Clone for TmaPixels<'_, Tile, RANK>
+where
+    [i32; RANK]: Im2colAt,
+{
+    #[inline(always)]
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<Tile, const RANK: usize> Copy for TmaPixels<'_, Tile, RANK> where [i32; RANK]: Im2colAt {}
+impl<Tile, const RANK: usize> Sealed for TmaPixels<'_, Tile, RANK> where [i32; RANK]: Im2colAt {}
+
+impl<'k, Tile: BoxTile, const RANK: usize> TensorMap<'k, Tile, RANK, Im2col>
+where
+    [i32; RANK]: Im2colAt,
+{
+    /// The pixels from these coordinates on, each moved by the offsets, as the source of TMA copies
     /// (`cp.async.bulk.tensor.shared::cluster.global.im2col`, or, which is the same here, `.shared::cta`). What of them is beyond the tensor becomes zero.
+    ///
+    /// A copy starts with the pixel at its coordinates, which is in the map's bounding box, and goes on by the map's steps: along W to the end of
+    /// the box; then from the box's start on, a step further along H; then along D; then in the next image. It has as many pixels as the tile has
+    /// lines. Pixels in images that there are not, and channels, count as any that are beyond the tensor.
     ///
     /// In a convolution the bounding box has the pixels at which the filter starts, the coordinates say from which of them on, and the
     /// offsets, which pixel of the filter it is: along each of three dimensions of an image less than 32, of two less than 256, of
-    /// one less than 65,536. The barrier is told of [`BOX_BYTES`](Self::BOX_BYTES).
+    /// one less than 65,536. The barrier is told of [`BOX_BYTES`](crate::memory::SharedTile::BOX_BYTES).
     ///
     /// ```
-    /// use ptx_matrix::{sim::Simulator, *};
+    /// use ptx_matrix::copy::Im2col;
+    /// use ptx_matrix::isa::TensorMapError;
+    /// use ptx_matrix::launch::Im2colTensor;
+    /// use ptx_matrix::prelude::*;
+    /// use ptx_matrix::sim::Simulator;
     /// type Pixels = SharedTile<f32, 16, 8, Swizzle32>;
     ///
     /// /// What a filter of 3 x 3 ones makes of an image of 4 x 4 pixels with 8 channels, and zeros around it.
@@ -227,7 +257,7 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: TensorSwizzle, O: Orde
     ///     for [x, y] in (0..9).map(|i| [i % 3, i / 3]) {
     ///         warp.elect(|lane| {
     ///             full.arrive_expecting(lane, Pixels::BOX_BYTES);
-    ///             pixels.load_im2col(lane, image, [0, -1, -1, 0], [x, y], full);
+    ///             pixels.load_tma(lane, image.at([0, -1, -1, 0], [x, y]), full);
     ///         });
     ///         phase = full.wait(warp, phase);
     ///         warp.each(|lane| {
@@ -249,95 +279,29 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: TensorSwizzle, O: Orde
     /// # Ok::<(), TensorMapError>(())
     /// ```
     #[inline(always)]
-    #[track_caller]
-    pub fn load_im2col<const RANK: usize>(
+    pub fn at(
         self,
-        lane: Lane<'_>,
-        map: TensorMap<'_, Self, RANK, Im2col>,
         at: [i32; RANK],
         offsets: <[i32; RANK] as Im2colAt>::Spatial<u16>,
-        barrier: Barrier,
-    ) where
-        [i32; RANK]: Im2colAt,
-        Self: BuiltFor<AtLeast<90>>,
-    {
-        let _ = lane;
-        // SAFETY: the map's tensor is there, and its pixels fill such tiles; the tile is aligned as its swizzle needs; the barrier was
-        // initialised. That nobody touches the tile meanwhile concerns values, not memory safety, and is the simulator's to check.
-        unsafe { at.load(self.address(), map.as_ptr(), barrier.address(), offsets) }
+    ) -> TmaSource<TmaPixels<'k, Tile, RANK>> {
+        TmaSource::new(TmaPixels { map: self, at, offsets })
     }
+}
 
-    /// Starts to copy the pixels to the tile in each of these blocks: as [`load_im2col`](Self::load_im2col)
-    /// (`cp.async.bulk.tensor.shared::cluster.global.im2col.mbarrier::complete_tx::bytes.multicast::cluster`). In each block its own barrier is told, which
-    /// has to expect the bytes: see [`load_box_to`](Self::load_box_to) for an example.
-    #[inline(always)]
-    #[track_caller]
-    pub fn load_im2col_to<const RANK: usize>(
-        self,
-        lane: Lane<'_>,
-        blocks: Blocks,
-        map: TensorMap<'_, Self, RANK, Im2col>,
-        at: [i32; RANK],
-        offsets: <[i32; RANK] as Im2colAt>::Spatial<u16>,
-        barrier: Barrier,
-    ) where
-        [i32; RANK]: Im2colAt,
-        Self: BuiltFor<AtLeast<90>>,
-    {
-        let _ = lane;
-        // SAFETY: as above; the tile is aligned as its swizzle needs in each block, and the mask names blocks of the cluster. That they run, and
-        // their barriers are initialised, is the simulator's to check.
-        unsafe { at.load_to(self.address(), map.as_ptr(), barrier.address(), offsets, blocks.mask()) }
-    }
-
-    /// As [`load_im2col`](Self::load_im2col), with a policy for the second-level cache (`.L2::cache_hint`).
-    #[inline(always)]
-    #[track_caller]
-    pub fn load_im2col_cached<const RANK: usize>(
-        self,
-        lane: Lane<'_>,
-        policy: CachePolicy,
-        map: TensorMap<'_, Self, RANK, Im2col>,
-        at: [i32; RANK],
-        offsets: <[i32; RANK] as Im2colAt>::Spatial<u16>,
-        barrier: Barrier,
-    ) where
-        [i32; RANK]: Im2colAt,
-        Self: BuiltFor<AtLeast<90>>,
-    {
-        let _ = lane;
-        // SAFETY: as `load_im2col`; only `createpolicy` makes a policy.
-        unsafe { at.load_cached(self.address(), map.as_ptr(), barrier.address(), offsets, policy.bits()) }
-    }
-
-    /// As [`load_im2col_to`](Self::load_im2col_to), with a policy for the second-level cache (`.L2::cache_hint`).
-    #[inline(always)]
-    #[track_caller]
-    #[allow(clippy::too_many_arguments, reason = "each is one of the instruction's")]
-    pub fn load_im2col_to_cached<const RANK: usize>(
-        self,
-        lane: Lane<'_>,
-        blocks: Blocks,
-        policy: CachePolicy,
-        map: TensorMap<'_, Self, RANK, Im2col>,
-        at: [i32; RANK],
-        offsets: <[i32; RANK] as Im2colAt>::Spatial<u16>,
-        barrier: Barrier,
-    ) where
-        [i32; RANK]: Im2colAt,
-        Self: BuiltFor<AtLeast<90>>,
-    {
-        let _ = lane;
-        let (address, mask) = (self.address(), blocks.mask());
-        // SAFETY: as `load_im2col_to`; only `createpolicy` makes a policy.
-        unsafe { at.load_to_cached(address, map.as_ptr(), barrier.address(), offsets, mask, policy.bits()) }
-    }
-
-    /// Starts to copy the tile to the pixels from these coordinates on (`cp.async.bulk.tensor.global.shared::cta.im2col_no_offs`). What of them is
-    /// beyond the tensor, goes nowhere. It is in flight until the lane has waited for its group: see [`BulkGroup`](crate::BulkGroup).
+impl<Tile: BoxTile, const RANK: usize> TensorMapMut<'_, Tile, RANK, Im2col>
+where
+    [i32; RANK]: Im2colAt,
+{
+    /// The pixels from these coordinates on, as the destination of TMA copies (`cp.async.bulk.tensor.global.shared::cta.im2col_no_offs`). What of them is
+    /// beyond the tensor, goes nowhere. It is in flight until the lane has waited for its group: see [`BulkGroup`](crate::copy::BulkGroup).
     ///
     /// ```
-    /// use ptx_matrix::{sim::Simulator, *};
+    /// use ptx_matrix::copy::Im2col;
+    /// use ptx_matrix::isa::TensorMapError;
+    /// use ptx_matrix::launch::Im2colTensor;
+    /// use ptx_matrix::memory::Unswizzled128;
+    /// use ptx_matrix::prelude::*;
+    /// use ptx_matrix::sim::Simulator;
     /// type Pixels = SharedTile<u32, 8, 4, Unswizzled128>;
     ///
     /// /// Each pixel becomes its number in the tile.
@@ -348,7 +312,7 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: TensorSwizzle, O: Orde
     ///     warp.fence_for_bulk();
     ///     warp.sync();
     ///     warp.elect(|lane| {
-    ///         pixels.store_im2col(lane, images, [0, 2, 0, 0]);
+    ///         pixels.store_tma(lane, images.at([0, 2, 0, 0]));
     ///         BulkGroup::commit(lane);
     ///         BulkGroup::wait_read::<0>(lane);
     ///     });
@@ -364,108 +328,82 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: TensorSwizzle, O: Orde
     /// # Ok::<(), TensorMapError>(())
     /// ```
     #[inline(always)]
-    #[track_caller]
-    pub fn store_im2col<const RANK: usize>(
-        self,
-        lane: Lane<'_>,
-        map: TensorMapMut<'_, Self, RANK, Im2col>,
-        at: [i32; RANK],
-    ) where
-        [i32; RANK]: Im2colAt,
-        Self: BuiltFor<AtLeast<90>>,
-    {
-        let _ = lane;
-        // SAFETY: as above. A copy that is in flight when the kernel returns reaches its tensor before the launch has ended.
-        unsafe { at.store(map.as_ptr(), self.address()) }
-    }
-
-    /// As [`store_im2col`](Self::store_im2col), with a policy for the second-level cache (`.L2::cache_hint`).
-    #[inline(always)]
-    #[track_caller]
-    pub fn store_im2col_cached<const RANK: usize>(
-        self,
-        lane: Lane<'_>,
-        policy: CachePolicy,
-        map: TensorMapMut<'_, Self, RANK, Im2col>,
-        at: [i32; RANK],
-    ) where
-        [i32; RANK]: Im2colAt,
-        Self: BuiltFor<AtLeast<90>>,
-    {
-        let _ = lane;
-        // SAFETY: as `store_im2col`; only `createpolicy` makes a policy.
-        unsafe { at.store_cached(map.as_ptr(), self.address(), policy.bits()) }
-    }
-
-    /// Starts to reduce the pixels from these coordinates on by the tile (`cp.reduce.async.bulk.tensor.global.shared::cta.im2col_no_offs`): as
-    /// [`reduce_box`](SharedTile::reduce_box).
-    #[inline(always)]
-    #[track_caller]
-    pub fn reduce_im2col<R: Reduction<T> + reduction::Operates, const RANK: usize>(
-        self,
-        lane: Lane<'_>,
-        reduction: R,
-        map: TensorMapMut<'_, Self, RANK, Im2col>,
-        at: [i32; RANK],
-    ) where
-        [i32; RANK]: Im2colAt,
-        Self: BuiltFor<AtLeast<90>>,
-    {
-        let _ = (lane, reduction);
-        // SAFETY: as above; the elements have the reduction.
-        unsafe { at.reduce(map.as_ptr(), self.address(), R::OPERATION) }
-    }
-
-    /// As [`reduce_im2col`](Self::reduce_im2col), with a policy for the second-level cache (`.L2::cache_hint`).
-    #[inline(always)]
-    #[track_caller]
-    pub fn reduce_im2col_cached<R: Reduction<T> + reduction::Operates, const RANK: usize>(
-        self,
-        lane: Lane<'_>,
-        policy: CachePolicy,
-        reduction: R,
-        map: TensorMapMut<'_, Self, RANK, Im2col>,
-        at: [i32; RANK],
-    ) where
-        [i32; RANK]: Im2colAt,
-        Self: BuiltFor<AtLeast<90>>,
-    {
-        let _ = (lane, reduction);
-        // SAFETY: as `reduce_im2col`; only `createpolicy` makes a policy.
-        unsafe { at.reduce_cached(map.as_ptr(), self.address(), R::OPERATION, policy.bits()) }
+    pub fn at(self, at: [i32; RANK]) -> TmaDestination<TmaBox<Self, RANK>> {
+        TmaDestination::new(TmaBox { map: self, at })
     }
 }
 
-impl<Tile: BoxTile, const RANK: usize> TensorMap<'_, Tile, RANK, Im2col> {
-    /// As [`prefetch_im2col`](Self::prefetch_im2col), with a policy for the second-level cache (`.L2::cache_hint`).
+impl<Tile: BoxTile, const RANK: usize> LoadTma<Tile> for TmaPixels<'_, Tile, RANK>
+where
+    [i32; RANK]: Im2colAt,
+{
     #[inline(always)]
     #[track_caller]
-    pub fn prefetch_im2col_cached(
-        self,
-        lane: Lane<'_>,
-        policy: CachePolicy,
-        at: [i32; RANK],
-        offsets: <[i32; RANK] as Im2colAt>::Spatial<u16>,
-    ) where
-        [i32; RANK]: Im2colAt,
-        Self: BuiltFor<AtLeast<90>>,
-    {
-        let _ = lane;
-        // SAFETY: the map's tensor is there; only `createpolicy` makes a policy.
-        unsafe { at.prefetch_cached(self.as_ptr(), offsets, policy.bits()) }
+    unsafe fn load(self, to: u32, barrier: u32, mask: Option<u16>, policy: Option<CachePolicy>) {
+        let (map, at, offsets) = (self.map.as_ptr(), self.at, self.offsets);
+        // SAFETY: the map's tensor is there, and its pixels fill such tiles; only `createpolicy` makes a policy. The rest is the caller's.
+        unsafe {
+            match (mask, policy) {
+                (None, None) => at.load(to, map, barrier, offsets),
+                (None, Some(policy)) => at.load_cached(to, map, barrier, offsets, policy.bits()),
+                (Some(mask), None) => at.load_to(to, map, barrier, offsets, mask),
+                (Some(mask), Some(policy)) => at.load_to_cached(to, map, barrier, offsets, mask, policy.bits()),
+            }
+        }
+    }
+}
+
+impl<T: Element, Tile: BoxTile, const RANK: usize> StoreTma<T, Tile>
+    for TmaBox<TensorMapMut<'_, Tile, RANK, Im2col>, RANK>
+where
+    [i32; RANK]: Im2colAt,
+{
+    #[inline(always)]
+    #[track_caller]
+    unsafe fn store(self, from: u32, policy: Option<CachePolicy>) {
+        let (map, at) = (self.map.as_ptr(), self.at);
+        // SAFETY: as of a load.
+        unsafe {
+            match policy {
+                None => at.store(map, from),
+                Some(policy) => at.store_cached(map, from, policy.bits()),
+            }
+        }
     }
 
-    /// Has the pixels from these coordinates on, each moved by the offsets, brought to the second-level cache
-    /// (`cp.async.bulk.prefetch.tensor.L2.global.im2col`).
     #[inline(always)]
     #[track_caller]
-    pub fn prefetch_im2col(self, lane: Lane<'_>, at: [i32; RANK], offsets: <[i32; RANK] as Im2colAt>::Spatial<u16>)
+    unsafe fn reduce<R: Reduction<T>>(self, from: u32, policy: Option<CachePolicy>) {
+        let (map, at) = (self.map.as_ptr(), self.at);
+        // SAFETY: as of a load; the elements have the reduction.
+        unsafe {
+            match policy {
+                None => at.reduce(map, from, R::OPERATION),
+                Some(policy) => at.reduce_cached(map, from, R::OPERATION, policy.bits()),
+            }
+        }
+    }
+}
+
+impl<Tile: BoxTile, const RANK: usize> TmaSource<TmaPixels<'_, Tile, RANK>>
+where
+    [i32; RANK]: Im2colAt,
+{
+    /// Loads the pixels into the L2 cache (`cp.async.bulk.prefetch.tensor.L2.global.im2col`). Needs sm_90.
+    #[inline(always)]
+    #[track_caller]
+    pub fn prefetch(self, lane: Lane<'_>)
     where
-        [i32; RANK]: Im2colAt,
         Self: BuiltFor<AtLeast<90>>,
     {
         let _ = lane;
-        // SAFETY: the map's tensor is there.
-        unsafe { at.prefetch(self.as_ptr(), offsets) }
+        let TmaPixels { map, at, offsets } = self.place;
+        // SAFETY: the map's tensor is there; only `createpolicy` makes a policy.
+        unsafe {
+            match self.policy {
+                None => at.prefetch(map.as_ptr(), offsets),
+                Some(policy) => at.prefetch_cached(map.as_ptr(), offsets, policy.bits()),
+            }
+        }
     }
 }

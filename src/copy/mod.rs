@@ -1,23 +1,69 @@
-//! Copies between global and shared memory: `cp.async`, bulk copies and TMA, with cache policies and reductions.
+//! Copies between global and shared memory that run beside the threads.
+//!
+//! | item | PTX | from |
+//! | --- | --- | --- |
+//! | [`CpAsync`] | `cp.async`: 4 to 16 bytes for each lane | sm_80 |
+//! | [`TileReader`], [`PieceReader`] | tiles by `cp.async`; rows that start anywhere | sm_75 |
+//! | [`SharedTile::load_tma`](crate::memory::SharedTile::load_tma), `store_tma`, `reduce_tma` | `cp.async.bulk`, `cp.async.bulk.tensor`, `cp.reduce.async.bulk` | sm_90 |
+//! | [`TmaSource`], [`TmaDestination`] | places of these copies, with a cache policy and multicast | sm_90 |
+//! | [`TensorMap`], [`TensorMapMut`] | boxes of a tensor of up to five dimensions; in mode [`Im2col`] for convolutions | sm_90 |
+//! | [`CachePolicy`] | how long the L2 cache keeps the bytes | sm_90 |
+//! | [`reduction`] | bulk copies that add, or otherwise reduce, at their destination | sm_90 |
+//! | [`BulkGroup`] | waits for stores that a lane started | sm_90 |
+//!
+//! A load ends at a [barrier](crate::sync), and a store is waited for by its [`BulkGroup`].
+//!
+//! ```
+//! use ptx_matrix::prelude::*;
+//!
+//! /// Copies a matrix of 8 rows by way of shared memory.
+//! #[kernel(threads = 32, target = "sm_90")]
+//! fn copy(
+//!     block: &Block,
+//!     #[shared] tile: SharedTile<f32, 8, 32>,
+//!     #[shared] full: BarrierMemory,
+//!     a: Global<f32>,
+//!     d: GlobalMut<f32>,
+//! ) {
+//!     let full = full.init(block, 1);
+//!     let warp = block.warp();
+//!     warp.elect(|lane| {
+//!         full.arrive_expecting(lane, SharedTile::<f32, 8, 32>::BULK_BYTES);
+//!         tile.load_tma(lane, a.bulk(0), full);
+//!     });
+//!     full.wait(warp, Phase::FIRST);
+//!     warp.elect(|lane| {
+//!         tile.store_tma(lane, d.bulk(0));
+//!         BulkGroup::commit(lane);
+//!         BulkGroup::wait_read::<0>(lane);
+//!     });
+//! }
+//!
+//! let a: Vec<f32> = (0..256).map(|i| i as f32).collect();
+//! let mut d = [0.0; 256];
+//! copy::simulate(1, &a, &mut d).check();
+//! assert_eq!(d[..], a[..]);
+//! ```
 
 mod bulk;
 mod bulk_tensor;
 mod cache_policy;
 mod cp_async;
 mod im2col;
-mod multicast;
 mod peer;
+mod peer_bulk;
 mod piece_reader;
 pub mod reduction;
 mod tensor_map;
 mod tile_reader;
+mod tma;
 
-pub use bulk::BulkGroup;
-pub(crate) use bulk::{check_prefetch, check_slice};
-pub use bulk_tensor::BoxAt;
+pub use bulk::{BulkGroup, TmaElements};
+pub use bulk_tensor::{BoxAt, TmaBox};
 pub use cache_policy::{CachePolicy, Priority, RestPriority};
 pub use cp_async::{CpAsync, CpAsyncForm};
-pub use im2col::Im2colAt;
+pub use im2col::{Im2colAt, TmaPixels};
 pub use piece_reader::{AsyncPiece, Fetched, Piece, PieceReader};
 pub use tensor_map::{BoxTile, Im2col, TensorMap, TensorMapMut, TensorMode, Tiled};
 pub use tile_reader::{Along, ReadTile, TileReader};
+pub use tma::{LoadTma, Multicast, StoreTma, TmaDestination, TmaSource};

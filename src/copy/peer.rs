@@ -14,10 +14,10 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order> Pee
     /// told of the bytes when they have come, and who has waited for its phase sees them. Needs sm_90.
     ///
     /// It is a store like any other, so that it needs no fence behind others; but before `wgmma` and bulk copies use what it brought, whoever
-    /// has waited puts a [`fence_for_bulk`](crate::Warp::fence_for_bulk).
+    /// has waited puts a [`fence_for_bulk`](crate::scope::Warp::fence_for_bulk).
     ///
     /// ```
-    /// use ptx_matrix::*;
+    /// use ptx_matrix::prelude::*;
     ///
     /// /// Each block's lanes send their numbers to the next block of the cluster, without a word of global memory between.
     /// #[kernel(threads = 32, cluster = 4, target = "sm_90")]
@@ -78,7 +78,7 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order> Pee
     /// written before, and who wrote it known of. Needs sm_90.
     ///
     /// ```
-    /// use ptx_matrix::*;
+    /// use ptx_matrix::{copy::reduction, prelude::*};
     ///
     /// /// All lanes of all blocks count in block 0 how many numbers end with which digit.
     /// #[kernel(threads = 32, cluster = 2, target = "sm_90")]

@@ -1,12 +1,12 @@
 //! Tiles that lie one behind the other in a matrix whose lines start anywhere, brought to shared memory piece by piece.
 
 use super::tile_reader::{Along, ReadTile, Source};
-use crate::element::Moved;
-use crate::lane::Site;
+use crate::element::{Element, Moved};
+use crate::lane::{LaneCapture, PerLane, Site};
 use crate::machine::{self, check, fixed};
-use crate::memory::Order;
+use crate::memory::{GlobalMatrix, Order};
+use crate::scope::Threads;
 use crate::target::{AtLeast, BuiltFor};
-use crate::{Element, GlobalMatrix, LaneCapture, PerLane, Threads};
 use bytemuck::Pod;
 use core::marker::PhantomData;
 
@@ -57,7 +57,7 @@ async_pieces! {
 }
 
 /// Reads tiles of a matrix in global memory, one behind the other, into shared tiles of type `Tile`, in pieces as large as the
-/// alignment of the matrix allows: what a matrix product does where [`TileReader`](crate::TileReader) cannot, whose lines start at
+/// alignment of the matrix allows: what a matrix product does where [`TileReader`](crate::copy::TileReader) cannot, whose lines start at
 /// multiples of 16 bytes.
 ///
 /// Lines of the matrix start at multiples of a piece. Neighbouring threads move neighbouring pieces, `COPIES` each for a tile. The
@@ -69,7 +69,7 @@ async_pieces! {
 /// What of a tile is beyond the matrix becomes zero.
 ///
 /// ```
-/// use ptx_matrix::*;
+/// use ptx_matrix::{copy::{Along, PieceReader}, memory::GlobalMatrix, prelude::*};
 ///
 /// type Tile = SharedTile<i8, 8, 16>;
 ///
@@ -276,7 +276,7 @@ impl<'k, Tile: ReadTile, P: Piece, const COPIES: usize, O: Order> PieceReader<'k
 }
 
 impl<Tile: ReadTile, P: AsyncPiece, const COPIES: usize, O: Order> PieceReader<'_, Tile, P, COPIES, O> {
-    /// Starts to copy the pieces of the next tile that are part `part` of `parts`. See [`CpAsync`](crate::CpAsync) for when they
+    /// Starts to copy the pieces of the next tile that are part `part` of `parts`. See [`CpAsync`](crate::copy::CpAsync) for when they
     /// may be read.
     #[inline(always)]
     #[track_caller]

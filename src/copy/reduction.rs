@@ -1,9 +1,10 @@
 //! What a bulk copy can do to the elements that it comes to, instead of replacing them (`cp.reduce.async.bulk`).
 
+use crate::element::{Element, bf16, f16};
 #[doc(hidden)]
 pub use crate::isa::Operation;
 use crate::lane::Sealed;
-use crate::{Element, bf16, f16, raw};
+use crate::raw;
 
 /// A reduction: an element of global memory becomes this of itself and of an element of the tile. Which elements have which:
 ///
@@ -15,9 +16,9 @@ use crate::{Element, bf16, f16, raw};
 /// | [`And`], [`Or`], [`Xor`] | `u32`, `i32`, `u64`, `i64` |
 #[diagnostic::on_unimplemented(
     message = "a bulk copy cannot reduce `{T}` by `{Self}`",
-    note = "the table of `ptx_matrix::reduction::Reduction` says which elements have which reductions"
+    note = "the table of `ptx_matrix::copy::reduction::Reduction` says which elements have which reductions"
 )]
-pub trait Reduction<T: Element>: Sealed + Copy {
+pub trait Reduction<T: Element>: Operates {
     /// # Safety
     /// As the raw function.
     #[doc(hidden)]
@@ -38,7 +39,7 @@ pub trait Reduction<T: Element>: Sealed + Copy {
 /// | [`And`], [`Or`], [`Xor`] | `u32`, `i32` |
 #[diagnostic::on_unimplemented(
     message = "`{T}` in shared memory cannot be reduced by `{Self}`",
-    note = "the table of `ptx_matrix::reduction::SharedReduction` says which elements have which reductions there"
+    note = "the table of `ptx_matrix::copy::reduction::SharedReduction` says which elements have which reductions there"
 )]
 pub trait SharedReduction<T: Element>: Sealed + Copy {
     /// # Safety

@@ -1,18 +1,18 @@
 //! Tensor maps: a tensor in global memory, and what of it is copied to and from tiles, described once on the host (PTX ISA
 //! 5.5, `cuTensorMapEncodeTiled`, `cuTensorMapEncodeIm2col`).
 
-use crate::element::TypeName;
+use crate::element::{Element, TypeName};
 use crate::isa::TensorMapWords;
-use crate::lane::Sealed;
+use crate::lane::{Lane, LaneCapture, Sealed};
 use crate::machine::MapRef;
 use crate::memory::{Order, SharedTile, TensorSwizzle};
+use crate::raw;
 use crate::target::{AtLeast, BuiltFor};
-use crate::{Element, Lane, LaneCapture, raw};
 use core::marker::PhantomData;
 
 /// A tile that tensor copies fill, a box each: any [`SharedTile`] whose swizzle the hardware has.
 ///
-/// With [`Unswizzled128`](crate::Unswizzled128), the tile's contiguous side is at most 256 elements; with a swizzle of 32, 64 or 128 bytes,
+/// With [`Unswizzled128`](crate::memory::Unswizzled128), the tile's contiguous side is at most 256 elements; with a swizzle of 32, 64 or 128 bytes,
 /// it has just so many. Anything else does not compile where a map of it is made.
 pub trait BoxTile: Sealed + Copy + 'static {
     /// What it is of.
@@ -70,11 +70,11 @@ pub trait TensorMode: Sealed + Copy + 'static {
     const NAME: &'static str;
 }
 
-/// Boxes of a tensor (PTX ISA 5.5.3): what [`Tensor`](crate::Tensor) makes maps of.
+/// Boxes of a tensor (PTX ISA 5.5.3): what [`Tensor`](crate::launch::Tensor) makes maps of.
 #[derive(Debug, Clone, Copy)]
 pub struct Tiled;
 
-/// The pixels of images that a convolution multiplies (PTX ISA 5.5.4): what [`Im2colTensor`](crate::Im2colTensor) makes maps of.
+/// The pixels of images that a convolution multiplies (PTX ISA 5.5.4): what [`Im2colTensor`](crate::launch::Im2colTensor) makes maps of.
 #[derive(Debug, Clone, Copy)]
 pub struct Im2col;
 
@@ -88,13 +88,13 @@ impl TensorMode for Im2col {
 }
 
 /// A tensor of `RANK` dimensions, from 1 to 5, that no thread writes while the kernel runs, of which boxes are copied to tiles of the type `Tile`
-/// ([`SharedTile::load_box`]); or, in [`Im2col`] mode, pixels ([`SharedTile::load_im2col`]).
+/// ([`SharedTile::load_tma`]); or, in [`Im2col`] mode, pixels.
 ///
-/// The host makes it with [`Tensor::map`](crate::Tensor::map) or [`Im2colTensor::map`](crate::Im2colTensor::map); element, swizzle and size of a box are the tile's, so that they cannot differ. It is a kernel's
+/// The host makes it with [`Tensor::map`](crate::launch::Tensor::map) or [`Im2colTensor::map`](crate::launch::Im2colTensor::map); element, swizzle and size of a box are the tile's, so that they cannot differ. It is a kernel's
 /// parameter, 128 bytes by value, which stay where they are. Needs sm_90.
 ///
 /// ```
-/// use ptx_matrix::{sim::Simulator, *};
+/// use ptx_matrix::{isa::TensorMapError, launch::Tensor, prelude::*, sim::Simulator};
 ///
 /// type Tile = SharedTile<bf16, 8, 64, Swizzle128>;
 ///
@@ -111,11 +111,11 @@ impl TensorMode for Im2col {
 ///     let (warp, at) = (block.warp(), [block.index().x as i32 * 64, block.index().y as i32 * 8]);
 ///     warp.elect(|lane| {
 ///         full.arrive_expecting(lane, Tile::BOX_BYTES);
-///         tile.load_box(lane, a, at, full);
+///         tile.load_tma(lane, a.at(at), full);
 ///     });
 ///     full.wait(warp, Phase::FIRST);
 ///     warp.elect(|lane| {
-///         tile.store_box(lane, d, at);
+///         tile.store_tma(lane, d.at(at));
 ///         BulkGroup::commit(lane);
 ///         BulkGroup::wait_read::<0>(lane);
 ///     });
@@ -137,8 +137,7 @@ pub struct TensorMap<'k, Tile, const RANK: usize, Mode = Tiled> {
     _tile: PhantomData<fn() -> (Tile, Mode)>,
 }
 
-/// A tensor that tensor copies write: as [`TensorMap`], for [`SharedTile::store_box`] and [`SharedTile::reduce_box`], or [`SharedTile::store_im2col`]
-/// and [`SharedTile::reduce_im2col`]. The host makes it with [`Tensor::map_mut`](crate::Tensor::map_mut) or [`Im2colTensor::map_mut`](crate::Im2colTensor::map_mut).
+/// A tensor that tensor copies write: as [`TensorMap`], for [`SharedTile::store_tma`] and [`SharedTile::reduce_tma`]. The host makes it with [`Tensor::map_mut`](crate::launch::Tensor::map_mut) or [`Im2colTensor::map_mut`](crate::launch::Im2colTensor::map_mut).
 pub struct TensorMapMut<'k, Tile, const RANK: usize, Mode = Tiled> {
     map: MapRef,
     _kernel: PhantomData<&'k mut [u8]>,
@@ -163,7 +162,7 @@ macro_rules! maps {
             /// # Safety
             /// It is one, and stays there for `'k`.
             #[inline(always)]
-            pub(crate) unsafe fn at(map: *const TensorMapWords) -> Self {
+            pub(crate) unsafe fn from_ptr(map: *const TensorMapWords) -> Self {
                 // SAFETY: the caller's.
                 let map = unsafe { MapRef::at(map) };
                 $map { map, _kernel: PhantomData, _tile: PhantomData }

@@ -1,11 +1,11 @@
 //! Tiles that lie one behind the other in a matrix, brought to shared memory by `cp.async`.
 
-use crate::lane::Site;
-use crate::lane::array;
+use crate::element::Element;
+use crate::lane::{Lane, LaneCapture, PerLane, Site, array};
 use crate::machine::{self, check};
-use crate::memory::{Order, SharedTile, Swizzle};
+use crate::memory::{GlobalMatrix, Order, SharedTile, Swizzle};
+use crate::scope::Threads;
 use crate::target::{AtLeast, BuiltFor};
-use crate::{Element, GlobalMatrix, Lane, LaneCapture, PerLane, Threads};
 use core::marker::PhantomData;
 
 /// Bytes of each copy.
@@ -33,7 +33,7 @@ pub enum Along {
 /// columns) that are not the matrix's: their values mean nothing, and who computes with them throws the result away.
 ///
 /// ```
-/// use ptx_matrix::*;
+/// use ptx_matrix::{copy::{Along, CpAsync, TileReader}, memory::GlobalMatrix, prelude::*};
 ///
 /// type Tile = SharedTile<bf16, 16, 16, Swizzle32>;
 ///
@@ -102,13 +102,13 @@ pub trait ReadTile: crate::lane::Sealed + LaneCapture + Copy {
     #[doc(hidden)]
     fn start(self) -> u32;
     /// # Safety
-    /// As `crate::CpAsync::start`.
+    /// As `crate::copy::CpAsync::start`.
     #[doc(hidden)]
     #[cfg(not(target_arch = "nvptx64"))]
     unsafe fn start_copy(
         self,
         at: (usize, usize),
-        from: crate::Global<Self::Element>,
+        from: crate::memory::Global<Self::Element>,
         index: usize,
         count: usize,
         site: Site,
@@ -141,13 +141,13 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order> Rea
     unsafe fn start_copy(
         self,
         (row, col): (usize, usize),
-        from: crate::Global<T>,
+        from: crate::memory::Global<T>,
         index: usize,
         count: usize,
         site: Site,
     ) {
         // SAFETY: the caller's.
-        unsafe { crate::CpAsync::<CHUNK>::start(self, row, col, from, index, count, site) }
+        unsafe { crate::copy::CpAsync::<CHUNK>::start(self, row, col, from, index, count, site) }
     }
 }
 
@@ -306,7 +306,7 @@ impl<'k, Tile: ReadTile, const COPIES: usize> TileReader<'k, Tile, COPIES> {
         self.start.further(self.at, if across_lines { self.matrix.stride() as u32 } else { 1 })
     }
 
-    /// Starts to copy the next tile. See [`CpAsync`](crate::CpAsync) for when it may be read.
+    /// Starts to copy the next tile. See [`CpAsync`](crate::copy::CpAsync) for when it may be read.
     #[inline(always)]
     #[track_caller]
     pub fn copy(&self, threads: impl Threads, to: &Tile)

@@ -113,7 +113,7 @@ integers! {
     /// `.s4`: an integer from -8 to 7; in registers, eight to one.
     ///
     /// ```
-    /// use ptx_matrix::s4;
+    /// use ptx_matrix::element::s4;
     /// assert_eq!(s4::new(-3).to_bits(), 0b1101);
     /// assert_eq!(s4::from_bits(0b1101).get(), -3);
     /// assert_eq!(s4::saturating(100), s4::MAX);
@@ -123,7 +123,7 @@ integers! {
     /// `.u4`: an integer from 0 to 15; in registers, eight to one.
     ///
     /// ```
-    /// use ptx_matrix::u4;
+    /// use ptx_matrix::element::u4;
     /// assert_eq!(u4::from_bits(0xfd).get(), 13);
     /// assert_eq!(u4::saturating(-1), u4::MIN);
     /// ```
@@ -131,7 +131,7 @@ integers! {
     /// `.b1`: a bit; in registers, 32 to one.
     ///
     /// ```
-    /// use ptx_matrix::{Element, b1};
+    /// use ptx_matrix::element::{Element, b1};
     /// assert_eq!(b1::from(true), b1::new(1));
     /// assert_eq!(<b1 as Element>::pack([true, false, true].map(b1::from)), 0b101);
     /// ```
@@ -155,7 +155,7 @@ impl From<b1> for bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Element, Width};
+    use crate::element::{Element, Width};
 
     #[test]
     fn every_code_is_its_number() {

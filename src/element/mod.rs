@@ -1,4 +1,23 @@
-//! Element types, and how wide they are.
+//! Element types of matrices, and their widths.
+//!
+//! | types | PTX |
+//! | --- | --- |
+//! | [`bf16`], [`struct@f16`], [`tf32`], `f32`, `f64` | floating point |
+//! | [`F8E4M3`], [`F8E5M2`] | 8-bit floating point |
+//! | [`e3m2`], [`e2m3`], [`e2m1`] | 6-bit and 4-bit floating point; [`InByte`] puts `e2m1` in a byte |
+//! | [`ue8m0`], [`ue4m3`] | scales of blocks |
+//! | `i8`, `u8`, [`s4`], [`u4`], [`b1`] | integers and bits |
+//!
+//! [`Element`] is the trait of them all, and [`Width`] is an element's width in bits.
+//! [`Element::pack`] puts elements into a register as the instructions take them.
+//!
+//! ```
+//! use ptx_matrix::element::{Element, F8E4M3, bf16, s4};
+//!
+//! assert_eq!(bf16::pack([bf16::ONE, bf16::ZERO]), 0x0000_3f80);
+//! assert_eq!(s4::unpack(0x0000_00f0, 1), s4::new(-1));
+//! assert_eq!(F8E4M3::NAME, "e4m3");
+//! ```
 
 mod integer;
 mod moved;
@@ -7,6 +26,9 @@ mod tensor_float;
 mod type_name;
 mod width;
 
+pub use bytemuck::Zeroable;
+pub use float8::{F8E4M3, F8E5M2};
+pub use half::{bf16, f16};
 pub use integer::{b1, s4, u4};
 #[doc(hidden)]
 pub use moved::{Moved, Sent};
@@ -18,8 +40,6 @@ pub use width::{Bits1, Bits4, Bits8, Bits16, Bits32, Bits64, Width};
 use crate::lane::LaneCapture;
 use crate::lane::Sealed;
 use bytemuck::Pod;
-use float8::{F8E4M3, F8E5M2};
-use half::{bf16, f16};
 
 /// A type that can be an element of a matrix, in memory or in a fragment.
 #[diagnostic::on_unimplemented(message = "`{Self}` is not an element type of matrices")]
@@ -49,7 +69,7 @@ pub trait Element: Sealed + Pod + LaneCapture + Send + Sync {
     /// A register of fragments that holds these elements, the first in its lowest bits; what is left of it is zero.
     ///
     /// ```
-    /// use ptx_matrix::{Element, s4, u4};
+    /// use ptx_matrix::element::{Element, s4, u4};
     /// assert_eq!(<u4 as Element>::pack([1, 2, 3].map(u4::new)), 0x321);
     /// assert_eq!(<s4 as Element>::pack(&[s4::new(-1); 8]), u32::MAX);
     /// assert_eq!(<s4 as Element>::unpack(0x0000_00f0, 1), s4::new(-1));

@@ -25,7 +25,7 @@ pub type ue8m0 = microfloat::f8e8m0fnu;
 /// `.ue4m3`: an e4m3 that is not negative, the scale of a block. Bit 7 is zero.
 ///
 /// ```
-/// use ptx_matrix::ue4m3;
+/// use ptx_matrix::element::ue4m3;
 /// assert_eq!(ue4m3::from_f32(448.0), ue4m3::MAX);
 /// assert_eq!(ue4m3::from_f32(1.5).to_f32(), 1.5);
 /// assert_eq!(ue4m3::from_bits(0x7f).to_f32().is_nan(), true);
@@ -84,7 +84,7 @@ impl From<ue4m3> for f32 {
 /// shifted.)
 ///
 /// ```
-/// use ptx_matrix::{Element, InByte, e2m1};
+/// use ptx_matrix::element::{Element, InByte, e2m1};
 /// let six = InByte::from(e2m1::from_f32(6.0));
 /// assert_eq!(six.to_bits(), 0b00_0111_00);
 /// assert_eq!(e2m1::from(six).to_f32(), 6.0);

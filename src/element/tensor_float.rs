@@ -9,7 +9,7 @@ use core::fmt;
 /// element by element, for the tensor cores to round it; they do not by themselves.
 ///
 /// ```
-/// use ptx_matrix::tf32;
+/// use ptx_matrix::element::tf32;
 /// assert_eq!(tf32::from_f32(1.0).to_f32(), 1.0);
 /// assert_eq!(tf32::from_f32(1.0 + 1.0 / 2048.0).to_f32(), 1.0 + 1.0 / 1024.0); // ties away from zero
 /// assert_eq!(tf32::from_f32(-1.0 - 0.9 / 2048.0).to_f32(), -1.0);

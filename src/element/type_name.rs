@@ -4,7 +4,7 @@
 /// join strings.
 ///
 /// ```
-/// use ptx_matrix::{launch::{KernelParam, TypeName}, *};
+/// use ptx_matrix::{copy::Im2col, launch::{KernelParam, TypeName}, prelude::*};
 /// assert_eq!(<GlobalMut<bf16> as KernelParam>::TYPE.to_string(), "GlobalMut<bf16>");
 ///
 /// type Map<'k> = TensorMap<'k, SharedTile<u8, 16, 64, Swizzle64>, 3, Im2col>;

@@ -1,24 +1,31 @@
 //! What the functions of [`raw`](crate::raw) do here: each is one lane's; collectives wait for all lanes.
 
-use crate::engine::Mode;
-use crate::engine::arithmetic::{
-    MetadataOrder, Product, ScaledProduct, multiply, multiply_scaled, multiply_sparse, multiply_sparse_scaled,
+use crate::element::Element;
+use crate::engine::{
+    Mode,
+    arithmetic::{
+        MetadataOrder, Product, ScaledProduct, multiply, multiply_scaled, multiply_sparse, multiply_sparse_scaled,
+    },
+    findings::Misuse,
+    memory::{
+        copies, matrix,
+        shared::{load_shared, store_shared},
+        slices,
+    },
+    record::note_collective,
+    warps::{
+        block::BlockState,
+        context::{current_lane, fail, with_block, with_cluster},
+        divergence::BAR_WARP_SYNC,
+        lanes::collective,
+        polling::spend,
+    },
 };
-use crate::engine::findings::Misuse;
-use crate::engine::memory::shared::{load_shared, store_shared};
-use crate::engine::memory::{copies, matrix, slices};
-use crate::engine::record::note_collective;
-use crate::engine::warps::block::BlockState;
-use crate::engine::warps::context::{current_lane, fail, with_block, with_cluster};
-use crate::engine::warps::divergence::BAR_WARP_SYNC;
-use crate::engine::warps::lanes::collective;
-use crate::engine::warps::polling::spend;
-use crate::fragment::Arrangement;
-use crate::fragment::{FragmentShape, Registers, RoleA, RoleB, RoleC, RoleSparseA, Shape, SparseWidth};
-use crate::fragment::{ScaleA, ScaleB, ScaledKind, Selected};
-use crate::lane::LANES;
-use crate::lane::Site;
-use crate::{Accumulator, Element, Fragment, Grid, PerLane, RowAddr};
+use crate::fragment::{
+    Accumulator, Arrangement, Fragment, FragmentShape, Registers, RoleA, RoleB, RoleC, RoleSparseA, RowAddr, ScaleA,
+    ScaleB, ScaledKind, Selected, Shape, SparseWidth,
+};
+use crate::lane::{Grid, LANES, PerLane, Site};
 use bytemuck::Pod;
 
 /// The registers of a matrix of role `R` in shape `S`, with elements of type `T`.

@@ -112,7 +112,7 @@ mod tests {
     /// What `mma` leaves in an accumulator of 16 rows, narrowed to bytes, is what is stored transposed.
     #[test]
     fn stored_columns_are_an_accumulator() {
-        let layout = crate::Accumulator::<crate::M16N8K32, f32>::LAYOUT;
+        let layout = crate::fragment::Accumulator::<crate::fragment::M16N8K32, f32>::LAYOUT;
         for lane in 0..32 {
             for byte in 0..4 {
                 let (row, col) = layout.position(lane, byte);

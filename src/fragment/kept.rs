@@ -9,7 +9,7 @@ use core::fmt;
 /// A part is an element of 16 or 8 bits, two elements of 4 bits, or half of a tf32.
 ///
 /// ```
-/// use ptx_matrix::Kept;
+/// use ptx_matrix::fragment::Kept;
 /// assert_eq!(Kept::parts(1, 3).unwrap().code(), 0b1101);
 /// assert_eq!(Kept::parts(3, 1), None); // they are in order
 /// assert_eq!(Kept::half(1).code(), 0b1110);

@@ -16,7 +16,7 @@ pub enum Bit {
 /// the column. So a layout is the list of those bits, lowest first, and can be read both ways.
 ///
 /// ```
-/// use ptx_matrix::{Accumulator, M16N8K16};
+/// use ptx_matrix::fragment::{Accumulator, M16N8K16};
 /// let layout = Accumulator::<M16N8K16, f32>::LAYOUT;
 /// assert_eq!(layout.position(5, 3), (9, 3)); // groupID 1, thread 1 of it, c3
 /// assert_eq!(layout.owner(9, 3), (5, 3));

@@ -1,4 +1,25 @@
 //! Fragments: the matrices of an `mma`, spread over the registers of a warp's lanes.
+//!
+//! A fragment's type has its role, its shape and its element type, so that it fits one operand only.
+//!
+//! | item | purpose |
+//! | --- | --- |
+//! | [`FragmentA`], [`FragmentB`], [`Accumulator`] | A (M x K), B (K x N), and C or D (M x N) |
+//! | [`FragmentSparseA`] | the kept half of a sparse A |
+//! | [`M16N8K16`] and others | shapes |
+//! | [`RowMajor`], [`ColMajor`] | orders of matrices in memory |
+//! | [`Layout`] | which lane holds which element |
+//! | [`ScaleA`], [`ScaleB`], [`Mxf8f6f4`], [`Mxf4`], [`Mxf4Nvf4`] | scales of blocks, and their kinds |
+//!
+//! ```
+//! use ptx_matrix::element::f16;
+//! use ptx_matrix::fragment::{FragmentA, M16N8K16};
+//!
+//! type A = FragmentA<M16N8K16, f16>;
+//! assert_eq!((A::ROWS, A::COLS), (16, 16));
+//! assert_eq!(A::position(5, 0), (1, 2)); // Lane 5's first element is in row 1, column 2.
+//! assert_eq!(A::owner(1, 2), (5, 0));
+//! ```
 
 mod arrangement;
 mod kept;
@@ -33,7 +54,7 @@ use core::marker::PhantomData;
 /// lane holds which element is [`LAYOUT`](Self::LAYOUT) (PTX ISA 9.7.14.5.7 and .8).
 ///
 /// ```
-/// use ptx_matrix::*;
+/// use ptx_matrix::prelude::*;
 ///
 /// /// D = A x B for a row-major A and a column-major B, both 16-bit; D goes out as bf16.
 /// #[kernel(threads = 32, target = "sm_80")]
@@ -69,7 +90,7 @@ pub struct Fragment<R: Role, S: FragmentShape<R, T::Width>, T: Element> {
 
 /// The left factor of a multiplication: M x K.
 pub type FragmentA<S, T> = Fragment<RoleA, S, T>;
-/// What is kept of a sparse left factor: M x K/2. [`Metadata`](crate::Metadata) says which columns they are of.
+/// What is kept of a sparse left factor: M x K/2. [`Metadata`](crate::mma::Metadata) says which columns they are of.
 pub type FragmentSparseA<S, T> = Fragment<RoleSparseA, S, T>;
 /// The right factor of a multiplication: K x N.
 pub type FragmentB<S, T> = Fragment<RoleB, S, T>;

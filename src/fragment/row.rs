@@ -1,7 +1,7 @@
 /// The address of one matrix row for `ldmatrix` and `stmatrix`: eight 16-bit elements in shared memory,
 /// 16-byte aligned.
 ///
-/// A tile makes it ([`SharedTile::row`](crate::SharedTile::row)), in bounds and aligned.
+/// A tile makes it ([`SharedTile::row`](crate::memory::SharedTile::row)), in bounds and aligned.
 #[derive(Clone, Copy)]
 pub struct RowAddr(u32);
 

@@ -44,7 +44,7 @@ kinds! {
     Mxf4Nvf4<4, ue4m3>, 4 ue4m3;
 }
 
-/// A [`Select`](crate::Select) as a value.
+/// A [`Select`](crate::mma::Select) as a value.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Selected {
     /// The first byte.

@@ -45,7 +45,7 @@ shapes! {
 }
 
 /// `.m8n8k4` with f16, which is four multiplications at once, each by eight lanes (four, and those 16 farther on), with A and B of
-/// the [`Order`](crate::Order)s `OrderA` and `OrderB` (PTX ISA 9.7.14.5.1).
+/// the [`Order`](crate::fragment::Order)s `OrderA` and `OrderB` (PTX ISA 9.7.14.5.1).
 ///
 /// Its fragments hold four matrices: of A and C 32 rows, those of one multiplication below those of the one before; of B 32
 /// columns. A row-major A is the one whose registers hold neighbours of a row; it need not lie so in memory.
@@ -65,7 +65,7 @@ impl<OrderA: Copy + 'static, OrderB: Copy + 'static> Shape for M8N8K4Quad<OrderA
 /// K that both factors have, but for how its sums are rounded. Needs sm_90.
 ///
 /// ```
-/// use ptx_matrix::*;
+/// use ptx_matrix::{fragment::M16N8K8Pairs, prelude::*};
 ///
 /// /// D = A x B, of 16 x 8 x 8, all column-major.
 /// #[kernel(threads = 32, target = "sm_90")]
@@ -98,7 +98,7 @@ impl<OrderA: Copy + 'static, OrderB: Copy + 'static> Shape for M8N8K4Quad<OrderA
 /// }
 /// ```
 ///
-/// [`Swizzle128`]: crate::Swizzle128
+/// [`Swizzle128`]: crate::memory::Swizzle128
 #[derive(Debug, Clone, Copy)]
 pub struct M16N8K8Pairs;
 impl Sealed for M16N8K8Pairs {}

@@ -1,8 +1,10 @@
 //! The tables of `ldmatrix` (PTX ISA 9.7.14.5.15) and `stmatrix` (.16), and `movmatrix` (.17).
 
 use super::{Form, ptx};
-use crate::Arrangement::{Columns, ColumnsOfBytes, Rows, RowsOfBytes, StoredColumnsOfBytes};
-use crate::Packed::{Bytes, Fours, Sixes};
+use crate::fragment::{
+    Arrangement::{Columns, ColumnsOfBytes, Rows, RowsOfBytes, StoredColumnsOfBytes},
+    Packed::{Bytes, Fours, Sixes},
+};
 use crate::target::Requirement;
 
 /// Hands the forms of `ldmatrix` to a macro, a row each:

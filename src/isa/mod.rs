@@ -1,9 +1,25 @@
-//! The legal forms of the matrix instructions: tables, of which everything else that is one a form is made, and the list of
-//! them all, [`FORMS`].
+//! The legal forms of the matrix instructions, as tables and as values.
 //!
-//! `dense.rs` and `scaled.rs` are `mma`, `sparse.rs` and `sparse_scaled.rs` are `mma.sp`, `wgmma.rs` is `wgmma.mma_async`, `matrices.rs` is `ldmatrix`, `stmatrix` and `movmatrix`. `raw` makes its functions of
-//! them, the typed instructions their implementations, the conformance run its kernels; `tests/forms.rs` compares them with a list
-//! of what ptxas accepts.
+//! The crate makes its raw functions, its typed instructions and its tests from these tables. The test
+//! `tests/forms.rs` compares them with the list of forms that ptxas accepts.
+//!
+//! | item | purpose |
+//! | --- | --- |
+//! | [`all`], [`FORMS`], [`Form`] | the forms of `mma`, `mma.sp`, `ldmatrix`, `stmatrix` and `movmatrix` |
+//! | `all_wgmma`, `WgmmaForm` | the forms of `wgmma`, on the host |
+//! | [`Needs`], [`Nature`] | the GPUs that have a form, and its nature on sm_90 |
+//! | [`SatFinite`], [`Rn`], [`XorPopc`] and others | options of instructions, as types |
+//! | `TensorMapError`, `TensorEncoding` | tensor maps as the driver encodes them, on the host |
+//!
+//! [`forms`](crate::forms) adds the functions that execute a form by its name.
+//!
+//! ```
+//! use ptx_matrix::isa;
+//!
+//! let form = isa::all().find(|form| form.ptx == "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32").unwrap();
+//! assert_eq!((form.a, form.b, form.d), (4, 2, 4)); // Registers of a lane.
+//! assert!(form.needs.are_met_by("sm_80") && !form.needs.are_met_by("sm_75"));
+//! ```
 
 mod dense;
 #[cfg(not(target_arch = "nvptx64"))]
@@ -97,7 +113,7 @@ pub fn all() -> impl Iterator<Item = &'static Form> {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! mma_shape {
-    (m8n8k4 $la:ident $lb:ident f16) => { $crate::M8N8K4Quad<$crate::isa::ptx::$la, $crate::isa::ptx::$lb> };
+    (m8n8k4 $la:ident $lb:ident f16) => { $crate::fragment::M8N8K4Quad<$crate::isa::ptx::$la, $crate::isa::ptx::$lb> };
     ($shape:ident row col $a:ident) => { $crate::isa::ptx::$shape };
 }
 
@@ -105,8 +121,8 @@ macro_rules! mma_shape {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! mma_element {
-    (f8f6f4 e2m1) => { $crate::InByte<$crate::e2m1> };
-    (mxf8f6f4 e2m1) => { $crate::InByte<$crate::e2m1> };
+    (f8f6f4 e2m1) => { $crate::element::InByte<$crate::element::e2m1> };
+    (mxf8f6f4 e2m1) => { $crate::element::InByte<$crate::element::e2m1> };
     ($q:ident $element:ident) => { $crate::isa::ptx::$element };
 }
 
@@ -127,9 +143,9 @@ pub(crate) use mma_arithmetic;
 #[doc(hidden)]
 #[macro_export]
 macro_rules! mma_kind {
-    (mxf8f6f4 $vec:tt ue8m0) => { $crate::Mxf8f6f4 };
-    (mxf4 $vec:tt ue8m0) => { $crate::Mxf4 };
-    (mxf4nvf4 $vec:tt $scale:ident) => { $crate::Mxf4Nvf4<$vec, $crate::isa::ptx::$scale> };
+    (mxf8f6f4 $vec:tt ue8m0) => { $crate::fragment::Mxf8f6f4 };
+    (mxf4 $vec:tt ue8m0) => { $crate::fragment::Mxf4 };
+    (mxf4nvf4 $vec:tt $scale:ident) => { $crate::fragment::Mxf4Nvf4<$vec, $crate::isa::ptx::$scale> };
 }
 
 /// What the tables say, as types and values.
@@ -139,27 +155,27 @@ pub mod ptx {
     use super::Nature;
     use crate::target::{ArchOnly, ArchSpecific, AtLeast};
 
-    pub use crate::{b1, bf16, e2m1, e2m3, e3m2, f16, s4, tf32, u4, ue4m3, ue8m0};
+    pub use crate::element::{b1, bf16, e2m1, e2m3, e3m2, f16, s4, tf32, u4, ue4m3, ue8m0};
     pub use core::primitive::{f32, f64, u8};
-    pub type e4m3 = crate::F8E4M3;
-    pub type e5m2 = crate::F8E5M2;
+    pub type e4m3 = crate::element::F8E4M3;
+    pub type e5m2 = crate::element::F8E5M2;
     pub type s8 = i8;
     pub type s32 = i32;
 
-    pub type m8n8k4 = crate::M8N8K4;
-    pub type m8n8k16 = crate::M8N8K16;
-    pub type m8n8k32 = crate::M8N8K32;
-    pub type m8n8k128 = crate::M8N8K128;
-    pub type m16n8k4 = crate::M16N8K4;
-    pub type m16n8k8 = crate::M16N8K8;
-    pub type m16n8k16 = crate::M16N8K16;
-    pub type m16n8k32 = crate::M16N8K32;
-    pub type m16n8k64 = crate::M16N8K64;
-    pub type m16n8k128 = crate::M16N8K128;
-    pub type m16n8k256 = crate::M16N8K256;
+    pub type m8n8k4 = crate::fragment::M8N8K4;
+    pub type m8n8k16 = crate::fragment::M8N8K16;
+    pub type m8n8k32 = crate::fragment::M8N8K32;
+    pub type m8n8k128 = crate::fragment::M8N8K128;
+    pub type m16n8k4 = crate::fragment::M16N8K4;
+    pub type m16n8k8 = crate::fragment::M16N8K8;
+    pub type m16n8k16 = crate::fragment::M16N8K16;
+    pub type m16n8k32 = crate::fragment::M16N8K32;
+    pub type m16n8k64 = crate::fragment::M16N8K64;
+    pub type m16n8k128 = crate::fragment::M16N8K128;
+    pub type m16n8k256 = crate::fragment::M16N8K256;
 
-    pub type row = crate::RowMajor;
-    pub type col = crate::ColMajor;
+    pub type row = crate::fragment::RowMajor;
+    pub type col = crate::fragment::ColMajor;
 
     pub use super::options::{
         AndPopc as and_popc, F8F6F4 as f8f6f4, Plain as plain, Rm as rm, Rn as rn, Rp as rp, Rz as rz,

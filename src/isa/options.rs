@@ -11,7 +11,7 @@ macro_rules! options {
     )*};
 }
 options! {
-    /// An [`Mma`](crate::Mma) without options.
+    /// An [`Mma`](crate::mma::Mma) without options.
     Plain;
     /// `.satfinite`: sums beyond the ends of 32 bits become those ends.
     SatFinite;

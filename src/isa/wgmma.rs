@@ -136,31 +136,31 @@ macro_rules! wgmma_arithmetic {
 #[macro_export]
 macro_rules! wgmma_shape {
     (0 tf32) => {
-        $crate::M16N8K8
+        $crate::fragment::M16N8K8
     };
     (0 f16) => {
-        $crate::M16N8K16
+        $crate::fragment::M16N8K16
     };
     (0 bf16) => {
-        $crate::M16N8K16
+        $crate::fragment::M16N8K16
     };
     (0 b1) => {
-        $crate::M16N8K256
+        $crate::fragment::M16N8K256
     };
     (0 $bits8:ident) => {
-        $crate::M16N8K32
+        $crate::fragment::M16N8K32
     };
     ($selectors:tt tf32) => {
-        $crate::M16N8K16
+        $crate::fragment::M16N8K16
     };
     ($selectors:tt f16) => {
-        $crate::M16N8K32
+        $crate::fragment::M16N8K32
     };
     ($selectors:tt bf16) => {
-        $crate::M16N8K32
+        $crate::fragment::M16N8K32
     };
     ($selectors:tt $bits8:ident) => {
-        $crate::M16N8K64
+        $crate::fragment::M16N8K64
     };
 }
 

@@ -1,7 +1,7 @@
 /// Blocks of a grid in three dimensions, or the index of one of them.
 ///
 /// ```
-/// use ptx_matrix::Grid;
+/// use ptx_matrix::lane::Grid;
 /// assert_eq!(Grid::from((8, 4)), Grid { x: 8, y: 4, z: 1 });
 /// assert_eq!(Grid::from(8).blocks(), 8);
 /// ```

@@ -1,4 +1,30 @@
-//! What differs by lane: [`PerLane`], and the [`Lane`] that a lane closure is given.
+//! Values that differ from lane to lane.
+//!
+//! A kernel runs at warp scope, where a plain value is the same in all 32 lanes. A value that may differ
+//! is a [`PerLane`]. A lane closure makes and reads it, and no collective is in reach there.
+//!
+//! | item | purpose |
+//! | --- | --- |
+//! | [`Lane`] | the lane that a lane closure runs for; [`Lane::id`] is its number |
+//! | [`PerLane`] | a value for each lane; one register on a GPU |
+//! | [`LaneCapture`] | the values that a lane closure may capture |
+//! | [`Grid`] | coordinates of blocks in the grid |
+//! | [`LANES`] | 32, the lanes of a warp |
+//!
+//! ```
+//! use ptx_matrix::prelude::*;
+//!
+//! #[kernel(threads = 32)]
+//! fn squares(block: &Block, d: GlobalMut<u32>) {
+//!     let warp = block.warp();
+//!     let square = warp.each(|lane| (lane.id() * lane.id()) as u32); // A `PerLane<u32>`.
+//!     warp.each(|lane| d.set(lane.id(), lane.get(&square)));
+//! }
+//!
+//! let mut d = [0; 32];
+//! squares::simulate(1, &mut d).check();
+//! assert_eq!(d[5], 25);
+//! ```
 
 mod grid;
 #[cfg_attr(target_arch = "nvptx64", path = "device.rs")]
@@ -10,8 +36,8 @@ mod site;
 pub use grid::Grid;
 use here::{Line, Number, Stored, caller};
 pub(crate) use here::{array, mapped};
-pub use sealed::Sealed;
-pub use site::Site;
+pub(crate) use sealed::Sealed;
+pub(crate) use site::Site;
 
 use core::cell::UnsafeCell;
 use core::marker::PhantomData;
@@ -44,12 +70,12 @@ impl<T: ?Sized> !LaneCapture for *mut T {}
 
 /// A value that may differ from lane to lane of a warp.
 ///
-/// It is made by [`Warp::each`](crate::Warp::each) and read with [`Lane::get`] inside another lane closure;
+/// It is made by [`Warp::each`](crate::scope::Warp::each) and read with [`Lane::get`] inside another lane closure;
 /// outside of one there is no way to ask for "the" value. On the device it is the lane's own `T` and
 /// costs nothing; on the host it holds all 32.
 ///
 /// ```
-/// use ptx_matrix::*;
+/// use ptx_matrix::prelude::*;
 ///
 /// #[kernel(threads = 32)]
 /// fn squares(block: &Block, d: GlobalMut<u32>) {

@@ -6,9 +6,11 @@
 #[cfg(not(target_arch = "nvptx64"))]
 use super::{Device, ParamValue, Params};
 use super::{Early, KernelParam, TypeName};
-use crate::copy::{BoxTile, TensorMode};
+use crate::copy::{BoxTile, TensorMap, TensorMapMut, TensorMode};
+use crate::element::{Element, bf16, f16};
+use crate::isa::TensorMapWords;
 use crate::machine::host_items;
-use crate::{Element, Global, GlobalMut, TensorMap, TensorMapMut, TensorMapWords, bf16, f16};
+use crate::memory::{Global, GlobalMut};
 
 /// Plain data that a kernel takes: numbers, `bool`, arrays and structs of them.
 ///

@@ -1,5 +1,6 @@
 use super::{Grid, KernelInfo, ParamValue};
-use crate::{Block, TensorEncoding, TensorMapError, TensorMapWords};
+use crate::isa::{TensorEncoding, TensorMapError, TensorMapWords};
+use crate::scope::Block;
 use bytemuck::Pod;
 use std::borrow::BorrowMut;
 use std::vec::Vec;
@@ -72,8 +73,8 @@ pub unsafe trait Device {
     /// The same for a buffer that the kernel writes.
     fn slice_mut<T: Pod>(&self, buffer: &mut Self::Buffer<T>) -> (*mut T, usize);
 
-    /// Whether a kernel that reads this buffer as a [`Global`](crate::Global) writes the same memory, as a
-    /// [`GlobalMut`](crate::GlobalMut). Only `unsafe` code can have made it so. The simulator then checks that
+    /// Whether a kernel that reads this buffer as a [`Global`](crate::memory::Global) writes the same memory, as a
+    /// [`GlobalMut`](crate::memory::GlobalMut). Only `unsafe` code can have made it so. The simulator then checks that
     /// each element is read before it is written.
     #[doc(hidden)]
     fn is_in_place<T: Pod>(&self, _buffer: &Self::Buffer<T>) -> bool {

@@ -4,20 +4,21 @@ use super::param::check_bytes;
 use super::{ByValue, KernelInfo, KernelParam, ParamInfo, TypeName};
 #[cfg(not(target_arch = "nvptx64"))]
 use super::{Device, Params};
-use crate::copy::{BoxTile, TensorMode};
+use crate::copy::{BoxTile, TensorMap, TensorMode};
+use crate::lane::Lane;
 use crate::machine::{dependent, host_items};
+use crate::scope::Block;
 use crate::target::{AtLeast, BuiltFor};
-use crate::{Block, Lane, TensorMap};
 use core::marker::PhantomData;
 
-/// Memory that a kernel of `#[kernel(early = true)]` is not to touch before the kernels ahead in the stream have ended: a [`Global`](crate::Global), a
-/// [`GlobalMut`](crate::GlobalMut), a [`TensorMap`] or a [`TensorMapMut`](crate::TensorMapMut).
+/// Memory that a kernel of `#[kernel(early = true)]` is not to touch before the kernels ahead in the stream have ended: a [`Global`](crate::memory::Global), a
+/// [`GlobalMut`](crate::memory::GlobalMut), a [`TensorMap`] or a [`TensorMapMut`](crate::copy::TensorMapMut).
 ///
 /// A kernel with such parameters is waited for where it asks, with [`Block::wait_for_kernels_ahead`]; what it does before, such as to
 /// initialise barriers, goes on while the kernel ahead ends. All its memory is `Early`. One without waits at its start.
 ///
 /// ```
-/// use ptx_matrix::{launch::Early, *};
+/// use ptx_matrix::{launch::Early, prelude::*};
 ///
 /// #[kernel(threads = 32, early = true)]
 /// fn double(block: &Block, #[shared] factor: SharedTile<f32, 1, 32>, a: Early<Global<f32>>, d: Early<GlobalMut<f32>>) {
@@ -37,7 +38,7 @@ use core::marker::PhantomData;
 /// Memory that is not does not go with it:
 ///
 /// ```compile_fail,E0080
-/// use ptx_matrix::{launch::Early, *};
+/// use ptx_matrix::{launch::Early, prelude::*};
 ///
 /// #[kernel(threads = 32, early = true)]
 /// fn copy(block: &Block, a: Global<f32>, d: Early<GlobalMut<f32>>) {}

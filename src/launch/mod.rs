@@ -1,5 +1,33 @@
-//! How a kernel is entered and launched: the grid, the kernel's description, its parameters, and the devices
-//! that run it. `#[kernel]` writes the code that uses this module.
+//! Kernels as programs launch them: parameters, descriptions and devices.
+//!
+//! [`kernel`](macro@crate::kernel) makes a module for each kernel. Its `launch` takes any `Device`: the
+//! simulator here, or a GPU of the crate `ptx-matrix-host`. Its `simulate` is the short form for tests.
+//!
+//! | item | purpose |
+//! | --- | --- |
+//! | `Device`, `Launch`, `LaunchError` | devices: memory, copies and launches (on the host) |
+//! | `Tensor`, `Im2colTensor` | tensors of which tensor maps are made (on the host) |
+//! | [`KernelInfo`] | a kernel's launch bounds, shared memory, cluster and fingerprint |
+//! | [`KernelParam`] | the types of parameters |
+//! | [`Early`] | programmatic dependent launch (PDL): a parameter that an earlier kernel writes |
+//!
+//! ```
+//! use ptx_matrix::launch::Device;
+//! use ptx_matrix::prelude::*;
+//! use ptx_matrix::sim::Simulator;
+//!
+//! #[kernel(threads = 32)]
+//! fn double(block: &Block, data: GlobalMut<f32>) {
+//!     block.warp().each(|lane| data.set(lane.id(), 2.0 * data.get(lane, lane.id())));
+//! }
+//!
+//! let device = Simulator::default();
+//! let mut data = device.upload(&[1.5; 32])?;
+//! double::launch(&device, 1, &mut data).check();
+//! assert_eq!(device.download(&data)?, [3.0; 32]);
+//! assert_eq!(double::INFO.threads, 32);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod args;
 mod early;
@@ -59,7 +87,7 @@ pub struct KernelInfo {
     /// and a hash of the crate's sources. A launch on a GPU fails where the two differ.
     ///
     /// ```
-    /// # use ptx_matrix::*;
+    /// # use ptx_matrix::prelude::*;
     /// #[kernel(threads = 64)]
     /// fn scale(block: &Block, data: GlobalMut<f32>, factor: f32) {}
     ///

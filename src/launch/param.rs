@@ -2,13 +2,14 @@
 
 use super::args::MAX_PARAM_BYTES;
 use super::{ByValue, TypeName, type_name};
+use crate::element::{Element, bf16, f16};
 use crate::machine::host_items;
-use crate::{Element, Global, GlobalMut, bf16, f16};
+use crate::memory::{Global, GlobalMut};
 #[cfg(not(target_arch = "nvptx64"))]
 use {super::Device, bytemuck::Pod, std::vec::Vec};
 
-/// A type that a kernel can take: [`Global`], [`GlobalMut`], [`TensorMap`](crate::TensorMap),
-/// [`TensorMapMut`](crate::TensorMapMut), numbers, `bool`, arrays, and structs with
+/// A type that a kernel can take: [`Global`], [`GlobalMut`], [`TensorMap`](crate::copy::TensorMap),
+/// [`TensorMapMut`](crate::copy::TensorMapMut), numbers, `bool`, arrays, and structs with
 /// [`KernelArgs`](macro@crate::KernelArgs).
 ///
 /// # Safety

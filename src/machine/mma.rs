@@ -9,7 +9,7 @@ macro_rules! multiply {
         let _ = $site;
         // SAFETY: the caller's.
         let d = unsafe { crate::raw::$name($a.registers().own(), $b.registers().own(), $c.registers().own()) };
-        <$of_d>::from_registers(crate::PerLane::from_own(d))
+        <$of_d>::from_registers(crate::lane::PerLane::from_own(d))
     }};
 }
 
@@ -74,7 +74,7 @@ macro_rules! multiply_scaled {
                 $scales_b.registers().own(),
             )
         };
-        *$acc = <$of_acc>::from_registers(crate::PerLane::from_own(d));
+        *$acc = <$of_acc>::from_registers(crate::lane::PerLane::from_own(d));
     }};
     ($name:ident [$($selector:ident)*] $form:expr, $site:ident, $acc:ident: $of_acc:ty, ($a:ident: $of_a:ty, $metadata:ident, $scales_a:ident: $of_scales_a:ty),
         ($b:ident: $of_b:ty, $scales_b:ident: $of_scales_b:ty)) => {{
@@ -90,7 +90,7 @@ macro_rules! multiply_scaled {
                 $scales_b.registers().own(),
             )
         };
-        *$acc = <$of_acc>::from_registers(crate::PerLane::from_own(d));
+        *$acc = <$of_acc>::from_registers(crate::lane::PerLane::from_own(d));
     }};
 }
 

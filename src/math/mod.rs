@@ -22,7 +22,7 @@
 //! must not depend on the GPU.
 //!
 //! ```
-//! use ptx_matrix::{math::ex2_approx_ftz, *};
+//! use ptx_matrix::{math::ex2_approx_ftz, prelude::*};
 //!
 //! #[kernel(threads = 32)]
 //! fn powers(block: &Block, x: Global<f32>, d: GlobalMut<f32>) {
@@ -36,9 +36,9 @@
 //! assert_eq!(d[13].to_bits(), 0x3f98_37f1); // as an H100: one more than the nearest to 2^(1/4)
 //! ```
 
+use crate::element::{bf16, f16};
 use crate::raw;
 use crate::target::{AtLeast, BuiltFor};
-use crate::{bf16, f16};
 
 macro_rules! functions {
     ($($(#[$doc:meta])* $name:ident $raw:ident $ptx:literal;)*) => {$(

@@ -1,11 +1,10 @@
 //! A tile's copy to a matrix in global memory, by threads.
 
 use super::{Order, RowAddr, SharedTile, Swizzle};
-use crate::element::{Moved, Width};
-use crate::lane::Site;
-use crate::lane::mapped;
+use crate::element::{Element, Moved, Width};
+use crate::lane::{Site, mapped};
+use crate::memory::GlobalMatrixMut;
 use crate::scope::Threads;
-use crate::{Element, GlobalMatrixMut};
 use bytemuck::{Pod, Zeroable};
 
 /// 16 bytes, as a lane loads and stores them.

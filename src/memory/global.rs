@@ -1,9 +1,8 @@
 //! Slices of global memory, as kernels take them.
 
-use crate::lane::LaneCapture;
-use crate::lane::Site;
+use crate::element::Element;
+use crate::lane::{Lane, LaneCapture, Site};
 use crate::machine::RawSlice;
-use crate::{Element, Lane};
 use core::marker::PhantomData;
 
 /// A slice in global memory that no thread writes while the kernel runs.
@@ -11,7 +10,7 @@ use core::marker::PhantomData;
 /// What is read from it at warp scope is the same in all lanes.
 ///
 /// ```
-/// use ptx_matrix::*;
+/// use ptx_matrix::prelude::*;
 ///
 /// /// `d = factor * a`; what is beyond the slices is nobody's.
 /// #[kernel(threads = 64)]

@@ -1,20 +1,20 @@
 //! Matrices in global memory.
 
-use crate::lane::Site;
+use crate::element::Element;
+use crate::lane::{Lane, LaneCapture, Site};
 use crate::machine::check;
-use crate::memory::{Order, RowMajor};
-use crate::{Element, Global, GlobalMut, Lane, LaneCapture};
+use crate::memory::{Global, GlobalMut, Order, RowMajor};
 use bytemuck::Pod;
 use core::marker::PhantomData;
 
 /// A matrix in global memory that no thread writes while the kernel runs: a [`Global`] slice, seen as `rows` x `cols`
 /// elements whose lines (rows if `RowMajor`, columns if `ColMajor`) start `stride` elements apart.
 ///
-/// That it fits the slice is checked once, when it is made. [`TileReader`](crate::TileReader) brings tiles of it to shared
+/// That it fits the slice is checked once, when it is made. [`TileReader`](crate::copy::TileReader) brings tiles of it to shared
 /// memory.
 ///
 /// ```
-/// use ptx_matrix::*;
+/// use ptx_matrix::{memory::GlobalMatrix, prelude::*};
 ///
 /// /// The trace of a square matrix, and of its transpose.
 /// #[kernel(threads = 32)]

@@ -1,7 +1,7 @@
 //! How the parts of a kernel's shared memory lie behind each other.
 
 use super::{Order, SharedTile, Swizzle};
-use crate::Element;
+use crate::element::Element;
 use crate::machine::{SharedField, SharedName, name_fields};
 
 /// A kernel's shared memory, or a part of it: a [`SharedTile`], an array or tuple of parts, or a struct of
@@ -10,7 +10,7 @@ use crate::machine::{SharedField, SharedName, name_fields};
 /// A kernel takes it as the parameter marked `#[shared]`. Parts are handles: copying one copies no memory.
 ///
 /// ```
-/// use ptx_matrix::*;
+/// use ptx_matrix::prelude::*;
 ///
 /// #[derive(SharedLayout)]
 /// struct Operands {
@@ -169,7 +169,7 @@ impl SharedField {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Swizzle128, Unswizzled};
+    use crate::memory::{Swizzle128, Unswizzled};
     use half::bf16;
 
     #[test]

@@ -1,5 +1,33 @@
-//! Shared memory: swizzled tiles, the row addresses that matrix loads and stores take, and how a kernel's
-//! shared memory is laid out.
+//! Shared memory and global memory.
+//!
+//! | item | purpose |
+//! | --- | --- |
+//! | [`Global`], [`GlobalMut`] | slices of global memory: read only, or also written |
+//! | [`GlobalMatrix`], [`GlobalMatrixMut`] | matrices in such slices |
+//! | [`SharedTile`] | a matrix in shared memory, with its order and its [`Swizzle`] |
+//! | [`SharedRing`] | the same part of shared memory several times: the stages of a pipeline |
+//! | [`Swizzle128`], [`Swizzle64`], [`Swizzle32`], [`Unswizzled`] | permutations that avoid bank conflicts |
+//! | [`At`] | coordinates that the compiler checks |
+//! | [`macro@SharedLayout`] | derive: a struct of parts of shared memory |
+//! | [`PeerTile`], [`PeerRing`] | shared memory of another block of the cluster (DSMEM) |
+//!
+//! ```
+//! use ptx_matrix::prelude::*;
+//!
+//! /// Transposes a matrix by way of shared memory.
+//! #[kernel(threads = 32)]
+//! fn transpose(block: &Block, #[shared] tile: SharedTile<f32, 8, 8>, a: Global<f32>, d: GlobalMut<f32>) {
+//!     let warp = block.warp();
+//!     tile.fill(warp, |row, col| a.get(row * 8 + col));
+//!     block.sync();
+//!     tile.for_each(warp, |row, col, value| d.set(col * 8 + row, value));
+//! }
+//!
+//! let a: Vec<f32> = (0..64).map(|i| i as f32).collect();
+//! let mut d = [0.0; 64];
+//! transpose::simulate(1, &a, &mut d).check();
+//! assert_eq!(d[1], 8.0);
+//! ```
 
 mod coordinate;
 mod copy;
@@ -19,6 +47,7 @@ pub use global::{Global, GlobalMut};
 pub use global_matrix::{GlobalMatrix, GlobalMatrixMut};
 pub use layout::SharedLayout;
 pub use peer_memory::{OfPeer, PeerRing, PeerTile};
+pub use ptx_matrix_macros::SharedLayout;
 pub use ring::{RingIndex, SharedRing};
 #[allow(unused_imports, reason = "kernels by a form's name are the host's")]
 pub(crate) use swizzle::swizzled_in_line;

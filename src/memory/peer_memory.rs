@@ -1,12 +1,11 @@
 //! Shared memory of another block of the cluster: its tiles, and its barriers.
 
-use crate::element::{Moved, Sent};
-use crate::lane::Site;
+use crate::element::{Element, Moved, Sent};
+use crate::lane::{Lane, Site};
 use crate::machine::check;
 use crate::memory::{Coordinate, Order, RingIndex, SharedLayout, SharedRing, SharedTile, Single, Swizzle, check_known};
 use crate::scope::Peer;
 use crate::target::{AtLeast, BuiltFor};
-use crate::{Element, Lane};
 use core::marker::PhantomData;
 
 /// A part of shared memory that other blocks of the cluster can reach.
@@ -25,7 +24,7 @@ pub trait OfPeer: SharedLayout {
 /// A [`SharedTile`] of another block of the cluster: [`SharedTile::of`] makes it. Its elements are read and written one by one
 /// (`ld.shared::cluster`, `st.shared::cluster`), in lane closures.
 ///
-/// The other block runs (behind a [`sync`](crate::Cluster::sync) of the cluster), and does not end meanwhile: the simulator reports both,
+/// The other block runs (behind a [`sync`](crate::scope::Cluster::sync) of the cluster), and does not end meanwhile: the simulator reports both,
 /// and races with the other block's warps as with the own block's.
 pub struct PeerTile<T, const ROWS: usize, const COLS: usize, S, O> {
     /// Its address is one of the `.shared::cluster` window.
@@ -43,7 +42,7 @@ impl<T, const ROWS: usize, const COLS: usize, S, O> Copy for PeerTile<T, ROWS, C
 impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order> SharedTile<T, ROWS, COLS, S, O> {
     /// The same tile of another block of the cluster (`mapa`, PTX ISA 9.7.9.23). Needs sm_90.
     ///
-    /// See [`Cluster`](crate::Cluster) for an example.
+    /// See [`Cluster`](crate::scope::Cluster) for an example.
     #[inline(always)]
     #[track_caller]
     pub fn of(self, peer: Peer) -> PeerTile<T, ROWS, COLS, S, O>

@@ -1,8 +1,8 @@
 use super::SharedLayout;
 use super::layout::align_up;
-use crate::Warp;
 use crate::lane::Site;
 use crate::machine::check;
+use crate::scope::Warp;
 use core::marker::PhantomData;
 
 /// `N` parts of shared memory that are chosen at run time: the stages of a pipeline.
@@ -11,7 +11,7 @@ use core::marker::PhantomData;
 /// it goes to local memory. This is one handle, and a part's address is computed.
 ///
 /// ```
-/// use ptx_matrix::*;
+/// use ptx_matrix::prelude::*;
 ///
 /// /// Each warp has a tile of its own.
 /// #[kernel(threads = 128)]
@@ -59,7 +59,7 @@ unsafe impl<P: SharedLayout, const N: usize> SharedLayout for SharedRing<P, N> {
 /// A part of a ring of `N`, to go round it with: less than `N` always, so that [`SharedRing::stage`] need not check.
 ///
 /// ```
-/// use ptx_matrix::RingIndex;
+/// use ptx_matrix::memory::RingIndex;
 /// let last = RingIndex::<4>::FIRST.before();
 /// assert_eq!((last.get(), last.next().get()), (3, 0));
 /// ```

@@ -1,11 +1,9 @@
 use super::swizzle::swizzled_in_line;
 use super::{Coordinate, MAX_SHARED_BYTES, Order, RowAddr, RowMajor, Swizzle, Unswizzled, Window, check_known};
-use crate::element::{Moved, Width};
-use crate::lane::Site;
-use crate::lane::{array, mapped};
+use crate::element::{Element, Moved, Width};
+use crate::lane::{Lane, LaneCapture, Site, array, mapped};
 use crate::machine::{load_shared_pair, opaque};
 use crate::scope::Threads;
-use crate::{Element, Lane, LaneCapture};
 use core::marker::PhantomData;
 
 /// A `ROWS` x `COLS` matrix in shared memory, swizzled by `S`.
@@ -17,7 +15,7 @@ use core::marker::PhantomData;
 /// The contiguous side (a row if `RowMajor`) is a multiple of 16 bytes, else it does not compile.
 ///
 /// ```
-/// use ptx_matrix::*;
+/// use ptx_matrix::prelude::*;
 ///
 /// /// Transposes a 32x32 matrix: rows in, columns out.
 /// #[kernel(threads = 128)]
@@ -288,7 +286,7 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order> Sha
     /// them are on their way before the first is needed. If the threads do not have a multiple of that each, the kernel stops.
     ///
     /// ```
-    /// use ptx_matrix::*;
+    /// use ptx_matrix::prelude::*;
     ///
     /// #[kernel(threads = 32)]
     /// fn squares(block: &Block, #[shared] tile: SharedTile<u32, 16, 32>, d: GlobalMut<u32>) {

@@ -1,10 +1,11 @@
 //! Sparse fragments from dense elements, on the device.
 
 use super::{Kept, Metadata};
-use crate::fragment::{FragmentShape, RoleSparseA, SparseWidth};
-use crate::lane::Site;
+use crate::element::Element;
+use crate::fragment::{FragmentShape, FragmentSparseA, RoleSparseA, SparseWidth};
+use crate::lane::{LaneCapture, Site};
 use crate::machine::check;
-use crate::{Element, FragmentSparseA, LaneCapture, Warp};
+use crate::scope::Warp;
 
 impl<S, T> FragmentSparseA<S, T>
 where
@@ -19,7 +20,7 @@ where
     /// If more of a chunk than half is not zero: on the device with a trap, on the host with a finding that names the chunk.
     ///
     /// ```
-    /// use ptx_matrix::*;
+    /// use ptx_matrix::{fragment::FragmentSparseA, mma::MmaSparse, prelude::*};
     ///
     /// #[kernel(threads = 32, target = "sm_80")]
     /// fn multiply(block: &Block, a: Global<bf16>, b: Global<bf16>, d: GlobalMut<f32>) {

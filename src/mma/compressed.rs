@@ -2,9 +2,10 @@
 
 use super::compress::parts_with;
 use super::{Kept, Metadata};
+use crate::element::Element;
 use crate::engine::findings::allowed;
 use crate::fragment::SparseWidth;
-use crate::{Element, LANES};
+use crate::lane::LANES;
 use std::fmt;
 use std::string::ToString;
 use std::vec;
@@ -13,7 +14,7 @@ use std::vec::Vec;
 /// A sparse matrix, compressed: what is kept of it, and where that was.
 ///
 /// ```
-/// use ptx_matrix::{Compressed, Kept};
+/// use ptx_matrix::{fragment::Kept, mma::Compressed};
 ///
 /// let dense = [0u8, 5, 0, 7, 9, 0, 0, 0];
 /// let sparse = Compressed::of(&dense, 1, 8)?;
@@ -23,7 +24,7 @@ use std::vec::Vec;
 ///
 /// let error = Compressed::of(&[1u8, 2, 0, 4], 1, 4).unwrap_err().to_string();
 /// assert_eq!(error, "row 0, columns 0 to 3: columns 0, 1, 3 are not zero; of these 4 elements at most 2 may be other than zero");
-/// # Ok::<(), ptx_matrix::CompressError>(())
+/// # Ok::<(), ptx_matrix::mma::CompressError>(())
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Compressed<T> {
@@ -143,7 +144,7 @@ impl<T: Element<Width: SparseWidth> + PartialEq> Compressed<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{f16, s4, tf32};
+    use crate::element::{f16, s4, tf32};
 
     /// A random matrix of which `live` says what is not zero.
     fn random<T: Element>(rows: usize, cols: usize, value: impl Fn(u8) -> T) -> Vec<T>

@@ -1,34 +1,36 @@
 //! `mma.sync`: the product of two fragments, added to a third (PTX ISA 9.7.14.5.14).
 
-use crate::fragment::{FragmentShape, M16N8K8, M16N8K8Pairs, RoleA, RoleB, RoleC, Shape};
+use crate::element::Element;
+use crate::fragment::{
+    Accumulator, FragmentA, FragmentB, FragmentShape, M16N8K8, M16N8K8Pairs, RoleA, RoleB, RoleC, Shape,
+};
 use crate::isa::{Plain, ptx};
-use crate::lane::Sealed;
-use crate::lane::Site;
+use crate::lane::{Sealed, Site};
 use crate::machine::mma::multiply;
+use crate::scope::Warp;
 use crate::target::{BuildTarget, Requirement, Supports};
-use crate::{Accumulator, Element, FragmentA, FragmentB, Warp};
 use core::marker::PhantomData;
 
 /// `mma.sync.aligned.SHAPE.row.col{.OPTION}.D.A.B.C{.OPTION}`: D = A x B + C, for a warp.
 ///
 /// | shape | A, B | C, D | option | needs |
 /// | --- | --- | --- | --- | --- |
-/// | [`M16N8K8`](crate::M16N8K8), [`M16N8K16`](crate::M16N8K16) | f16 | f32, f16 | | sm_75, sm_80 |
-/// | [`M16N8K8`](crate::M16N8K8), [`M16N8K16`](crate::M16N8K16) | bf16 | f32 | | sm_80 |
-/// | [`M16N8K4`](crate::M16N8K4), [`M16N8K8`](crate::M16N8K8) | [`tf32`](crate::tf32) | f32 | | sm_80 |
-/// | [`M8N8K4Quad`](crate::M8N8K4Quad) | f16 | f32, f16; C f16 and D f32 with [`Widen`](crate::Widen) | | sm_75 |
-/// | [`M16N8K16`](crate::M16N8K16), [`M16N8K32`](crate::M16N8K32) | [`F8E4M3`](crate::F8E4M3), [`F8E5M2`](crate::F8E5M2) | f32, f16 | | sm_89 |
-/// | [`M16N8K32`](crate::M16N8K32) | `F8E4M3`, `F8E5M2` | f32, f16 | [`F8F6F4`](crate::F8F6F4) | sm_100a, 100f and the like |
-/// | [`M16N8K32`](crate::M16N8K32) | `F8E4M3`, `F8E5M2`, [`e3m2`](crate::e3m2), [`e2m3`](crate::e2m3), [`InByte`](crate::InByte)`<e2m1>` | f32, f16 | [`F8F6F4`](crate::F8F6F4) | sm_120a, 120f and the like |
-/// | [`M8N8K4`](crate::M8N8K4) | f64 | f64 | [`Rn`](crate::Rn), [`Rz`](crate::Rz), [`Rm`](crate::Rm), [`Rp`](crate::Rp) | sm_80 |
-/// | [`M16N8K4`](crate::M16N8K4), [`M16N8K8`](crate::M16N8K8), [`M16N8K16`](crate::M16N8K16) | f64 | f64 | the same | sm_90 |
-/// | [`M16N8K8Pairs`](crate::M16N8K8Pairs), which is `M16N8K8` in another order | f64 | f64 | the same | sm_90 |
-/// | [`M8N8K16`](crate::M8N8K16) | i8, u8 | i32 | [`SatFinite`](crate::SatFinite) | sm_75 |
-/// | [`M16N8K16`](crate::M16N8K16), [`M16N8K32`](crate::M16N8K32) | i8, u8 | i32 | [`SatFinite`](crate::SatFinite) | sm_80 |
-/// | [`M8N8K32`](crate::M8N8K32) | [`s4`](crate::s4), [`u4`](crate::u4) | i32 | [`SatFinite`](crate::SatFinite) | sm_75 |
-/// | [`M16N8K32`](crate::M16N8K32), [`M16N8K64`](crate::M16N8K64) | `s4`, `u4` | i32 | [`SatFinite`](crate::SatFinite) | sm_80 |
-/// | [`M8N8K128`](crate::M8N8K128) | [`b1`](crate::b1) | i32 | [`XorPopc`](crate::XorPopc), or [`AndPopc`](crate::AndPopc) | sm_75, sm_80 |
-/// | [`M16N8K128`](crate::M16N8K128), [`M16N8K256`](crate::M16N8K256) | `b1` | i32 | [`XorPopc`](crate::XorPopc), or [`AndPopc`](crate::AndPopc) | sm_80 |
+/// | [`M16N8K8`](crate::fragment::M16N8K8), [`M16N8K16`](crate::fragment::M16N8K16) | f16 | f32, f16 | | sm_75, sm_80 |
+/// | [`M16N8K8`](crate::fragment::M16N8K8), [`M16N8K16`](crate::fragment::M16N8K16) | bf16 | f32 | | sm_80 |
+/// | [`M16N8K4`](crate::fragment::M16N8K4), [`M16N8K8`](crate::fragment::M16N8K8) | [`tf32`](crate::element::tf32) | f32 | | sm_80 |
+/// | [`M8N8K4Quad`](crate::fragment::M8N8K4Quad) | f16 | f32, f16; C f16 and D f32 with [`Widen`](crate::isa::Widen) | | sm_75 |
+/// | [`M16N8K16`](crate::fragment::M16N8K16), [`M16N8K32`](crate::fragment::M16N8K32) | [`F8E4M3`](crate::element::F8E4M3), [`F8E5M2`](crate::element::F8E5M2) | f32, f16 | | sm_89 |
+/// | [`M16N8K32`](crate::fragment::M16N8K32) | `F8E4M3`, `F8E5M2` | f32, f16 | [`F8F6F4`](crate::isa::F8F6F4) | sm_100a, 100f and the like |
+/// | [`M16N8K32`](crate::fragment::M16N8K32) | `F8E4M3`, `F8E5M2`, [`e3m2`](crate::element::e3m2), [`e2m3`](crate::element::e2m3), [`InByte`](crate::element::InByte)`<e2m1>` | f32, f16 | [`F8F6F4`](crate::isa::F8F6F4) | sm_120a, 120f and the like |
+/// | [`M8N8K4`](crate::fragment::M8N8K4) | f64 | f64 | [`Rn`](crate::isa::Rn), [`Rz`](crate::isa::Rz), [`Rm`](crate::isa::Rm), [`Rp`](crate::isa::Rp) | sm_80 |
+/// | [`M16N8K4`](crate::fragment::M16N8K4), [`M16N8K8`](crate::fragment::M16N8K8), [`M16N8K16`](crate::fragment::M16N8K16) | f64 | f64 | the same | sm_90 |
+/// | [`M16N8K8Pairs`](crate::fragment::M16N8K8Pairs), which is `M16N8K8` in another order | f64 | f64 | the same | sm_90 |
+/// | [`M8N8K16`](crate::fragment::M8N8K16) | i8, u8 | i32 | [`SatFinite`](crate::isa::SatFinite) | sm_75 |
+/// | [`M16N8K16`](crate::fragment::M16N8K16), [`M16N8K32`](crate::fragment::M16N8K32) | i8, u8 | i32 | [`SatFinite`](crate::isa::SatFinite) | sm_80 |
+/// | [`M8N8K32`](crate::fragment::M8N8K32) | [`s4`](crate::element::s4), [`u4`](crate::element::u4) | i32 | [`SatFinite`](crate::isa::SatFinite) | sm_75 |
+/// | [`M16N8K32`](crate::fragment::M16N8K32), [`M16N8K64`](crate::fragment::M16N8K64) | `s4`, `u4` | i32 | [`SatFinite`](crate::isa::SatFinite) | sm_80 |
+/// | [`M8N8K128`](crate::fragment::M8N8K128) | [`b1`](crate::element::b1) | i32 | [`XorPopc`](crate::isa::XorPopc), or [`AndPopc`](crate::isa::AndPopc) | sm_75, sm_80 |
+/// | [`M16N8K128`](crate::fragment::M16N8K128), [`M16N8K256`](crate::fragment::M16N8K256) | `b1` | i32 | [`XorPopc`](crate::isa::XorPopc), or [`AndPopc`](crate::isa::AndPopc) | sm_80 |
 ///
 /// Where two elements are named, A may be of one and B of the other. The option is a type; it may be left out, except where the
 /// row says otherwise (`XorPopc` or `AndPopc`), and is then [`Plain`].
@@ -41,7 +43,7 @@ use core::marker::PhantomData;
 ///
 /// ```
 /// use half::bf16;
-/// use ptx_matrix::*;
+/// use ptx_matrix::prelude::*;
 ///
 /// #[kernel(threads = 32)]
 /// fn outer(block: &Block, d: GlobalMut<f32>) {

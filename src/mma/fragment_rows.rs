@@ -1,9 +1,10 @@
 //! What the rows of a warp's sums come to; and sums as the left factor of the next product.
 
-use crate::element::Bits16;
+use crate::element::{Bits16, Element};
 use crate::fragment::{Accumulator, Fragment, FragmentA, FragmentShape, M16N8K16, RoleC, put, take};
-use crate::mma::rows::row_of;
-use crate::{Element, LaneCapture, RowParts, RowValues, Warp};
+use crate::lane::LaneCapture;
+use crate::mma::{RowParts, RowValues, rows::row_of};
+use crate::scope::Warp;
 
 impl<S: FragmentShape<RoleC, T::Width>, T: Element> Accumulator<S, T> {
     /// Four lanes hold a row, and each lane two elements of each of two rows.
@@ -69,7 +70,7 @@ impl<T: Element<Width = Bits16>> FragmentA<M16N8K16, T> {
     /// Two matrices of sums beside each other, as the left factor of a product: their registers are its registers.
     ///
     /// ```
-    /// use ptx_matrix::*;
+    /// use ptx_matrix::prelude::*;
     ///
     /// /// D = (A x B) x C, of 16 x 16 matrices of small integers, all row-major; A x B stays in registers.
     /// #[kernel(threads = 32, target = "sm_80")]

@@ -1,13 +1,12 @@
 //! Runs of fragments from shared tiles: what a main loop loads.
 
 use super::{B16, Count, LdMatrix, NoTrans, Trans, X1, X2, X4};
-use crate::element::Width;
-use crate::fragment::{Bit, Fragment, FragmentShape, Registers, Role, put};
-use crate::lane::Site;
-use crate::lane::{array, mapped};
+use crate::element::{Element, Width};
+use crate::fragment::{Bit, Fragment, FragmentShape, Registers, Role, RowAddr, put};
+use crate::lane::{Lane, LaneCapture, PerLane, Site, array, mapped};
 use crate::machine::{cast, fixed};
 use crate::memory::{Coordinate, Order, SharedTile, Swizzle, Window};
-use crate::{Element, Lane, LaneCapture, PerLane, RowAddr, Warp};
+use crate::scope::Warp;
 use core::marker::PhantomData;
 
 /// The window that `N` times `EACH` fragments take in a tile that lie beside each other, or, for A, below each other.
@@ -49,10 +48,10 @@ impl<R: Role, F: FragmentShape<R, T::Width>, T: Element> Fragment<R, F, T> {
     /// | --- | --- | --- |
     /// | 16 bits | `ldmatrix` | `ldmatrix.trans` |
     /// | 8 and 32 bits | `ldmatrix` | loads of elements |
-    /// | 64 bits, 4 bits and less, and the f16 of [`M8N8K4Quad`](crate::M8N8K4Quad) | loads of elements | loads of elements |
+    /// | 64 bits, 4 bits and less, and the f16 of [`M8N8K4Quad`](crate::fragment::M8N8K4Quad) | loads of elements | loads of elements |
     ///
     /// Two elements of 64 bits that are neighbours in the tile, and both the same lane's, come by one load
-    /// ([`M16N8K8Pairs`](crate::M16N8K8Pairs)).
+    /// ([`M16N8K8Pairs`](crate::fragment::M16N8K8Pairs)).
     ///
     /// Along the tile's contiguous side, `at` is a multiple of 16 bytes.
     #[inline(always)]

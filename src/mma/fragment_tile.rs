@@ -1,14 +1,12 @@
 //! Fragments from and to shared tiles.
 
-use crate::element::{Bits16, Width};
-use crate::fragment::{Fragment, FragmentShape, Layout, Role, put, take};
-use crate::lane::Site;
+use crate::element::{Bits16, Element, Width};
+use crate::fragment::{Fragment, FragmentShape, Layout, Role, RowAddr, put, take};
+use crate::lane::{PerLane, Site};
 use crate::memory::{Coordinate, Order, SharedTile, Swizzle, Window, check_known};
-use crate::mma::LdMatrix;
-use crate::mma::StMatrix;
-use crate::mma::{B16, CountOf, NoTrans, Trans};
+use crate::mma::{B16, CountOf, LdMatrix, NoTrans, StMatrix, Trans};
+use crate::scope::Warp;
 use crate::target::{AtLeast, BuiltFor};
-use crate::{Element, PerLane, RowAddr, Warp};
 use core::marker::PhantomData;
 
 /// The window that a fragment takes in a tile.
@@ -68,7 +66,7 @@ where
     /// The form follows from the types: as many 8x8 matrices as the fragment has registers, `.trans` where the
     /// tile's order is across the registers' (A from a column-major tile, B from a row-major one).
     ///
-    /// `at` is a `(row, col)`, or an [`At`](crate::At), which is checked when it is compiled; along the tile's
+    /// `at` is a `(row, col)`, or an [`At`](crate::memory::At), which is checked when it is compiled; along the tile's
     /// contiguous side it is a multiple of 8.
     #[inline(always)]
     #[track_caller]

@@ -1,12 +1,15 @@
 //! `ldmatrix`: matrices from shared memory to registers (PTX ISA 9.7.14.5.15).
 
-use crate::Arrangement::{self, ColumnsOfBytes, RowsOfBytes};
-use crate::Packed::{Bytes, Fours, Sixes};
-use crate::lane::Site;
+use crate::fragment::{
+    Arrangement::{self, ColumnsOfBytes, RowsOfBytes},
+    Packed::{Bytes, Fours, Sixes},
+    RowAddr,
+};
+use crate::lane::{PerLane, Site};
 use crate::machine::matrix;
 use crate::mma::{B4x16P64, B6x16P32, B8, B16, Count, CountRegisters, NoTrans, Trans, Transposition, X1, X2, X4};
+use crate::scope::Warp;
 use crate::target::{ArchSpecific, AtLeast, BuildTarget, Supports};
-use crate::{PerLane, RowAddr, Warp};
 use core::marker::PhantomData;
 
 /// `ldmatrix.sync.aligned.m8n8{.x1,.x2,.x4}{.trans}.shared.b16`: loads one, two or four 8x8 matrices.
@@ -15,11 +18,11 @@ use core::marker::PhantomData;
 /// elements of matrix `i`: of its row `lane / 4` from column `lane % 4 * 2` on, or, with [`Trans`], of its column
 /// `lane / 4` from row `lane % 4 * 2` on. The lower element is in the lower half.
 ///
-/// Needs sm_75. With other elements than [`B16`], it is another instruction: see [`LdMatrixBytes`]. A [`Fragment`](crate::Fragment) is loaded with the right form by its own `load`; this one is
+/// Needs sm_75. With other elements than [`B16`], it is another instruction: see [`LdMatrixBytes`]. A [`Fragment`](crate::fragment::Fragment) is loaded with the right form by its own `load`; this one is
 /// for everything else.
 ///
 /// ```
-/// use ptx_matrix::*;
+/// use ptx_matrix::{mma::{B16, LdMatrix, Trans, X1}, prelude::*};
 ///
 /// #[kernel(threads = 32)]
 /// fn load(block: &Block, #[shared] tile: SharedTile<u16, 8, 8>, d: GlobalMut<u32>) {
@@ -115,7 +118,7 @@ impl<N: Count, Tr: Transposition, Target> LdMatrix<N, Tr, B16, Target> {
 /// Needs sm_100a, sm_100f or the like, PTX 8.6 (PTX ISA 9.7.14.5.15). No GPU that has them has run them here: assembled and simulated.
 ///
 /// ```
-/// use ptx_matrix::*;
+/// use ptx_matrix::{mma::{B8, LdMatrix, Trans, X1}, prelude::*};
 ///
 /// #[kernel(threads = 32, target = "sm_100a or sm_120a")]
 /// fn load(block: &Block, #[shared] tile: SharedTile<u8, 16, 16>, d: GlobalMut<u32>) {
@@ -137,7 +140,7 @@ impl<N: Count, Tr: Transposition, Target> LdMatrix<N, Tr, B16, Target> {
 )]
 pub trait LdMatrixBytes: crate::lane::Sealed {
     /// The registers of a lane.
-    type Registers: crate::Registers<Register = u32>;
+    type Registers: crate::fragment::Registers<Register = u32>;
     /// The instruction, as in PTX.
     const PTX: &'static str;
     /// How a matrix lies in registers and in shared memory.

@@ -1,4 +1,43 @@
-//! Matrix instructions: `ldmatrix`, `stmatrix`, `movmatrix`, `mma`, `mma.sp` and `wgmma`, and fragments of tiles.
+//! Matrix instructions, and loads and stores of their fragments.
+//!
+//! | item | PTX | from |
+//! | --- | --- | --- |
+//! | [`LdMatrix`], [`StMatrix`], [`MovMatrix`] | `ldmatrix`, `stmatrix`, `movmatrix` | sm_75, sm_90, sm_75 |
+//! | [`Mma`], [`MmaScaled`] | `mma.sync`, also with scales of blocks | sm_75, sm_120a |
+//! | [`MmaSparse`], [`MmaSparseScaled`] | `mma.sp` | sm_80, sm_120a |
+//! | [`Wgmma`], [`WgmmaSparse`] | `wgmma.mma_async` | sm_90a |
+//! | [`GroupAccumulator`], [`InFlight`] | accumulators of a warpgroup; those that an instruction in flight owns | sm_90a |
+//! | [`Metadata`], `Compressed` | sparse matrices | |
+//! | [`RowValues`], [`RowParts`] | the values of a row, for reductions such as a softmax | |
+//!
+//! A [fragment](crate::fragment) loads itself from a tile with the right instruction:
+//!
+//! ```
+//! use ptx_matrix::prelude::*;
+//!
+//! /// D = A x B, 16 x 8 x 8, by one warp.
+//! #[kernel(threads = 32)]
+//! fn multiply(
+//!     block: &Block,
+//!     #[shared] tile_a: SharedTile<f16, 16, 8>,
+//!     #[shared] tile_b: SharedTile<f16, 8, 8>,
+//!     d: GlobalMut<f32>,
+//! ) {
+//!     let warp = block.warp();
+//!     tile_a.fill(warp, |row, _| f16::from_f32(row as f32));
+//!     tile_b.fill(warp, |_, _| f16::ONE);
+//!     block.sync();
+//!     let a = FragmentA::<M16N8K8, f16>::load(warp, &tile_a, At::<0, 0>);
+//!     let b = FragmentB::<M16N8K8, f16>::load(warp, &tile_b, At::<0, 0>);
+//!     let mut acc = Accumulator::<M16N8K8, f32>::zero();
+//!     Mma::<M16N8K8, f16, f16, f32>::accumulate(warp, &mut acc, &a, &b);
+//!     acc.for_each(warp, |row, col, value| d.set(row * 8 + col, value));
+//! }
+//!
+//! let mut d = [0.0; 128];
+//! multiply::simulate(1, &mut d).check();
+//! assert_eq!(d[3 * 8], 24.0);
+//! ```
 
 mod compress;
 #[cfg(not(target_arch = "nvptx64"))]

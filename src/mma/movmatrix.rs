@@ -1,17 +1,17 @@
 //! `movmatrix`: a matrix transposed within the registers of a warp (PTX ISA 9.7.14.5.17).
 
-use crate::lane::Site;
+use crate::lane::{PerLane, Site};
 use crate::machine;
 use crate::mma::{B16, Trans};
+use crate::scope::Warp;
 use crate::target::{AtLeast, BuildTarget, Supports};
-use crate::{PerLane, Warp};
 use core::marker::PhantomData;
 
 /// `movmatrix.sync.aligned.m8n8.trans.b16`: transposes an 8x8 matrix whose lane `l` holds two elements of row
 /// `l / 4`, from column `l % 4 * 2` on. Needs sm_75.
 ///
 /// ```
-/// use ptx_matrix::*;
+/// use ptx_matrix::{mma::{B16, MovMatrix, Trans}, prelude::*};
 ///
 /// #[kernel(threads = 32)]
 /// fn transpose(block: &Block, d: GlobalMut<u32>) {

@@ -3,14 +3,14 @@
 //! Of an accumulator, of an `mma` of 16 rows or of a `wgmma`, four lanes hold a row's elements, and each lane has two such rows, 8 apart. So what is
 //! made of a row is folded in each lane first ([`RowParts`]), and then the four lanes tell each other (`shfl.sync`): [`RowValues`].
 
-use crate::scope::Threads;
-use crate::{LaneCapture, PerLane, Warp};
+use crate::lane::{LaneCapture, PerLane};
+use crate::scope::{Threads, Warp};
 use bytemuck::Pod;
 
 /// A value for each row of an accumulator, in all lanes that hold elements of it.
 ///
 /// ```
-/// use ptx_matrix::*;
+/// use ptx_matrix::{mma::RowParts, prelude::*};
 ///
 /// /// The rows of 16 x 8 numbers, each divided by its sum.
 /// #[kernel(threads = 32)]

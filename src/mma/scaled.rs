@@ -1,23 +1,25 @@
 //! `mma.sync` with scaled blocks: elements of A and B have scales in common, which their products are multiplied with (PTX ISA
 //! 9.7.14.3).
 
-use crate::fragment::{FragmentShape, Role, RoleA, RoleB, RoleC, ScaleA, ScaleB, ScaledKind, Scales, Selected, Shape};
+use crate::element::Element;
+use crate::fragment::{
+    Accumulator, FragmentA, FragmentB, FragmentShape, Role, RoleA, RoleB, RoleC, ScaleA, ScaleB, ScaledKind, Scales,
+    Selected, Shape,
+};
 use crate::isa::ptx;
-use crate::lane::Sealed;
-use crate::lane::Site;
-use crate::lane::mapped;
+use crate::lane::{LaneCapture, Sealed, Site, mapped};
 use crate::machine::mma::multiply_scaled;
+use crate::scope::Warp;
 use crate::target::{BuildTarget, Requirement, Supports};
-use crate::{Accumulator, Element, FragmentA, FragmentB, LaneCapture, Warp};
 use core::marker::PhantomData;
 
 /// `mma.sync.aligned.SHAPE.row.col.KIND.block_scale.SCALE_VEC.f32.A.B.f32.SCALE`: D = (A x scales) x (B x scales) + C, for a warp.
 ///
 /// | shape | A, B | kind | scales of a row of A, a column of B | of |
 /// | --- | --- | --- | --- | --- |
-/// | [`M16N8K32`](crate::M16N8K32) | [`F8E4M3`](crate::F8E4M3), [`F8E5M2`](crate::F8E5M2), [`e3m2`](crate::e3m2), [`e2m3`](crate::e2m3), [`InByte`](crate::InByte)`<e2m1>`, in any mix | [`Mxf8f6f4`](crate::Mxf8f6f4) | one | [`ue8m0`](crate::ue8m0) |
-/// | [`M16N8K64`](crate::M16N8K64) | [`e2m1`](crate::e2m1) | [`Mxf4`](crate::Mxf4) | two | [`ue8m0`](crate::ue8m0) |
-/// | [`M16N8K64`](crate::M16N8K64) | [`e2m1`](crate::e2m1) | [`Mxf4Nvf4`](crate::Mxf4Nvf4) | two, or four | [`ue8m0`](crate::ue8m0); if four, also [`ue4m3`](crate::ue4m3) |
+/// | [`M16N8K32`](crate::fragment::M16N8K32) | [`F8E4M3`](crate::element::F8E4M3), [`F8E5M2`](crate::element::F8E5M2), [`e3m2`](crate::element::e3m2), [`e2m3`](crate::element::e2m3), [`InByte`](crate::element::InByte)`<e2m1>`, in any mix | [`Mxf8f6f4`](crate::fragment::Mxf8f6f4) | one | [`ue8m0`](crate::element::ue8m0) |
+/// | [`M16N8K64`](crate::fragment::M16N8K64) | [`e2m1`](crate::element::e2m1) | [`Mxf4`](crate::fragment::Mxf4) | two | [`ue8m0`](crate::element::ue8m0) |
+/// | [`M16N8K64`](crate::fragment::M16N8K64) | [`e2m1`](crate::element::e2m1) | [`Mxf4Nvf4`](crate::fragment::Mxf4Nvf4) | two, or four | [`ue8m0`](crate::element::ue8m0); if four, also [`ue4m3`](crate::element::ue4m3) |
 ///
 /// C and D are f32. A register of scales holds several sets of them: [`Select`] says which one is meant.
 ///
@@ -25,7 +27,10 @@ use core::marker::PhantomData;
 /// hardware (`docs/NUMERICS.md`).
 ///
 /// ```
-/// use ptx_matrix::*;
+/// use ptx_matrix::element::{e2m1, ue8m0};
+/// use ptx_matrix::fragment::{M16N8K64, Mxf4, ScaleA, ScaleB};
+/// use ptx_matrix::mma::MmaScaled;
+/// use ptx_matrix::prelude::*;
 ///
 /// /// Ones, A's scaled by 4 and B's by the number of the column's pair.
 /// #[kernel(threads = 32, target = "sm_120a")]

@@ -1,13 +1,15 @@
 //! `mma.sp`: the product of a sparse fragment and a dense one, added to a third (PTX ISA 9.7.14.6.3).
 
-use crate::fragment::{FragmentShape, RoleB, RoleC, RoleSparseA, Shape, SparseWidth};
+use crate::element::Element;
+use crate::fragment::{
+    Accumulator, FragmentB, FragmentShape, FragmentSparseA, RoleB, RoleC, RoleSparseA, Shape, SparseWidth,
+};
 use crate::isa::{Ordered, ptx};
-use crate::lane::Sealed;
-use crate::lane::Site;
+use crate::lane::{PerLane, Sealed, Site};
 use crate::machine::mma::multiply_sparse;
-use crate::mma::Plain;
+use crate::mma::{Metadata, Plain};
+use crate::scope::Warp;
 use crate::target::{BuildTarget, Requirement, Supports};
-use crate::{Accumulator, Element, FragmentB, FragmentSparseA, Metadata, PerLane, Warp};
 use core::marker::PhantomData;
 
 /// `mma.sp{::ordered_metadata}.sync.aligned.SHAPE.row.col{.OPTION}.C.A.B.C`: D = A x B + C, for a warp, where half of each chunk of A
@@ -15,27 +17,29 @@ use core::marker::PhantomData;
 ///
 /// | shape | selectors | A, B | C, D | option | needs |
 /// | --- | --- | --- | --- | --- | --- |
-/// | [`M16N8K8`](crate::M16N8K8), [`M16N8K16`](crate::M16N8K16) | 4, 2 | [`tf32`](crate::tf32) | f32 | | sm_80 |
-/// | [`M16N8K16`](crate::M16N8K16), [`M16N8K32`](crate::M16N8K32) | 4, 2 | f16 | f32, f16 | | sm_80 |
-/// | [`M16N8K16`](crate::M16N8K16), [`M16N8K32`](crate::M16N8K32) | 4, 2 | bf16 | f32 | | sm_80 |
-/// | [`M16N8K32`](crate::M16N8K32), [`M16N8K64`](crate::M16N8K64) | 2, 1 | i8, u8 | i32 | [`SatFinite`](crate::SatFinite) | sm_80 |
-/// | [`M16N8K64`](crate::M16N8K64), [`M16N8K128`](crate::M16N8K128) | 2, 1 | [`s4`](crate::s4), [`u4`](crate::u4) | i32 | [`SatFinite`](crate::SatFinite) | sm_80 |
-/// | [`M16N8K64`](crate::M16N8K64) | 1 | [`F8E4M3`](crate::F8E4M3), [`F8E5M2`](crate::F8E5M2) | f32 | | sm_89 |
-/// | [`M16N8K64`](crate::M16N8K64) | 1 | `F8E4M3`, `F8E5M2` | f32 | [`F8F6F4`](crate::F8F6F4), ordered | sm_100a, 100f and the like |
-/// | [`M16N8K64`](crate::M16N8K64) | 1 | `F8E4M3`, `F8E5M2`, [`e3m2`](crate::e3m2), [`e2m3`](crate::e2m3), [`InByte`](crate::InByte)`<e2m1>` | f32, f16 | [`F8F6F4`](crate::F8F6F4), ordered | sm_120a, 120f and the like |
+/// | [`M16N8K8`](crate::fragment::M16N8K8), [`M16N8K16`](crate::fragment::M16N8K16) | 4, 2 | [`tf32`](crate::element::tf32) | f32 | | sm_80 |
+/// | [`M16N8K16`](crate::fragment::M16N8K16), [`M16N8K32`](crate::fragment::M16N8K32) | 4, 2 | f16 | f32, f16 | | sm_80 |
+/// | [`M16N8K16`](crate::fragment::M16N8K16), [`M16N8K32`](crate::fragment::M16N8K32) | 4, 2 | bf16 | f32 | | sm_80 |
+/// | [`M16N8K32`](crate::fragment::M16N8K32), [`M16N8K64`](crate::fragment::M16N8K64) | 2, 1 | i8, u8 | i32 | [`SatFinite`](crate::isa::SatFinite) | sm_80 |
+/// | [`M16N8K64`](crate::fragment::M16N8K64), [`M16N8K128`](crate::fragment::M16N8K128) | 2, 1 | [`s4`](crate::element::s4), [`u4`](crate::element::u4) | i32 | [`SatFinite`](crate::isa::SatFinite) | sm_80 |
+/// | [`M16N8K64`](crate::fragment::M16N8K64) | 1 | [`F8E4M3`](crate::element::F8E4M3), [`F8E5M2`](crate::element::F8E5M2) | f32 | | sm_89 |
+/// | [`M16N8K64`](crate::fragment::M16N8K64) | 1 | `F8E4M3`, `F8E5M2` | f32 | [`F8F6F4`](crate::isa::F8F6F4), ordered | sm_100a, 100f and the like |
+/// | [`M16N8K64`](crate::fragment::M16N8K64) | 1 | `F8E4M3`, `F8E5M2`, [`e3m2`](crate::element::e3m2), [`e2m3`](crate::element::e2m3), [`InByte`](crate::element::InByte)`<e2m1>` | f32, f16 | [`F8F6F4`](crate::isa::F8F6F4), ordered | sm_120a, 120f and the like |
 ///
 /// Where two elements are named, A may be of one and B of the other. The option is a type; without it, it is [`Plain`].
 ///
 /// [`Metadata`] says which elements of A are kept. In a register is that of as many matrices as there are selectors. With
 /// [`Ordered`] (as if nothing is said) the parts of a chunk that are kept are named in ascending order, as [`Metadata`] and
-/// [`Compressed`](crate::Compressed) make them; [`AnyOrder`](crate::AnyOrder) takes them in any, and NVIDIA advises against it: it may be slow on GPUs
+/// [`Compressed`](crate::mma::Compressed) make them; [`AnyOrder`](crate::isa::AnyOrder) takes them in any, and NVIDIA advises against it: it may be slow on GPUs
 /// to come. On sm_90 both are the same instruction.
 ///
-/// An element of D is what [`Mma`](crate::Mma) makes of the elements of A that are kept, one behind the other, and the rows of B
+/// An element of D is what [`Mma`](crate::mma::Mma) makes of the elements of A that are kept, one behind the other, and the rows of B
 /// that these are multiplied with: see `docs/NUMERICS.md`. What is not kept is not multiplied, whatever B has there.
 ///
 /// ```
-/// use ptx_matrix::*;
+/// use ptx_matrix::fragment::FragmentSparseA;
+/// use ptx_matrix::mma::{CompressError, Compressed, Metadata, MmaSparse};
+/// use ptx_matrix::prelude::*;
 ///
 /// #[kernel(threads = 32, target = "sm_80")]
 /// fn multiply(block: &Block, values: Global<f16>, words: Global<u32>, b: Global<f16>, d: GlobalMut<f32>) {

@@ -1,31 +1,36 @@
 //! `mma.sp` with scaled blocks (PTX ISA 9.7.14.3 and 9.7.14.6.3).
 
-use crate::fragment::{FragmentShape, RoleA, RoleB, RoleC, RoleSparseA, Shape, SparseWidth};
+use crate::element::Element;
+use crate::fragment::{
+    Accumulator, FragmentB, FragmentShape, FragmentSparseA, RoleA, RoleB, RoleC, RoleSparseA, Shape, SparseWidth,
+};
 use crate::isa::ptx;
-use crate::lane::Sealed;
-use crate::lane::Site;
+use crate::lane::{PerLane, Sealed, Site};
 use crate::machine::mma::multiply_scaled;
-use crate::mma::{ScaleA, ScaleB, ScaledKind, Select, Selects};
+use crate::mma::{Metadata, ScaleA, ScaleB, ScaledKind, Select, Selects};
+use crate::scope::Warp;
 use crate::target::{BuildTarget, Requirement, Supports};
-use crate::{Accumulator, Element, FragmentB, FragmentSparseA, Metadata, PerLane, Warp};
 use core::marker::PhantomData;
 
 /// `mma.sp::ordered_metadata.sync.aligned.SHAPE.row.col.KIND.block_scale.SCALE_VEC.f32.A.B.f32.SCALE`:
-/// D = (A x scales) x (B x scales) + C, for a warp, where half of each chunk of A is zero: of [`e2m1`](crate::e2m1) two pairs of
+/// D = (A x scales) x (B x scales) + C, for a warp, where half of each chunk of A is zero: of [`e2m1`](crate::element::e2m1) two pairs of
 /// four, of the others two elements of four.
 ///
 /// | shape | A, B | kind | scales of a row of A, a column of B | needs |
 /// | --- | --- | --- | --- | --- |
-/// | [`M16N8K64`](crate::M16N8K64) | [`F8E4M3`](crate::F8E4M3), [`F8E5M2`](crate::F8E5M2), [`e3m2`](crate::e3m2), [`e2m3`](crate::e2m3), [`InByte`](crate::InByte)`<e2m1>`, in any mix | [`Mxf8f6f4`](crate::Mxf8f6f4) | one | sm_120a, 120f and the like |
-/// | [`M16N8K128`](crate::M16N8K128) | [`e2m1`](crate::e2m1) | [`Mxf4`](crate::Mxf4) | two | sm_120a, 121a |
-/// | [`M16N8K128`](crate::M16N8K128) | [`e2m1`](crate::e2m1) | [`Mxf4Nvf4`](crate::Mxf4Nvf4) | two, or four | the same |
+/// | [`M16N8K64`](crate::fragment::M16N8K64) | [`F8E4M3`](crate::element::F8E4M3), [`F8E5M2`](crate::element::F8E5M2), [`e3m2`](crate::element::e3m2), [`e2m3`](crate::element::e2m3), [`InByte`](crate::element::InByte)`<e2m1>`, in any mix | [`Mxf8f6f4`](crate::fragment::Mxf8f6f4) | one | sm_120a, 120f and the like |
+/// | [`M16N8K128`](crate::fragment::M16N8K128) | [`e2m1`](crate::element::e2m1) | [`Mxf4`](crate::fragment::Mxf4) | two | sm_120a, 121a |
+/// | [`M16N8K128`](crate::fragment::M16N8K128) | [`e2m1`](crate::element::e2m1) | [`Mxf4Nvf4`](crate::fragment::Mxf4Nvf4) | two, or four | the same |
 ///
-/// C and D are f32; the scales are those of [`MmaScaled`](crate::MmaScaled), each for as many columns of the whole A as there are for
+/// C and D are f32; the scales are those of [`MmaScaled`](crate::mma::MmaScaled), each for as many columns of the whole A as there are for
 /// one. A register of metadata is that of one matrix: there is no selector to choose. The simulator computes what is
 /// published of sm_120 for a dense A; nothing of it has been compared with hardware (`docs/NUMERICS.md`).
 ///
 /// ```
-/// use ptx_matrix::*;
+/// use ptx_matrix::element::ue8m0;
+/// use ptx_matrix::fragment::{FragmentSparseA, Kept, M16N8K64, Mxf8f6f4, ScaleA, ScaleB};
+/// use ptx_matrix::mma::{Metadata, MmaSparseScaled};
+/// use ptx_matrix::prelude::*;
 ///
 /// /// The even columns of A are ones, its scales 4; B is ones, of which each row but four is lost.
 /// #[kernel(threads = 32, target = "sm_120a")]

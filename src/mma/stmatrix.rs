@@ -1,22 +1,23 @@
 //! `stmatrix`: matrices from registers to shared memory (PTX ISA 9.7.14.5.16).
 
-use crate::lane::Site;
+use crate::fragment::RowAddr;
+use crate::lane::{PerLane, Site};
 use crate::machine::matrix;
 use crate::mma::{B8, B16, Count, CountRegisters, Trans, Transposition, X1, X2, X4};
+use crate::scope::Warp;
 use crate::target::{ArchSpecific, AtLeast, BuildTarget, Supports};
-use crate::{PerLane, RowAddr, Warp};
 use core::marker::PhantomData;
 
 /// `stmatrix.sync.aligned.m8n8{.x1,.x2,.x4}{.trans}.shared.b16`: stores one, two or four 8x8 matrices.
 ///
-/// The reverse of [`LdMatrix`](crate::LdMatrix): lane `8 * i + r` gives the address of row `r` of matrix `i`; each lane's
+/// The reverse of [`LdMatrix`](crate::mma::LdMatrix): lane `8 * i + r` gives the address of row `r` of matrix `i`; each lane's
 /// register `i` goes to matrix `i`, to its row `lane / 4` from column `lane % 4 * 2` on, or, with [`Trans`], to its
 /// column `lane / 4` from row `lane % 4 * 2` on.
 ///
 /// Needs sm_90. With [`B8`], it is another instruction: see [`StMatrixBytes`].
 ///
 /// ```
-/// use ptx_matrix::*;
+/// use ptx_matrix::{mma::{B16, NoTrans, StMatrix, X1}, prelude::*};
 ///
 /// #[kernel(threads = 32, target = "sm_90")]
 /// fn store(block: &Block, #[shared] tile: SharedTile<u16, 8, 8>, d: GlobalMut<u16>) {
@@ -113,7 +114,7 @@ impl<N: Count, Tr: Transposition, Target> StMatrix<N, Tr, B16, Target> {
 /// Needs sm_100a, sm_100f or the like, PTX 8.6 (PTX ISA 9.7.14.5.16). No GPU that has them has run them here: assembled and simulated.
 ///
 /// ```
-/// use ptx_matrix::*;
+/// use ptx_matrix::{mma::{B8, StMatrix, Trans, X1}, prelude::*};
 ///
 /// #[kernel(threads = 32, target = "sm_100a or sm_120a")]
 /// fn store(block: &Block, #[shared] tile: SharedTile<u8, 8, 16>, d: GlobalMut<u8>) {
@@ -135,7 +136,7 @@ impl<N: Count, Tr: Transposition, Target> StMatrix<N, Tr, B16, Target> {
 )]
 pub trait StMatrixBytes: crate::lane::Sealed {
     /// The registers of a lane.
-    type Registers: crate::Registers<Register = u32>;
+    type Registers: crate::fragment::Registers<Register = u32>;
     /// The instruction, as in PTX.
     const PTX: &'static str;
 

@@ -7,7 +7,7 @@ use crate::engine::raw as sim;
 #[cfg(target_arch = "nvptx64")]
 use core::arch::nvptx;
 
-/// `%tid.x`, which differs from lane to lane. [`Lane::id`](crate::Lane::id) is its safe form.
+/// `%tid.x`, which differs from lane to lane. [`Lane::id`](crate::lane::Lane::id) is its safe form.
 ///
 /// # Safety
 /// It is called in a lane closure. Elsewhere, the caller answers for what depends on the number:
@@ -117,7 +117,7 @@ pub fn is_explicit_cluster() -> bool {
 }
 
 /// `%clock64`. What was written before it is executed before it, and the rest after it.
-/// [`Lane::clock`](crate::Lane::clock) is its safe form: lanes may read it at different times.
+/// [`Lane::clock`](crate::lane::Lane::clock) is its safe form: lanes may read it at different times.
 ///
 /// # Safety
 /// As for [`thread`].

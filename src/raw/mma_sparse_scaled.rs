@@ -18,7 +18,7 @@ macro_rules! functions {
         )]
         ///
         /// # Safety
-        /// All lanes of the warp execute it, converged. The selectors exist: see [`Select`](crate::Select).
+        /// All lanes of the warp execute it, converged. The selectors exist: see [`Select`](crate::mma::Select).
         #[inline(always)]
         #[track_caller]
         pub unsafe fn $name<const BYTE_A: u16, const THREAD_A: u16, const BYTE_B: u16, const THREAD_B: u16>(

@@ -10,7 +10,7 @@ impl Lane<'_> {
     /// The simulator knows no time; there it counts how often it was read.
     ///
     /// ```
-    /// use ptx_matrix::*;
+    /// use ptx_matrix::{mma::{B16, MovMatrix, Trans}, prelude::*};
     ///
     /// /// How long a `movmatrix` takes, one that waits for nothing else.
     /// #[kernel(threads = 32)]

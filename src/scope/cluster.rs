@@ -86,12 +86,12 @@ impl<const N: usize> Threads for &ClusterBlock<'_, N> {
 /// Cluster scope: code that all warps of the cluster's `N` blocks run. `#[kernel(cluster = ..)]` says how many blocks that is, and
 /// [`ClusterBlock::cluster`] leads here. A cluster's blocks run at the same time, on neighbouring multiprocessors.
 ///
-/// Of its tiles and barriers a block knows where they lie in the others ([`SharedTile::of`](crate::SharedTile::of),
-/// [`Barrier::of`](crate::Barrier::of)), and may touch them there, from a [`sync`](Self::sync) of the cluster on, before which nothing says
+/// Of its tiles and barriers a block knows where they lie in the others ([`SharedTile::of`](crate::memory::SharedTile::of),
+/// [`Barrier::of`](crate::sync::Barrier::of)), and may touch them there, from a [`sync`](Self::sync) of the cluster on, before which nothing says
 /// that the others run, or have initialised their barriers, until they end: mostly a second `sync` is the last that they do. Needs sm_90.
 ///
 /// ```
-/// use ptx_matrix::*;
+/// use ptx_matrix::prelude::*;
 ///
 /// /// Each block of a pair writes the sum of its numbers into the other's memory.
 /// #[kernel(threads = 32, cluster = 2, target = "sm_90")]
@@ -192,7 +192,7 @@ impl<'b, const N: usize> Cluster<'b, N> {
     /// (`barrier.cluster.arrive.release.aligned`).
     ///
     /// ```
-    /// use ptx_matrix::*;
+    /// use ptx_matrix::prelude::*;
     ///
     /// /// Blocks that exchange a number each, and do something else meanwhile.
     /// #[kernel(threads = 32, cluster = 2, target = "sm_90")]

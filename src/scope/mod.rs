@@ -1,4 +1,32 @@
-//! The scopes of execution: a block of warps, and a warp of 32 lanes.
+//! The scopes of execution: warps, warpgroups, blocks and clusters.
+//!
+//! A kernel gets its [`Block`], or its [`ClusterBlock`]. From it come the scopes whose threads execute an
+//! instruction together.
+//!
+//! | item | purpose |
+//! | --- | --- |
+//! | [`Block`] | the block: its place in the grid, [`Block::sync`], its warps |
+//! | [`Warp`] | 32 lanes; [`Warp::each`] runs a lane closure, [`Warp::elect`] runs it in one lane |
+//! | [`WarpGroup`] | four warps, as `wgmma` takes them |
+//! | [`ClusterBlock`], [`Cluster`] | a block of a cluster, and the cluster: ranks and barriers |
+//! | [`Peer`], [`Peers`], [`Blocks`] | other blocks of the cluster; a set of them for multicast |
+//! | [`Threads`] | the threads that share work: a warp's, or a block's |
+//!
+//! ```
+//! use ptx_matrix::prelude::*;
+//!
+//! /// Each block writes its index with the threads of all its warps.
+//! #[kernel(threads = 64)]
+//! fn number(block: &Block, d: GlobalMut<u32>) {
+//!     let index = block.index().x as usize;
+//!     let first = index * block.threads();
+//!     block.each_thread(|_, rank| d.set(first + rank, index as u32));
+//! }
+//!
+//! let mut d = [9; 128];
+//! number::simulate(2, &mut d).check();
+//! assert_eq!((d[63], d[64]), (0, 1));
+//! ```
 
 mod clock;
 mod cluster;

@@ -1,8 +1,8 @@
 //! `shfl.sync`: a value goes from lane to lane (PTX ISA 9.7.9.6).
 
-use crate::lane::Site;
+use crate::lane::{PerLane, Site};
 use crate::machine;
-use crate::{PerLane, Warp};
+use crate::scope::Warp;
 use bytemuck::Pod;
 
 /// A value goes from lane to lane, through no memory: 32 bits by one `shfl.sync` (PTX ISA 9.7.9.6), so that `T` is of whole registers: of a
@@ -11,7 +11,7 @@ impl Warp<'_> {
     /// In each lane, the value of the lane whose number differs in the bits of `mask`, from 0 to 31: `shfl.sync.bfly.b32`.
     ///
     /// ```
-    /// use ptx_matrix::*;
+    /// use ptx_matrix::prelude::*;
     ///
     /// /// In each lane, the sum of all lanes' numbers.
     /// #[kernel(threads = 32)]
@@ -44,7 +44,7 @@ impl Warp<'_> {
     /// In each lane, the value of the lane `by` before it; in the first `by`, up to 31, their own: `shfl.sync.up.b32`.
     ///
     /// ```
-    /// use ptx_matrix::*;
+    /// use ptx_matrix::prelude::*;
     ///
     /// /// In each lane, the sum of the numbers of the lanes up to it.
     /// #[kernel(threads = 32)]
@@ -94,7 +94,7 @@ impl Warp<'_> {
     /// In each lane, the value of the lane that it names, by a number of which the last five bits count: `shfl.sync.idx.b32`.
     ///
     /// ```
-    /// use ptx_matrix::*;
+    /// use ptx_matrix::prelude::*;
     ///
     /// #[kernel(threads = 32)]
     /// fn reverse(block: &Block, a: Global<f64>, d: GlobalMut<f64>) {

@@ -14,7 +14,7 @@ use crate::target::{ArchSpecific, BuiltFor};
 /// to see to: the simulator reports those that do not; on a GPU the others wait for ever, or are served as if they were there.
 ///
 /// ```
-/// use ptx_matrix::*;
+/// use ptx_matrix::prelude::*;
 ///
 /// /// Each of two warpgroups turns its 128 numbers round, without waiting for the other.
 /// #[kernel(threads = 256)]
@@ -48,7 +48,7 @@ impl Block<'_> {
     /// warpgroup, such as copies.
     ///
     /// ```
-    /// use ptx_matrix::*;
+    /// use ptx_matrix::prelude::*;
     ///
     /// /// Two warpgroups double what a warp has brought.
     /// #[kernel(threads = 288, target = "sm_90")]
@@ -120,7 +120,7 @@ impl<'b> WarpGroup<'b> {
     /// ([`sync`](Self::sync)) before they come to another: the simulator reports those that do not.
     ///
     /// ```
-    /// use ptx_matrix::*;
+    /// use ptx_matrix::prelude::*;
     ///
     /// /// One warpgroup needs few registers; so the other two have more than 168.
     /// #[kernel(threads = 384, min_blocks = 1, target = "sm_90a")]

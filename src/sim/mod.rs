@@ -1,4 +1,31 @@
-//! The simulator, as programs use it: launches, reports, and instructions by their names.
+//! The simulator: kernels run on the CPU, and each misuse is named with its source line.
+//!
+//! It returns the bits of the hardware. [`guide`] explains its reports, its limits and its seeds.
+//!
+//! | item | purpose |
+//! | --- | --- |
+//! | [`Simulator`] | a device; with a seed, a profile or a trace |
+//! | [`CheckedRun`] | `check()`: a test fails with the report |
+//! | [`Report`], [`SimError`], [`Finding`], [`Misuse`] | the result of a run, and what was wrong |
+//! | [`Profile`], [`Trace`] | executed instructions, moved bytes and bank conflicts; the schedule |
+//!
+//! ```
+//! use ptx_matrix::prelude::*;
+//!
+//! /// The second warp may read before the first has written.
+//! #[kernel(threads = 64)]
+//! fn race(block: &Block, #[shared] row: SharedTile<u32, 1, 32>, d: GlobalMut<u32>) {
+//!     let warp = block.warp();
+//!     if warp.index() == 0 {
+//!         row.fill(warp, |_, col| col as u32);
+//!     } else {
+//!         row.for_each(warp, |_, col, value| d.set(col, value));
+//!     }
+//! }
+//!
+//! let error = race::simulate(1, &mut [0; 32]).unwrap_err();
+//! assert!(error.to_string().contains("sync"), "{error}");
+//! ```
 
 pub(crate) mod by_name;
 mod simulator;

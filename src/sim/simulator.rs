@@ -1,19 +1,24 @@
-use crate::engine::Job;
-use crate::engine::findings::{Finding, Misuse, SimError};
-use crate::engine::findings::{Found, Report};
-use crate::engine::memory::boxes::{Boxes, Outside};
-use crate::engine::memory::global::LaunchAccesses;
-use crate::engine::memory::race::Access;
-use crate::engine::memory::unwritten;
-use crate::engine::record::{Recorded, Recorder};
-use crate::engine::warps::block;
-use crate::engine::warps::polling::PATIENCE;
-use crate::engine::warps::schedule::{self, Ran};
-use crate::lane::LANES;
-use crate::lane::Sealed;
+use crate::engine::{
+    Job,
+    findings::{Finding, Found, Misuse, Report, SimError},
+    memory::{
+        boxes::{Boxes, Outside},
+        global::LaunchAccesses,
+        race::Access,
+        unwritten,
+    },
+    record::{Recorded, Recorder},
+    warps::{
+        block,
+        polling::PATIENCE,
+        schedule::{self, Ran},
+    },
+};
+use crate::isa::{TensorEncoding, TensorMapError, TensorMapWords};
+use crate::lane::{Grid, LANES, Sealed};
 use crate::launch::{Device, KernelInfo, Launch};
-use crate::target::Arch;
-use crate::{Block, Grid, MAX_SHARED_BYTES, TensorEncoding, TensorMapError, TensorMapWords};
+use crate::scope::Block;
+use crate::target::{Arch, MAX_SHARED_BYTES};
 use bytemuck::Pod;
 use rayon::prelude::*;
 use std::string::String;
@@ -26,7 +31,7 @@ use std::{format, vec};
 /// give `name::launch` a simulator of one's own.
 ///
 /// ```
-/// use ptx_matrix::{sim::Simulator, *};
+/// use ptx_matrix::{prelude::*, sim::Simulator};
 ///
 /// #[kernel(threads = 64)]
 /// fn double(block: &Block, a: Global<i32>, d: GlobalMut<i32>) {
@@ -63,7 +68,7 @@ pub trait CheckedRun: Sealed {
     /// Else, with all findings, as the compiler would print them.
     ///
     /// ```
-    /// use ptx_matrix::*;
+    /// use ptx_matrix::prelude::*;
     ///
     /// #[kernel(threads = 32)]
     /// fn count(block: &Block, d: GlobalMut<u32>) {
@@ -110,7 +115,7 @@ impl Simulator {
     /// or Blackwell's of the forms that Hopper lacks.
     ///
     /// ```
-    /// use ptx_matrix::{sim::{Arch, Simulator}, *};
+    /// use ptx_matrix::{prelude::*, sim::{Arch, Simulator}};
     ///
     /// /// 2^24, and fifteen halves.
     /// #[kernel(threads = 32)]
@@ -143,7 +148,7 @@ impl Simulator {
     /// the launch writes, its profile and its trace are those of the first.
     ///
     /// ```
-    /// use ptx_matrix::{sim::Simulator, *};
+    /// use ptx_matrix::{prelude::*, sim::Simulator};
     ///
     /// /// Warp 1 reads what warp 0 writes, and does not wait for it.
     /// #[kernel(threads = 64)]
@@ -193,7 +198,7 @@ impl Simulator {
     /// The simulator, to report what a launch executed and moved, and the bank conflicts of each line.
     ///
     /// ```
-    /// use ptx_matrix::{sim::Simulator, *};
+    /// use ptx_matrix::{prelude::*, sim::Simulator};
     ///
     /// #[kernel(threads = 32)]
     /// fn load(block: &Block, #[shared] tile: SharedTile<bf16, 16, 64>) {

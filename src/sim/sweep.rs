@@ -11,7 +11,7 @@ impl Simulator {
     /// What the least of the seeds showed that showed anything; it names the seed.
     ///
     /// ```
-    /// use ptx_matrix::{sim::Simulator, *};
+    /// use ptx_matrix::{prelude::*, sim::Simulator};
     ///
     /// /// The last warp to come decides: a race, in any order.
     /// #[kernel(threads = 128)]

@@ -1,12 +1,12 @@
 //! Barriers in shared memory that some threads arrive at and others wait for (`mbarrier`, PTX ISA 9.7.13.15).
 
 use super::BarrierRing;
-use crate::lane::Site;
+use crate::lane::{Lane, PerLane, Site};
 use crate::machine::{SharedName, mbarrier};
 use crate::memory::{SharedLayout, SharedRing};
 use crate::raw;
+use crate::scope::{Block, Warp};
 use crate::target::{AtLeast, BuiltFor};
-use crate::{Block, Lane, PerLane, Warp};
 
 /// Shared memory for a [`Barrier`]: eight bytes, a part of a kernel's `#[shared]` memory.
 ///
@@ -60,7 +60,7 @@ impl<const N: usize> SharedRing<BarrierMemory, N> {
 
 #[inline(always)]
 #[track_caller]
-fn init(block: &Block<'_>, address: impl Fn(usize) -> u32 + crate::LaneCapture, barriers: usize, count: u32) {
+fn init(block: &Block<'_>, address: impl Fn(usize) -> u32 + crate::lane::LaneCapture, barriers: usize, count: u32) {
     let warp = block.warp();
     if warp.index() == 0 {
         let site = Site::here();
@@ -89,7 +89,7 @@ fn init(block: &Block<'_>, address: impl Fn(usize) -> u32 + crate::LaneCapture, 
 /// waited for the one before, one that is waited for before it has begun, and accesses that no arrival orders. Needs sm_90.
 ///
 /// ```
-/// use ptx_matrix::*;
+/// use ptx_matrix::prelude::*;
 ///
 /// /// Warp 0 hands numbers to warp 1, one round of 32 after the other, through one row.
 /// #[kernel(threads = 64, target = "sm_90")]
@@ -254,7 +254,7 @@ impl Barrier {
     /// and what they read.
     ///
     /// ```
-    /// use ptx_matrix::*;
+    /// use ptx_matrix::{memory::RingIndex, prelude::*};
     ///
     /// /// Warp 0 copies rows of 128 numbers, which warp 1 sums up, through two rows of shared memory.
     /// #[kernel(threads = 64, target = "sm_90")]
@@ -341,7 +341,7 @@ impl Barrier {
         phase.next()
     }
 
-    /// The same, and what other blocks of the cluster wrote before they arrived ([`PeerBarrier::arrive`](crate::PeerBarrier::arrive)), the warp
+    /// The same, and what other blocks of the cluster wrote before they arrived ([`PeerBarrier::arrive`](crate::sync::PeerBarrier::arrive)), the warp
     /// sees (`mbarrier.try_wait.parity.acquire.cluster`). Of tiles that only copies write, and others only read, [`wait`](Self::wait) is enough.
     #[inline(always)]
     #[track_caller]
@@ -360,7 +360,7 @@ impl Barrier {
     /// ignores it. Needs sm_90.
     ///
     /// ```
-    /// use ptx_matrix::*;
+    /// use ptx_matrix::prelude::*;
     ///
     /// /// Warp 0 computes for long, and warp 1 takes none of its time meanwhile.
     /// #[kernel(threads = 64, target = "sm_90")]
@@ -457,7 +457,7 @@ impl Barrier {
         /// ([`wait_with_hint`](Self::wait_with_hint)). The simulator has no time; there others go on once before the answer. Needs sm_90.
         ///
         /// ```
-        /// use ptx_matrix::*;
+        /// use ptx_matrix::prelude::*;
         ///
         /// /// One lane counts as long as what the other warp is to bring has not come.
         /// #[kernel(threads = 64, target = "sm_90")]
@@ -512,7 +512,11 @@ impl Barrier {
 
 #[inline(always)]
 #[track_caller]
-pub(super) fn invalidate(block: &Block<'_>, address: impl Fn(usize) -> u32 + crate::LaneCapture, barriers: usize) {
+pub(super) fn invalidate(
+    block: &Block<'_>,
+    address: impl Fn(usize) -> u32 + crate::lane::LaneCapture,
+    barriers: usize,
+) {
     block.sync();
     let warp = block.warp();
     if warp.index() == 0 {

@@ -1,9 +1,9 @@
 //! Asking whether a phase is over, and waiting for it later.
 
 use super::{Barrier, Phase};
-use crate::Warp;
 use crate::lane::Site;
 use crate::machine::mbarrier::LookAhead;
+use crate::scope::Warp;
 use crate::target::{AtLeast, BuiltFor};
 use core::fmt;
 
@@ -35,7 +35,7 @@ impl Barrier {
     /// which the simulator reports. Of what others did, nothing is known before the wait, whatever the answer is.
     ///
     /// ```
-    /// use ptx_matrix::*;
+    /// use ptx_matrix::prelude::*;
     ///
     /// /// Warp 0 hands rows to warp 1, which asks for each before it is done with the one before.
     /// #[kernel(threads = 64, target = "sm_90")]

@@ -10,7 +10,7 @@ use crate::target::{AtLeast, BuiltFor};
 
 /// A [`Barrier`] of another block of the cluster: [`Barrier::of`] makes it. Others can arrive at it, but only its own block can wait.
 ///
-/// It is one behind the [`sync`](crate::Cluster::sync) of the cluster that comes behind its initialisation, and as long as its block has not
+/// It is one behind the [`sync`](crate::scope::Cluster::sync) of the cluster that comes behind its initialisation, and as long as its block has not
 /// ended: the simulator reports whoever comes before, or may come after.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PeerBarrier {
@@ -21,7 +21,7 @@ impl Barrier {
     /// The same barrier of another block of the cluster (`mapa`, PTX ISA 9.7.9.23). Needs sm_90.
     ///
     /// ```
-    /// use ptx_matrix::*;
+    /// use ptx_matrix::prelude::*;
     ///
     /// /// Block 0 hands a number to block 1.
     /// #[kernel(threads = 32, cluster = 2, target = "sm_90")]
@@ -88,7 +88,7 @@ impl PeerBarrier {
         /// 9.7.13.15.14): of a block that has no more to bring, and may end when the barrier's own block knows of it.
         ///
         /// ```
-        /// use ptx_matrix::*;
+        /// use ptx_matrix::prelude::*;
         ///
         /// /// Blocks 1 to 3 bring block 0 as many numbers as their rank; who has no more leaves.
         /// #[kernel(threads = 32, cluster = 4, target = "sm_90")]

@@ -1,14 +1,14 @@
 //! Barriers of a pipeline's stages, and a way round them.
 
 use super::{Barrier, BarrierMemory, Phase};
-use crate::Block;
 use crate::memory::{RingIndex, SharedRing};
+use crate::scope::Block;
 use crate::target::{AtLeast, BuiltFor};
 
 /// `N` barriers, one for each stage of a pipeline: [`SharedRing`]'s `init` makes it.
 ///
 /// ```
-/// use ptx_matrix::*;
+/// use ptx_matrix::prelude::*;
 ///
 /// /// Warp 0 hands rows to warp 1, up to three rows ahead.
 /// #[kernel(threads = 64, target = "sm_90")]
@@ -87,7 +87,7 @@ impl<const N: usize> BarrierRing<N> {
 /// A stage of a ring of `N`, and how often the ring was gone round: the phase that the stage's barrier is in.
 ///
 /// ```
-/// use ptx_matrix::{Phase, Turn};
+/// use ptx_matrix::sync::{Phase, Turn};
 /// let second = Turn::<2>::FIRST.next();
 /// assert_eq!((second.index().get(), second.phase()), (1, Phase::FIRST));
 /// let third = second.next();

@@ -135,6 +135,8 @@ impl FromStr for Arch {
 
     fn from_str(name: &str) -> Result<Self, UnknownArch> {
         let number = name.strip_prefix("sm_").map(|rest| rest.strip_suffix(['a', 'f']).unwrap_or(rest));
+        // `parse` takes a sign, too.
+        let number = number.filter(|number| !number.starts_with('+'));
         let has_suffix = name.ends_with(['a', 'f']);
         let arch = number.and_then(|number| number.parse().ok()).and_then(Arch::of);
         arch.filter(|arch| !has_suffix || arch.sm >= 90).ok_or_else(|| UnknownArch { name: name.into() })

@@ -1,9 +1,24 @@
-//! Which instructions the GPU that a build is for has.
+//! GPU targets, and the instructions that each has.
 //!
-//! Every instruction type (`StMatrix`, `Mma`, ...) has a last type parameter, the target, which is
-//! [`BuildTarget`] unless it is written out: the GPU of this build on the device, and `AnyGpu`, which has every
-//! instruction, on the host. Its methods ask for
-//! `Target: Supports<AtLeast<90>>` and the like, so an instruction that the GPU lacks does not compile.
+//! An instruction type such as [`StMatrix`](crate::mma::StMatrix) has a target as its last parameter. It is
+//! [`BuildTarget`] unless written out: the GPU of this build on the device, and `AnyGpu` on the host, which
+//! has every instruction. A method asks for `Target: Supports<AtLeast<90>>` and the like, so that an
+//! instruction that the GPU lacks does not compile.
+//!
+//! | item | purpose |
+//! | --- | --- |
+//! | [`AtLeast`], [`ArchSpecific`], [`ArchOnly`], [`OnlyArch`] | requirements, as types |
+//! | [`Needs`] | a requirement as a value: [`Needs::are_met_by`] takes a target's name |
+//! | [`Supports`], [`BuiltFor`] | bounds of instructions and of methods |
+//! | [`Sm75`] to [`Sm121a`] | the targets |
+//! | [`MAX_SHARED_BYTES`], [`MAX_STATIC_BYTES`] | limits of shared memory |
+//!
+//! ```
+//! use ptx_matrix::target::{AtLeast, OnlyArch, Requirement};
+//!
+//! assert!(AtLeast::<80>::NEEDS.are_met_by("sm_90"));
+//! assert!(!OnlyArch::<90>::NEEDS.are_met_by("sm_100a")); // `wgmma` is Hopper's alone.
+//! ```
 
 #[cfg(not(target_arch = "nvptx64"))]
 mod arch;

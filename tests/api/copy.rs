@@ -1,7 +1,8 @@
 //! `copy_to`: what of the tile is in the matrix, and nothing else, wherever that starts: in pieces of each size, and at its edges. And elements
 //! `for_each_together`.
 
-use ptx_matrix::*;
+use ptx_matrix::memory::GlobalMatrixMut;
+use ptx_matrix::prelude::*;
 
 /// A kernel that copies a tile to (row, col) of a matrix whose lines lie `stride` apart, by all threads, or by a warp.
 macro_rules! copies {

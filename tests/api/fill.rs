@@ -1,6 +1,8 @@
 //! `fill` and `for_each`: every element once, by a warp and by a block, whatever the tile's size, swizzle and order.
 
-use ptx_matrix::*;
+use ptx_matrix::fragment::Order;
+use ptx_matrix::memory::Swizzle;
+use ptx_matrix::prelude::*;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// A value of its own for every element.

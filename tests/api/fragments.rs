@@ -1,6 +1,10 @@
 //! Fragments to and from shared tiles, of all roles, shapes, swizzles and orders, at every coordinate that is legal.
 
-use ptx_matrix::*;
+use ptx_matrix::element::{Bits16, Bits32};
+use ptx_matrix::fragment::{Fragment, FragmentShape, Order, Role, RoleA, RoleB, RoleC};
+use ptx_matrix::memory::Swizzle;
+use ptx_matrix::mma::CountOf;
+use ptx_matrix::prelude::*;
 
 /// The bits of the element at (row, col) of a tile: each has its own.
 fn bits(row: usize, col: usize) -> u16 {

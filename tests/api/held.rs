@@ -1,7 +1,7 @@
 //! Who holds which element of a form's matrices. Here, and not beside it, as what is asked of all forms at once is compiled for all at once.
 
-use ptx_matrix::LANES;
 use ptx_matrix::forms::{self, HeldMatrix};
+use ptx_matrix::lane::LANES;
 use std::collections::HashSet;
 
 #[test]

@@ -1,9 +1,10 @@
 //! Where kernels can stand, and what they can be called.
 
-use ptx_matrix::*;
+use ptx_matrix::launch;
+use ptx_matrix::prelude::*;
 
 mod inner {
-    use ptx_matrix::*;
+    use ptx_matrix::prelude::*;
 
     const TERM: u32 = 1;
 
@@ -104,7 +105,7 @@ fn each_lane_keeps_its_own_value() {
 
 /// Kernels whose parameters have the names that `#[kernel]` itself uses, or the kernel's own.
 mod names {
-    use ptx_matrix::*;
+    use ptx_matrix::prelude::*;
 
     #[kernel(threads = 32)]
     pub fn scale(b: &Block, scale: u32, block: u32, grid: u32, device: u32, params: u32, d: GlobalMut<u32>) {

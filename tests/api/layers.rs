@@ -39,7 +39,7 @@ fn room(name: &str) -> Option<usize> {
 }
 
 /// The text with comments, strings and `#[cfg(test)]` modules blanked, line by line.
-fn code(text: &str) -> String {
+pub fn code(text: &str) -> String {
     let mut code = String::new();
     let mut rest = text;
     let blank = |code: &mut String, skipped: &str| {
@@ -85,8 +85,8 @@ fn block_end(text: &str) -> usize {
     text.len()
 }
 
-/// The first two names of each path of a use tree, which starts at `text`.
-fn paths(text: &str) -> Vec<Vec<String>> {
+/// The names of each path of a use tree, which starts at `text`.
+pub fn paths(text: &str) -> Vec<Vec<String>> {
     let text = text.trim_start();
     if let Some(group) = text.strip_prefix('{') {
         let mut depth = 0;
@@ -115,7 +115,7 @@ fn paths(text: &str) -> Vec<Vec<String>> {
     match text[end..].strip_prefix("::") {
         Some(rest) if !rest.starts_with('<') => {
             let further = paths(rest).into_iter();
-            further.map(|path| [vec![name.clone()], path].concat().into_iter().take(2).collect()).collect()
+            further.map(|path| [vec![name.clone()], path].concat()).collect()
         }
         _ => vec![vec![name]],
     }
@@ -206,7 +206,7 @@ fn source() -> PathBuf {
 }
 
 /// The files of `src/`, by their path in it.
-fn files() -> BTreeMap<PathBuf, String> {
+pub fn files() -> BTreeMap<PathBuf, String> {
     let source = source();
     let mut files = BTreeMap::new();
     let mut folders = vec![source.clone()];

@@ -8,6 +8,7 @@ mod kernels;
 mod lane_values;
 mod layers;
 mod parameters;
+mod root_names;
 mod runs;
 mod shared_layout;
 mod soundness_page;

@@ -1,7 +1,7 @@
 //! Numbers and slices as parameters, and their order.
 
+use ptx_matrix::prelude::*;
 use ptx_matrix::sim::{Report, Simulator};
-use ptx_matrix::*;
 
 #[kernel(threads = 32)]
 fn numbers(

@@ -1,6 +1,8 @@
 //! Runs of fragments, of every width and in both orders, hold what lies in the tile.
 
-use ptx_matrix::*;
+use ptx_matrix::fragment::{Fragment, FragmentShape, M8N8K4, Order, Role, RoleA, RoleB};
+use ptx_matrix::memory::{Swizzle, SwizzleWords};
+use ptx_matrix::prelude::*;
 
 /// An element of a tile; neighbours differ.
 fn value<T: From<u8>>(row: usize, col: usize) -> T {

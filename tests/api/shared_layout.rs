@@ -1,8 +1,9 @@
 //! Shared memory: structs, arrays and tuples of tiles, and several `#[shared]` parameters, overlap nowhere and are
 //! aligned as their swizzles need.
 
+use ptx_matrix::memory::Swizzle;
+use ptx_matrix::prelude::*;
 use ptx_matrix::sim::SHARED_BASE;
-use ptx_matrix::*;
 
 /// 48 bytes: what comes behind it is out of step.
 type Odd = SharedTile<u16, 3, 8>;

@@ -1,6 +1,6 @@
 //! An accumulator starts as something: zeros, or what is added to.
 
-use ptx_matrix::*;
+use ptx_matrix::prelude::*;
 
 #[kernel(threads = 32, target = "sm_80")]
 fn kernel(block: &Block) {

@@ -1,4 +1,4 @@
-use ptx_matrix::*;
+use ptx_matrix::prelude::*;
 
 #[kernel(threads = 32)]
 fn multiply(block: &Block, #[shared] tile: SharedTile<bf16, 16, 16>) {

@@ -1,10 +1,10 @@
 //! Only some lanes would reach the barrier.
-use ptx_matrix::*;
+use ptx_matrix::prelude::*;
 
 #[kernel(threads = 32)]
 fn wait(block: &Block) {
     block.warp().each(|lane| {
-        //~^ ERROR a lane closure must not capture `ptx_matrix::Block<'_>`
+        //~^ ERROR a lane closure must not capture `ptx_matrix::prelude::Block<'_>`
         //~| collectives (`sync`, `load`, `accumulate`, ...) belong outside of it
         if lane.id() < 16 {
             block.sync();

@@ -1,5 +1,6 @@
 //! Lanes may read the clock at different times: where they are together, nothing safe returns it.
-use ptx_matrix::*;
+use ptx_matrix::prelude::*;
+use ptx_matrix::raw;
 
 #[kernel(threads = 32)]
 fn by_clock(block: &Block) {

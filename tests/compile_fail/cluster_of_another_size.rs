@@ -1,5 +1,5 @@
 //! The block's cluster is the kernel's.
-use ptx_matrix::*;
+use ptx_matrix::prelude::*;
 
 #[kernel(threads = 32, cluster = (2, 2))]
 //~^ ERROR mismatched types

@@ -1,11 +1,11 @@
 //! Only some lanes would reach the barrier.
-use ptx_matrix::*;
+use ptx_matrix::prelude::*;
 
 #[kernel(threads = 32, cluster = 2)]
 fn wait(block: &ClusterBlock<2>) {
     let cluster = block.cluster();
     block.warp().each(|lane| {
-        //~^ ERROR a lane closure must not capture `ptx_matrix::Cluster<'_, 2>`
+        //~^ ERROR a lane closure must not capture `ptx_matrix::scope::Cluster<'_, 2>`
         //~| collectives (`sync`, `load`, `accumulate`, ...) belong outside of it
         if lane.id() < 16 {
             cluster.sync();

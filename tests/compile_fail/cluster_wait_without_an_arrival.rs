@@ -1,5 +1,5 @@
 //! A wait takes what the arrival gave.
-use ptx_matrix::*;
+use ptx_matrix::prelude::*;
 
 #[kernel(threads = 32, cluster = 2)]
 fn wait(block: &ClusterBlock<2>) {

@@ -1,5 +1,5 @@
 //! A block is one of a cluster only where its kernel has clusters.
-use ptx_matrix::*;
+use ptx_matrix::prelude::*;
 
 #[kernel(threads = 32)]
 fn meet(block: &ClusterBlock<2>) {

@@ -1,5 +1,6 @@
 //! Only some lanes would reach the load.
-use ptx_matrix::*;
+use ptx_matrix::mma::{B16, LdMatrix, NoTrans, X1};
+use ptx_matrix::prelude::*;
 
 #[kernel(threads = 32)]
 fn load(block: &Block, #[shared] tile: SharedTile<u16, 8, 8>) {

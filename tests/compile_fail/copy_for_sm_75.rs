@@ -1,4 +1,6 @@
-use ptx_matrix::*;
+use ptx_matrix::copy::CpAsync;
+use ptx_matrix::prelude::*;
+use ptx_matrix::target;
 
 #[kernel(threads = 32)]
 fn copy(block: &Block) {

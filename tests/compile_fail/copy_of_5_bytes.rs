@@ -1,4 +1,5 @@
-use ptx_matrix::*;
+use ptx_matrix::copy::CpAsync;
+use ptx_matrix::prelude::*;
 
 #[kernel(threads = 32)]
 fn copy(block: &Block) {

@@ -1,5 +1,8 @@
 //! Of the elements of `kind::f8f6f4`, sm_100a has fp8 only.
-use ptx_matrix::*;
+use ptx_matrix::element::e3m2;
+use ptx_matrix::mma::F8F6F4;
+use ptx_matrix::prelude::*;
+use ptx_matrix::target;
 
 #[kernel(threads = 32)]
 fn multiply(block: &Block) {

@@ -1,4 +1,4 @@
-use ptx_matrix::*;
+use ptx_matrix::prelude::*;
 
 #[kernel(threads = 32)]
 fn copy<T: Element>(_: &Block, _a: Global<T>) {}

@@ -1,4 +1,4 @@
-use ptx_matrix::*;
+use ptx_matrix::mma::GroupAccumulator;
 
 const BYTES: usize = size_of::<GroupAccumulator<12, f32>>();
 //~^ ERROR there is no accumulator `M64<12>`

@@ -1,4 +1,5 @@
-use ptx_matrix::*;
+use ptx_matrix::copy::Im2col;
+use ptx_matrix::prelude::*;
 
 type Tile = SharedTile<u16, 8, 64, Swizzle128>;
 
@@ -12,13 +13,11 @@ fn load(
 ) {
     let full = full.init(block, 1);
     block.warp().elect(|lane| {
-        tile.load_im2col(lane, boxes, [0; 4], [0; 2], full);
-        //~^ ERROR mismatched types
-        //~| expected struct `ptx_matrix::TensorMap<'_, _, _, ptx_matrix::Im2col>`
-        //~| found struct `ptx_matrix::TensorMap<'_, _, _, ptx_matrix::Tiled>`
-        tile.load_box(lane, images, [0; 4], full);
-        //~^ ERROR mismatched types
-        tile.load_im2col(lane, images, [0; 4], [0; 3], full);
+        tile.load_tma(lane, boxes.at([0; 4], [0; 2]), full);
+        //~^ ERROR this method takes 1 argument but 2 arguments were supplied
+        tile.load_tma(lane, images.at([0; 4]), full);
+        //~^ ERROR this method takes 2 arguments but 1 argument was supplied
+        tile.load_tma(lane, images.at([0; 4], [0; 3]), full);
         //~^ ERROR mismatched types
         //~| expected an array with a size of 2, found one with a size of 3
     });

@@ -1,4 +1,5 @@
-use ptx_matrix::*;
+use ptx_matrix::launch::Im2colTensor;
+use ptx_matrix::prelude::*;
 
 fn main() {
     Im2colTensor::<SharedTile<u16, 8, 64, Swizzle128>, 2>::new([64, 8]);

@@ -1,6 +1,6 @@
 //! Structs that host and device may lay out differently, or of which not all bytes are values.
 
-use ptx_matrix::*;
+use ptx_matrix::prelude::*;
 
 #[derive(Clone, Copy, KernelArgs)]
 struct Any {

@@ -1,4 +1,4 @@
-use ptx_matrix::*;
+use ptx_matrix::prelude::*;
 
 #[kernel(threads = 32)]
 //~^ ERROR evaluation panicked: the kernel's parameters have more than 4096 bytes: let it read some from a `Global`

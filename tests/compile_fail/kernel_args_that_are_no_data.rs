@@ -1,7 +1,7 @@
 //! Fields whose bytes are not values for both sides.
 
 use core::num::NonZero;
-use ptx_matrix::*;
+use ptx_matrix::prelude::*;
 
 #[derive(Clone, Copy, KernelArgs)]
 #[repr(C)]
@@ -16,7 +16,7 @@ struct Rows {
 #[repr(C)]
 struct Memory {
     a: Global<'static, f32>,
-    //~^ ERROR a kernel's arguments cannot hold a `ptx_matrix::Global<'static, f32>`
+    //~^ ERROR a kernel's arguments cannot hold a `ptx_matrix::memory::Global<'static, f32>`
     //~| stands in a struct with a lifetime `'k`
 }
 

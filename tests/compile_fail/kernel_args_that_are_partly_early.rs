@@ -1,5 +1,5 @@
 use ptx_matrix::launch::Early;
-use ptx_matrix::*;
+use ptx_matrix::prelude::*;
 
 #[derive(Clone, Copy, KernelArgs)]
 //~^ ERROR evaluation panicked: if some of a struct's memory is `Early`, all of it is

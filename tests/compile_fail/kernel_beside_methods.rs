@@ -1,4 +1,4 @@
-use ptx_matrix::*;
+use ptx_matrix::prelude::*;
 
 struct Model;
 

@@ -1,6 +1,6 @@
 //! What `#[kernel]` cannot see, the compiler finds when it evaluates the constants.
 
-use ptx_matrix::*;
+use ptx_matrix::prelude::*;
 
 trait Config {
     const THREADS: usize;

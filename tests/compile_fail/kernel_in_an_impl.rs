@@ -1,6 +1,6 @@
 //! A kernel is a free function.
 
-use ptx_matrix::*;
+use ptx_matrix::prelude::*;
 
 struct Model;
 

@@ -1,6 +1,6 @@
 //! Rows of `instances(..)` that say no instance.
 
-use ptx_matrix::*;
+use ptx_matrix::prelude::*;
 
 trait Config {
     type Element: Element;

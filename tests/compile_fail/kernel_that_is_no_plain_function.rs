@@ -1,6 +1,6 @@
 //! What else a function can be, and a kernel cannot.
 
-use ptx_matrix::*;
+use ptx_matrix::prelude::*;
 
 #[kernel(threads = 32)]
 const fn constant(_: &Block) {}

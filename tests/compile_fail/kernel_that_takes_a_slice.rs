@@ -1,4 +1,4 @@
-use ptx_matrix::*;
+use ptx_matrix::prelude::*;
 
 #[kernel(threads = 32)]
 //~^ ERROR a kernel's arguments cannot hold a `[f32]`

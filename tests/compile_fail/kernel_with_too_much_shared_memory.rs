@@ -1,4 +1,4 @@
-use ptx_matrix::*;
+use ptx_matrix::prelude::*;
 
 #[kernel(threads = 32)]
 //~^ ERROR the kernel's shared memory is more than any GPU has for a block: 227 KiB

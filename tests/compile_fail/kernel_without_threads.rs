@@ -1,4 +1,4 @@
-use ptx_matrix::*;
+use ptx_matrix::prelude::*;
 
 #[kernel]
 //~^ ERROR say how many threads a block has: `#[kernel(threads = 128)]`

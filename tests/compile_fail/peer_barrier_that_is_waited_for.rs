@@ -1,5 +1,5 @@
 //! Only a barrier's own block can wait for it.
-use ptx_matrix::*;
+use ptx_matrix::prelude::*;
 
 #[kernel(threads = 32, cluster = 2)]
 fn wait(block: &ClusterBlock<2>, #[shared] barrier: BarrierMemory) {

@@ -1,5 +1,5 @@
 //! `ldmatrix` reads its own block's shared memory.
-use ptx_matrix::*;
+use ptx_matrix::prelude::*;
 
 #[kernel(threads = 32, cluster = 2)]
 fn load(block: &ClusterBlock<2>, #[shared] tile: SharedTile<bf16, 16, 16>) {

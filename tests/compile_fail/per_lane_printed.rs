@@ -1,5 +1,5 @@
 //! What a `PerLane` prints, a branch could depend on.
-use ptx_matrix::*;
+use ptx_matrix::prelude::*;
 use std::fmt::Write;
 
 #[kernel(threads = 32)]

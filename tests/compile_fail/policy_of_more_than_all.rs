@@ -1,5 +1,5 @@
 //! A policy is for a part of what a copy touches, or for all of it.
-use ptx_matrix::*;
+use ptx_matrix::copy::{CachePolicy, Priority, RestPriority};
 
 fn main() {
     CachePolicy::of_part::<101>(Priority::EvictLast, RestPriority::EvictFirst);

@@ -1,4 +1,4 @@
-use ptx_matrix::*;
+use ptx_matrix::prelude::*;
 
 #[kernel(threads = 32)]
 fn address(block: &Block, #[shared] tile: SharedTile<u16, 8, 16>) {

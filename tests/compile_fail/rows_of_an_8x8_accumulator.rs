@@ -1,4 +1,6 @@
-use ptx_matrix::*;
+use ptx_matrix::fragment::M8N8K4;
+use ptx_matrix::mma::RowParts;
+use ptx_matrix::prelude::*;
 
 #[kernel(threads = 32, target = "sm_80")]
 fn fold(block: &Block) {

@@ -1,5 +1,8 @@
 //! Two scales are selected by byte 0 or 2.
-use ptx_matrix::*;
+use ptx_matrix::element::{e2m1, ue8m0};
+use ptx_matrix::fragment::{M16N8K64, Mxf4, ScaleA, ScaleB};
+use ptx_matrix::mma::{MmaScaled, Select};
+use ptx_matrix::prelude::*;
 
 #[kernel(threads = 32)]
 fn multiply(block: &Block) {

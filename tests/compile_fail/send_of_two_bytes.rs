@@ -1,5 +1,5 @@
 //! `st.async` has 4, 8 and 16 bytes.
-use ptx_matrix::*;
+use ptx_matrix::prelude::*;
 
 #[kernel(threads = 32, cluster = 2, target = "sm_90")]
 fn send(block: &ClusterBlock<2>, #[shared] row: SharedTile<f16, 1, 32>, #[shared] full: BarrierMemory) {

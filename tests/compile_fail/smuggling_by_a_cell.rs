@@ -1,6 +1,6 @@
 //! A value of one lane would pass for a uniform one.
 use core::cell::Cell;
-use ptx_matrix::*;
+use ptx_matrix::prelude::*;
 
 #[kernel(threads = 32)]
 fn smuggle(block: &Block) {

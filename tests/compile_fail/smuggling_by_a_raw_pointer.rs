@@ -1,5 +1,5 @@
 //! A value of one lane would pass for a uniform one.
-use ptx_matrix::*;
+use ptx_matrix::prelude::*;
 
 #[kernel(threads = 32)]
 fn smuggle(block: &Block) {

@@ -1,6 +1,6 @@
 //! What `update` hands to the closure is no capture, and could carry as much.
 
-use ptx_matrix::*;
+use ptx_matrix::prelude::*;
 use std::cell::Cell;
 
 #[kernel(threads = 32)]

@@ -1,5 +1,5 @@
 //! A lane that outlived its closure would read `PerLane`s at warp scope.
-use ptx_matrix::*;
+use ptx_matrix::prelude::*;
 
 #[kernel(threads = 32)]
 fn smuggle(block: &Block) {

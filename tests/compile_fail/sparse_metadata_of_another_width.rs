@@ -1,4 +1,7 @@
-use ptx_matrix::*;
+use ptx_matrix::element::Bits16;
+use ptx_matrix::fragment::{FragmentSparseA, Kept};
+use ptx_matrix::mma::{Metadata, MmaSparse};
+use ptx_matrix::prelude::*;
 
 #[kernel(threads = 32)]
 fn multiply(block: &Block) {

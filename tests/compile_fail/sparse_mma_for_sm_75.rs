@@ -1,5 +1,7 @@
 use ptx_matrix::target::Sm75;
-use ptx_matrix::*;
+use ptx_matrix::fragment::{FragmentSparseA, Kept};
+use ptx_matrix::mma::{Metadata, MmaSparse, Ordered, Plain};
+use ptx_matrix::prelude::*;
 
 #[kernel(threads = 32)]
 fn multiply(block: &Block) {

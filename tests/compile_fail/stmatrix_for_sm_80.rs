@@ -1,4 +1,6 @@
-use ptx_matrix::*;
+use ptx_matrix::mma::{B16, NoTrans, StMatrix, X1};
+use ptx_matrix::prelude::*;
+use ptx_matrix::target;
 
 #[kernel(threads = 32)]
 fn store(block: &Block, #[shared] tile: SharedTile<u16, 8, 8>) {

@@ -1,12 +1,12 @@
 //! Unsafe code relies on a swizzle's numbers, so nobody else's will do.
 
-use ptx_matrix::Swizzle;
+use ptx_matrix::memory::Swizzle;
 
 #[derive(Clone, Copy)]
 struct Mine;
 
 impl Swizzle for Mine {
-    //~^ ERROR the trait bound `Mine: ptx_matrix::lane::sealed::Sealed` is not satisfied
+    //~^ ERROR the trait bound `Mine: lane::sealed::Sealed` is not satisfied
     const BITS: u32 = 5;
 }
 

@@ -1,4 +1,4 @@
-use ptx_matrix::*;
+use ptx_matrix::prelude::*;
 
 #[kernel(threads = 32, target = "sm_90")]
 fn nothing(_: &Block, map: TensorMap<SharedTile<u16, 8, 64>, 2>) {

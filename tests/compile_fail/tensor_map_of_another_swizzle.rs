@@ -1,4 +1,4 @@
-use ptx_matrix::*;
+use ptx_matrix::prelude::*;
 
 #[kernel(threads = 32, target = "sm_90")]
 fn load(
@@ -8,10 +8,9 @@ fn load(
     map: TensorMap<SharedTile<u16, 8, 32, Swizzle64>, 2>,
 ) {
     let full = full.init(block, 1);
-    block.warp().elect(|lane| tile.load_box(lane, map, [0, 0], full));
-    //~^ ERROR mismatched types
-    //~| expected struct `ptx_matrix::TensorMap<'_, ptx_matrix::SharedTile<_, _, 64, ptx_matrix::Swizzle128>, _>`
-    //~| found struct `ptx_matrix::TensorMap<'_, ptx_matrix::SharedTile<_, _, 32, ptx_matrix::Swizzle64>, _>`
+    block.warp().elect(|lane| tile.load_tma(lane, map.at([0, 0]), full));
+    //~^ ERROR cannot be loaded from `TmaBox<TensorMap<'_, SharedTile<u16, 8, 32, Swizzle64>, 2>, 2>`
+    //~| a tensor map fills tiles of its own type
 }
 
 fn main() {}

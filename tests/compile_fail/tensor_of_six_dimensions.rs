@@ -1,4 +1,5 @@
-use ptx_matrix::*;
+use ptx_matrix::launch::Tensor;
+use ptx_matrix::prelude::*;
 
 fn main() {
     Tensor::<SharedTile<u16, 8, 64, Swizzle128>, 6>::new([64, 8, 1, 1, 1, 1]);

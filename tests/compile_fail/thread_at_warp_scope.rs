@@ -1,5 +1,6 @@
 //! The thread's index differs from lane to lane: where lanes are together, nothing safe returns it.
-use ptx_matrix::*;
+use ptx_matrix::prelude::*;
+use ptx_matrix::raw;
 
 #[kernel(threads = 32)]
 fn half(block: &Block) {

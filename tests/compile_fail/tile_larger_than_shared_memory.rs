@@ -1,4 +1,4 @@
-use ptx_matrix::*;
+use ptx_matrix::prelude::*;
 
 #[kernel(threads = 32)]
 //~? ERROR a shared tile is larger than the shared memory of any GPU's block: 227 KiB

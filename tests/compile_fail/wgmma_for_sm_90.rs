@@ -1,6 +1,8 @@
 //! Without the `a` it has no `wgmma`.
 
-use ptx_matrix::*;
+use ptx_matrix::mma::{GroupAccumulator, Plain, Wgmma};
+use ptx_matrix::prelude::*;
+use ptx_matrix::target;
 
 type TileA = SharedTile<bf16, 64, 64, Swizzle128>;
 type TileB = SharedTile<bf16, 64, 32, Swizzle128, ColMajor>;

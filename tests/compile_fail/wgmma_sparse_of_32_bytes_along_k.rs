@@ -1,6 +1,8 @@
 //! With a sparse A, twice as much of B is taken along K.
 
-use ptx_matrix::*;
+use ptx_matrix::fragment::Kept;
+use ptx_matrix::mma::{GroupAccumulator, Metadata, WgmmaSparse};
+use ptx_matrix::prelude::*;
 
 type TileA = SharedTile<f16, 64, 16, Swizzle32>;
 type TileB = SharedTile<f16, 16, 32, Swizzle32, ColMajor>;

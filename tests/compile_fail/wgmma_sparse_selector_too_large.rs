@@ -1,4 +1,6 @@
-use ptx_matrix::*;
+use ptx_matrix::fragment::Kept;
+use ptx_matrix::mma::{GroupAccumulator, Metadata, WgmmaSparse};
+use ptx_matrix::prelude::*;
 
 type TileA = SharedTile<i8, 64, 32, Swizzle32>;
 type TileB = SharedTile<i8, 64, 32, Swizzle64, ColMajor>;

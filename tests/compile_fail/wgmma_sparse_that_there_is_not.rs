@@ -1,4 +1,6 @@
-use ptx_matrix::*;
+use ptx_matrix::fragment::Kept;
+use ptx_matrix::mma::{GroupAccumulator, Metadata, WgmmaSparse};
+use ptx_matrix::prelude::*;
 
 type TileA = SharedTile<bf16, 64, 16, Swizzle32>;
 type TileB = SharedTile<bf16, 32, 32, Swizzle64, ColMajor>;

@@ -1,6 +1,7 @@
 //! What is in flight is nobody's to read.
 
-use ptx_matrix::*;
+use ptx_matrix::mma::{GroupAccumulator, Wgmma};
+use ptx_matrix::prelude::*;
 
 type TileA = SharedTile<bf16, 64, 64, Swizzle128>;
 type TileB = SharedTile<bf16, 64, 32, Swizzle128, ColMajor>;

@@ -1,4 +1,5 @@
-use ptx_matrix::*;
+use ptx_matrix::mma::{GroupAccumulator, Wgmma};
+use ptx_matrix::prelude::*;
 
 type TileA = SharedTile<i8, 64, 128, Swizzle128>;
 type TileB = SharedTile<i8, 128, 32, Swizzle128, ColMajor>;

@@ -1,7 +1,7 @@
 //! The ladder's kernels on the simulator, on integers that are exact in every type.
 
+use ptx_matrix::element::{bf16, f16};
 use ptx_matrix::sim::Simulator;
-use ptx_matrix::{bf16, f16};
 use ptx_matrix_ladder::naive::*;
 
 const SHAPES: [(usize, usize, usize); 4] = [(1, 1, 1), (8, 32, 4), (9, 33, 5), (3, 70, 0)];

@@ -1,7 +1,7 @@
 //! The steps of the ladder behind the naive one, on the simulator, on integers whose sums are exact.
 
-use ptx_matrix::sim::{Profile, Simulator};
-use ptx_matrix::{CheckedRun, bf16};
+use ptx_matrix::element::bf16;
+use ptx_matrix::sim::{CheckedRun, Profile, Simulator};
 use ptx_matrix_ladder::ldmatrix::ldmatrix_bf16;
 use ptx_matrix_ladder::pipelined::pipelined_bf16;
 use ptx_matrix_ladder::shared::{self, shared_bf16};

@@ -1,7 +1,7 @@
 //! The kernels that time instructions, on the simulator: they do what they say, cleanly.
 
-use ptx_matrix::sim::{Profile, Simulator};
-use ptx_matrix::{CheckedRun, mma_forms, mma_named, mma_ptx};
+use ptx_matrix::sim::{CheckedRun, Profile, Simulator};
+use ptx_matrix::{mma_forms, mma_named, mma_ptx};
 use ptx_matrix_timing_kernels::matrices::*;
 use ptx_matrix_timing_kernels::multiply::*;
 use ptx_matrix_timing_kernels::{CLOCKS, ROUND, WARPS};

@@ -1,6 +1,6 @@
 //! The kernels of matrix products.
 
-use crate::{Built, Ptx, build, instructions, main_loop, of};
+use crate::{Built, Ptx, build, instructions, of};
 use ptx_matrix_build::{Arch, Artifact};
 use std::sync::LazyLock;
 
@@ -39,8 +39,9 @@ fn warps_of_a_gemm_of_f64_with_tma_do_not_wait_for_each_other_in_the_main_loop()
     let (artifact, ptx) = built(Arch::SM_90A);
     for kernel in ["sm90_f64_nn_128x128x16", "sm90_f64_tt_128x128x16"] {
         let all = instructions(ptx, kernel);
-        let main_loop = main_loop(&all);
-        assert!(main_loop.iter().any(|line| line.starts_with("mma.sync.aligned.m16n8k8.row.col.f64")), "{kernel}");
+        let is_mma = |line: &&str| line.starts_with("mma.sync.aligned.m16n8k8.row.col.f64");
+        let (first, last) = (all.iter().position(is_mma), all.iter().rposition(is_mma));
+        let main_loop = &all[first.unwrap()..=last.unwrap()];
         assert!(!main_loop.iter().any(|line| line.starts_with("bar.sync")), "{kernel}: warps wait for each other");
         let local: Vec<_> = all.iter().filter(|line| line.contains(".local")).collect();
         assert!(local.is_empty(), "{kernel} has local memory: {local:#?}");

@@ -1,7 +1,8 @@
 //! Accumulators in shared memory: what orders those who store them and those who take them up, in another block too.
 
+use ptx_matrix::mma::{GroupAccumulator, SharedAccumulator};
+use ptx_matrix::prelude::*;
 use ptx_matrix::sim::{Agent, Misuse, SimError, Simulator};
-use ptx_matrix::*;
 
 /// Each block of a pair takes up what the other has stored.
 #[kernel(threads = 128, cluster = 2, target = "sm_90")]

@@ -1,7 +1,10 @@
 //! `st.async` and `red.async`: what they bring is there for who has waited, and for nobody else.
 
+use ptx_matrix::copy::reduction;
+use ptx_matrix::prelude::*;
+use ptx_matrix::raw;
+use ptx_matrix::scope::Peer;
 use ptx_matrix::sim::{BarrierMisuse, Misuse, SimError, Simulator};
-use ptx_matrix::*;
 
 type Row = SharedTile<u32, 1, 64>;
 
@@ -61,7 +64,7 @@ fn send(
         9 => {
             // Without a proxy fence between.
             warp.elect(|lane| {
-                row.store_bulk(lane, d, 0);
+                row.store_tma(lane, d.bulk(0));
                 BulkGroup::commit(lane);
                 BulkGroup::wait::<0>(lane);
             });
@@ -70,7 +73,7 @@ fn send(
             warp.fence_for_bulk();
             warp.sync();
             warp.elect(|lane| {
-                row.store_bulk(lane, d, 0);
+                row.store_tma(lane, d.bulk(0));
                 BulkGroup::commit(lane);
                 BulkGroup::wait::<0>(lane);
             });

@@ -1,8 +1,11 @@
 //! How accesses to shared memory meet in the banks.
 
 use crate::line_of;
+use ptx_matrix::fragment::M16N8K8Pairs;
+use ptx_matrix::memory::Swizzle;
+use ptx_matrix::mma::{B16, LdMatrix, Trans, X2};
+use ptx_matrix::prelude::*;
 use ptx_matrix::sim::{Profile, SHARED_BASE, SharedSite, Simulator};
-use ptx_matrix::*;
 
 /// The accesses of the marked line.
 #[track_caller]

@@ -1,8 +1,8 @@
 //! `sync`s that not all warps of a block reach are reported, and end the run.
 
 use crate::{assert_at, line_of};
+use ptx_matrix::prelude::*;
 use ptx_matrix::sim::{Misuse, SimError, Simulator};
-use ptx_matrix::*;
 
 /// The warps that wait, each with its line, and the warps that have ended.
 #[track_caller]

@@ -1,8 +1,11 @@
 //! The bytes of a live mbarrier: only its own instructions may touch them, and a state belongs to the barrier that returned it.
 
 use crate::line_of;
+use ptx_matrix::copy::CpAsync;
+use ptx_matrix::mma::{B16, LdMatrix, NoTrans, X1};
+use ptx_matrix::prelude::*;
+use ptx_matrix::raw;
 use ptx_matrix::sim::{BarrierMisuse, Misuse, SHARED_BASE, SimError, Simulator};
-use ptx_matrix::*;
 
 type Tile = SharedTile<u32, 4, 8>;
 type Ring = SharedRing<Tile, 1>;
@@ -60,12 +63,12 @@ fn tile_and_barrier(
         4 if first => {
             warp.elect(|lane| {
                 told.arrive_expecting(lane, Tile::BULK_BYTES);
-                tile.load_bulk(lane, a, 0, told);
+                tile.load_tma(lane, a.bulk(0), told);
             });
             told.wait(warp, Phase::FIRST);
         }
         5 if first => warp.elect(|lane| {
-            tile.store_bulk(lane, d, 0);
+            tile.store_tma(lane, d.bulk(0));
             BulkGroup::commit(lane);
             BulkGroup::wait_read::<0>(lane);
         }),
@@ -239,7 +242,7 @@ fn made_too_early(block: &Block, #[shared] ring: Ring, a: Global<u32>, d: Global
             warp.fence_for_bulk();
             warp.sync();
             warp.elect(|lane| {
-                tile.store_bulk(lane, d, 0);
+                tile.store_tma(lane, d.bulk(0));
                 BulkGroup::commit(lane);
                 if waits {
                     BulkGroup::wait_read::<0>(lane);

@@ -1,7 +1,10 @@
 //! Copies from a tile to a box that lies in part beyond its tensor: what goes nowhere, the copy does not need.
 
+use ptx_matrix::copy::{Im2col, reduction};
+use ptx_matrix::launch::{Im2colTensor, Tensor};
+use ptx_matrix::memory::Unswizzled128;
+use ptx_matrix::prelude::*;
 use ptx_matrix::sim::{Misuse, Report, SHARED_BASE, SimError, Simulator};
-use ptx_matrix::*;
 
 /// Eight rows of 128 bytes.
 type Tile = SharedTile<f32, 8, 32, Swizzle128>;
@@ -44,9 +47,9 @@ macro_rules! stores {
                 }
                 warp.elect(|lane| {
                     if adds == 1 {
-                        tile.reduce_box(lane, reduction::Add, d, at);
+                        tile.reduce_tma(lane, reduction::Add, d.at(at));
                     } else {
-                        tile.store_box(lane, d, at);
+                        tile.store_tma(lane, d.at(at));
                     }
                     BulkGroup::commit(lane);
                     if besides == WRITTEN {
@@ -182,9 +185,9 @@ fn store_pixels(
     warp.sync();
     warp.elect(|lane| {
         if adds == 1 {
-            tile.reduce_im2col(lane, reduction::Add, images, [0, 0, 0, image]);
+            tile.reduce_tma(lane, reduction::Add, images.at([0, 0, 0, image]));
         } else {
-            tile.store_im2col(lane, images, [0, 0, 0, image]);
+            tile.store_tma(lane, images.at([0, 0, 0, image]));
         }
         BulkGroup::commit(lane);
         BulkGroup::wait_read::<0>(lane);
@@ -215,7 +218,7 @@ fn store_lines(block: &Block, #[shared] tile: SharedTile<u32, 8, 32>, d: GlobalM
     warp.fence_for_bulk();
     warp.sync();
     warp.elect(|lane| {
-        tile.store_bulk(lane, d, 0);
+        tile.store_tma(lane, d.bulk(0));
         BulkGroup::commit(lane);
         BulkGroup::wait_read::<0>(lane);
     });

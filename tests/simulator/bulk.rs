@@ -1,8 +1,10 @@
 //! Bulk copies: what is touched before they are through, what they are not told of, and bytes that no phase expects.
 
 use crate::{assert_at, assert_elected_at, line_of};
+use ptx_matrix::copy::reduction;
+use ptx_matrix::prelude::*;
+use ptx_matrix::raw;
 use ptx_matrix::sim::{Agent, Awaited, BarrierMisuse, Memory, Misuse, Place, SHARED_BASE, SimError, Simulator};
-use ptx_matrix::*;
 
 type Tile = SharedTile<u32, 4, 32>;
 
@@ -42,7 +44,7 @@ fn load(
         warp.elect(|lane| {
             full.arrive_expecting(lane, expected); // <- expected
             for tile in tiles {
-                tile.load_bulk(lane, a, 0, full); // <- loaded
+                tile.load_tma(lane, a.bulk(0), full); // <- loaded
             }
         });
     }
@@ -139,9 +141,9 @@ fn fences(
         warp.elect(|lane| {
             if load == 1 {
                 full.arrive_expecting(lane, Tile::BULK_BYTES);
-                tile.load_bulk(lane, a, 0, full); // <- loaded to
+                tile.load_tma(lane, a.bulk(0), full); // <- loaded to
             } else {
-                tile.store_bulk(lane, d, 0); // <- stored
+                tile.store_tma(lane, d.bulk(0)); // <- stored
                 BulkGroup::commit(lane);
                 BulkGroup::wait_read::<0>(lane);
             }
@@ -179,7 +181,7 @@ fn touched(block: &Block, #[shared] tile: Tile, d: GlobalMut<u32>, wait: u32, to
     warp.fence_for_bulk();
     warp.sync();
     warp.elect(|lane| {
-        tile.store_bulk(lane, d, 0); // <- started
+        tile.store_tma(lane, d.bulk(0)); // <- started
         if wait > 0 {
             BulkGroup::commit(lane);
         }
@@ -237,7 +239,7 @@ fn again(block: &Block, #[shared] tile: Tile, #[shared] (full, empty): (BarrierM
             emptied = empty.wait(warp, emptied);
             warp.elect(|lane| {
                 full.arrive_expecting(lane, Tile::BULK_BYTES);
-                tile.load_bulk(lane, a, 0, full);
+                tile.load_tma(lane, a.bulk(0), full);
             });
         } else {
             filled = full.wait(warp, filled);
@@ -275,7 +277,7 @@ fn read_and_loaded(
         }
         warp.elect(|lane| {
             full.arrive_expecting(lane, Tile::BULK_BYTES);
-            tile.load_bulk(lane, a, 0, full);
+            tile.load_tma(lane, a.bulk(0), full);
         });
         full.wait(warp, Phase::FIRST);
     }
@@ -403,7 +405,7 @@ fn typed_copy(block: &Block, #[shared] tile: Tile, #[shared] full: BarrierMemory
     let full = full.init(block, 1);
     block.warp().elect(|lane| {
         full.arrive_expecting(lane, Tile::BULK_BYTES);
-        tile.load_bulk(lane, a, index, full); // <- typed
+        tile.load_tma(lane, a.bulk(index), full); // <- typed
     });
     full.wait(block.warp(), Phase::FIRST);
 }
@@ -449,8 +451,8 @@ fn global_fences(
     warp.sync();
     warp.elect(|lane| {
         match copy {
-            0 => tile.reduce_bulk(lane, reduction::Add, d, 0), // <- reduced
-            1 => tile.store_bulk(lane, d, 0),                  // <- replaced
+            0 => tile.reduce_tma(lane, reduction::Add, d.bulk(0)), // <- reduced
+            1 => tile.store_tma(lane, d.bulk(0)),                  // <- replaced
             _ => {
                 full.arrive_expecting(lane, Tile::BULK_BYTES);
                 // SAFETY: within the slice and the tile; the barrier was initialised.
@@ -468,7 +470,7 @@ fn global_fences(
     } else {
         warp.elect(|lane| {
             // What a copy wrote, the next sees without a fence.
-            tile.store_bulk(lane, d, 0);
+            tile.store_tma(lane, d.bulk(0));
             BulkGroup::commit(lane);
             BulkGroup::wait_read::<0>(lane);
         });
@@ -509,7 +511,7 @@ fn reduce(block: &Block, #[shared] tile: Tile, d: GlobalMut<u32>, how: u32) {
     warp.fence_for_bulk();
     warp.sync();
     warp.elect(|lane| {
-        tile.reduce_bulk(lane, reduction::Add, d, 0);
+        tile.reduce_tma(lane, reduction::Add, d.bulk(0));
         BulkGroup::commit(lane);
         BulkGroup::wait::<0>(lane);
     });
@@ -543,7 +545,7 @@ fn reduce_and_touch(block: &Block, #[shared] tile: Tile, d: GlobalMut<u32>, e: G
                 raw::cp_reduce_async_bulk_global_shared_cta_bulk_group_add_f16(d.as_ptr().cast(), tile.address(), 512); // <- of halves
             }
         } else {
-            tile.reduce_bulk(lane, reduction::Max, d, 0);
+            tile.reduce_tma(lane, reduction::Max, d.bulk(0));
         }
         BulkGroup::commit(lane);
         BulkGroup::wait::<0>(lane);
@@ -580,7 +582,7 @@ fn load_from_further_on(
     let full = full.init(block, 1);
     block.warp().elect(|lane| {
         full.arrive_expecting(lane, Tile::BULK_BYTES);
-        tile.load_bulk(lane, a.skip(skipped), 4, full); // <- from further on
+        tile.load_tma(lane, a.skip(skipped).bulk(4), full); // <- from further on
     });
     full.wait(block.warp(), Phase::FIRST);
 }
@@ -609,8 +611,8 @@ fn from_where_to(
     warp.sync();
     warp.elect(|lane| {
         full.arrive_expecting(lane, Tile::BULK_BYTES);
-        tile.load_bulk(lane, a, 0, full);
-        tile.store_bulk(lane, d, 0);
+        tile.load_tma(lane, a.bulk(0), full);
+        tile.store_tma(lane, d.bulk(0));
         BulkGroup::commit(lane);
     });
     full.wait(warp, Phase::FIRST);
@@ -634,7 +636,7 @@ fn by_elected(block: &Block, #[shared] tiles: [Tile; 2], d: GlobalMut<u32>, how:
     warp.fence_for_bulk();
     warp.sync();
     let start = |lane: Lane<'_>| {
-        tile.store_bulk(lane, d, index * 128);
+        tile.store_tma(lane, d.bulk(index * 128));
         BulkGroup::commit(lane); // <- committed
     };
     let wait = |lane: Lane<'_>| BulkGroup::wait_read::<0>(lane);

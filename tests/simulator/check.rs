@@ -1,7 +1,7 @@
 //! `check`, with which a test asks that nothing is wrong.
 
+use ptx_matrix::prelude::*;
 use ptx_matrix::sim::Simulator;
-use ptx_matrix::*;
 use std::panic::catch_unwind;
 
 /// Lanes read what their neighbours wrote: nothing wrong, a warning without `sync`, an error beyond the end.

@@ -1,8 +1,10 @@
 //! Clusters: where their blocks stand, and their barrier.
 
 use crate::{assert_at, assert_elected_at, line_of};
+use ptx_matrix::lane::Grid;
+use ptx_matrix::prelude::*;
 use ptx_matrix::sim::{Awaited, ClusterMisuse, EndedWarp, Misuse, SimError, Simulator};
-use ptx_matrix::*;
+use ptx_matrix::{raw, sim};
 
 #[kernel(threads = 32, cluster = (2, 2), target = "sm_90")]
 fn places(block: &ClusterBlock<4>, d: GlobalMut<u32>) {

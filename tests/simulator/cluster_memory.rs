@@ -1,8 +1,12 @@
 //! Shared memory of other blocks of the cluster: what orders accesses to it, and when it is there.
 
 use crate::{assert_at, assert_elected_at};
+use ptx_matrix::lane::Grid;
+use ptx_matrix::launch::Tensor;
+use ptx_matrix::memory::Unswizzled128;
+use ptx_matrix::prelude::*;
 use ptx_matrix::sim::{Agent, BarrierMisuse, Misuse, SimError, Simulator};
-use ptx_matrix::*;
+use ptx_matrix::{raw, sim};
 
 type Row = SharedTile<u32, 1, 32>;
 
@@ -458,7 +462,7 @@ fn copy_to_both(
         warp.elect(|lane| {
             full.arrive_expecting(lane, 128);
             if rank == 0 {
-                row.load_bulk_to(lane, all, a, 0, full); // <- to both
+                row.load_tma(lane, a.bulk(0).multicast(all), full); // <- to both
             }
         });
         full.wait(warp, Phase::FIRST);

@@ -1,8 +1,10 @@
 //! Reductions of what lies in shared memory of another block: what they may meet there, and what not.
 
 use crate::assert_at;
+use ptx_matrix::copy::reduction;
+use ptx_matrix::lane::Grid;
+use ptx_matrix::prelude::*;
 use ptx_matrix::sim::{Agent, Awaited, BarrierMisuse, Misuse, SimError, Simulator};
-use ptx_matrix::*;
 
 type Row = SharedTile<u32, 1, 32>;
 

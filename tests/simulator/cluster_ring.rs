@@ -1,8 +1,11 @@
 //! What a product by clusters does: each block brings half of what both need to both, by copies through stages, and what reads a stage
 //! tells both blocks' producers.
 
+use ptx_matrix::launch::Tensor;
+use ptx_matrix::memory::Unswizzled128;
+use ptx_matrix::prelude::*;
+use ptx_matrix::sim;
 use ptx_matrix::sim::{Misuse, SimError, Simulator};
-use ptx_matrix::*;
 
 type Half = SharedTile<u32, 4, 32, Unswizzled128>;
 type Own = SharedTile<u32, 8, 32, Swizzle128>;
@@ -46,8 +49,8 @@ fn multiply(
             empty.stage(turn.index()).wait(warp, turn.phase_before());
             warp.elect(|lane| {
                 full.arrive_expecting(lane, expected);
-                halves.part(rank).load_box_to(lane, all, a, [0, step * 8 + rank as i32 * 4], full);
-                own.load_box(lane, b, [0, step * 8, index as i32], full);
+                halves.part(rank).load_tma(lane, a.at([0, step * 8 + rank as i32 * 4]).multicast(all), full);
+                own.load_tma(lane, b.at([0, step * 8, index as i32]), full);
             });
             turn = turn.next();
         }

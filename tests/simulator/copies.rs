@@ -1,8 +1,10 @@
 //! Asynchronous copies: what is touched before it has landed.
 
 use crate::{assert_at, line_of};
+use ptx_matrix::copy::{Along, CpAsync, TileReader};
+use ptx_matrix::memory::GlobalMatrix;
+use ptx_matrix::prelude::*;
 use ptx_matrix::sim::{Misuse, Place, SimError, Simulator};
-use ptx_matrix::*;
 
 type Tile = SharedTile<u32, 8, 8>;
 

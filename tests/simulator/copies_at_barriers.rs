@@ -1,7 +1,9 @@
 //! Copies by `cp.async` that an mbarrier is told of.
 
+use ptx_matrix::copy::CpAsync;
+use ptx_matrix::prelude::*;
+use ptx_matrix::sim;
 use ptx_matrix::sim::{Misuse, SimError, Simulator};
-use ptx_matrix::*;
 
 type Row = SharedTile<u32, 1, 128>;
 
@@ -65,7 +67,7 @@ fn copy(
     }
     if matches!(how, 8 | 9) {
         warp.elect(|lane| {
-            row.store_bulk(lane, d, 0);
+            row.store_tma(lane, d.bulk(0));
             BulkGroup::commit(lane);
             BulkGroup::wait::<0>(lane);
         });

@@ -1,7 +1,7 @@
 //! The order in which the warps of a block take turns is that of the seed.
 
+use ptx_matrix::prelude::*;
 use ptx_matrix::sim::Simulator;
-use ptx_matrix::*;
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicU32, Ordering};

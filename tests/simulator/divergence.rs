@@ -1,8 +1,9 @@
 //! Raw collectives that the lanes of a warp do not come to together.
 
 use crate::{assert_at, line_of};
+use ptx_matrix::prelude::*;
+use ptx_matrix::raw;
 use ptx_matrix::sim::{EndedWarp, Misuse, SimError, Simulator};
-use ptx_matrix::*;
 use std::ops::Range;
 
 const LDMATRIX: &str = "ldmatrix.sync.aligned.m8n8.x1.shared.b16";

@@ -1,8 +1,10 @@
 //! Several findings in one run, each once.
 
 use crate::line_of;
+use ptx_matrix::copy::CpAsync;
+use ptx_matrix::prelude::*;
+use ptx_matrix::sim;
 use ptx_matrix::sim::{Finding, Misuse, SimError, Simulator};
-use ptx_matrix::*;
 
 type Tile = SharedTile<u32, 1, 64>;
 

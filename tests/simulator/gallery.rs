@@ -2,8 +2,10 @@
 //! the page shows is the source here, between `// gallery: name` and `// end`, and the text that
 //! its run gives.
 
+use ptx_matrix::launch::Tensor;
+use ptx_matrix::mma::{GroupAccumulator, Wgmma};
+use ptx_matrix::prelude::*;
 use ptx_matrix::sim::{SimError, Simulator};
-use ptx_matrix::*;
 use std::path::Path;
 
 // gallery: scope
@@ -49,7 +51,7 @@ fn store(block: &Block, #[shared] strip: Strip, d: TensorMapMut<Strip, 2>) {
     strip.fill(warp, |row, col| (row * 32 + col) as u32);
     warp.sync();
     warp.elect(|lane| {
-        strip.store_box(lane, d, [0, 0]);
+        strip.store_tma(lane, d.at([0, 0]));
         BulkGroup::commit(lane);
         BulkGroup::wait_read::<0>(lane);
     });
@@ -71,7 +73,7 @@ fn row_sums(block: &Block, #[shared] sums: SharedTile<u32, 1, 32>, a: Global<u32
     }
     warp.sync();
     warp.elect(|lane| {
-        sums.store_bulk(lane, d, 0);
+        sums.store_tma(lane, d.bulk(0));
         BulkGroup::commit(lane);
         BulkGroup::wait_read::<0>(lane);
     });
@@ -102,8 +104,8 @@ fn gemm(
             empty.stage(turn.index()).wait(warp, turn.phase_before());
             warp.elect(|lane| {
                 full.arrive_expecting(lane, TileA::BOX_BYTES + TileB::BOX_BYTES);
-                tiles_a.stage(turn.index()).load_box(lane, a, [64 * step, 0], full);
-                tiles_b.stage(turn.index()).load_box(lane, b, [0, 64 * step], full);
+                tiles_a.stage(turn.index()).load_tma(lane, a.at([64 * step, 0]), full);
+                tiles_b.stage(turn.index()).load_tma(lane, b.at([0, 64 * step]), full);
             });
             turn = turn.next();
         }
@@ -144,7 +146,7 @@ fn doubled(
         let full = full.init(block, 1).part(0);
         warp.elect(|lane| {
             full.arrive_expecting(lane, 128);
-            row.load_bulk(lane, a, round * 32, full);
+            row.load_tma(lane, a.bulk(round * 32), full);
         });
         full.wait(warp, Phase::FIRST);
         warp.each(|lane| d.set(round * 32 + lane.id(), 2 * row.get(lane, (0, lane.id()))));
@@ -229,7 +231,7 @@ fn the_page_shows_the_kernels_and_their_reports() {
         let (source, first) = source(name, &file);
         let report = format!("```text\n{}\n```", report(name, first));
         if std::env::var_os("SHOW_GALLERY").is_some() {
-            println!("@@@ {name}\n```\n# use ptx_matrix::*;\n{source}\n```\n\n{report}\n");
+            println!("@@@ {name}\n```\n# use ptx_matrix::prelude::*;\n{source}\n```\n\n{report}\n");
             continue;
         }
         assert!(page.contains(&source), "{name}: the page has another kernel than\n{source}");

@@ -1,8 +1,8 @@
 //! Slices in global memory.
 
 use crate::assert_at;
+use ptx_matrix::prelude::*;
 use ptx_matrix::sim::Misuse;
-use ptx_matrix::*;
 
 #[kernel(threads = 64)]
 fn copy(block: &Block, a: Global<u32>, d: GlobalMut<u32>) {

@@ -1,8 +1,9 @@
 //! Reads of global memory that nothing wrote.
 
 use crate::{assert_at, line_of};
+use ptx_matrix::copy::CpAsync;
+use ptx_matrix::prelude::*;
 use ptx_matrix::sim::{Misuse, mark_unwritten};
-use ptx_matrix::*;
 
 /// Reads an element that the kernel itself may write: `first` of them it has.
 #[kernel(threads = 64)]

@@ -1,8 +1,12 @@
 //! Copies of pixels in im2col mode: which pixels they are of, what they are asked for that cannot be, and what is touched before they are through.
 
 use crate::{assert_at, assert_elected_at, line_of};
+use ptx_matrix::copy::{Im2col, reduction};
+use ptx_matrix::launch::{Im2colTensor, Tensor};
+use ptx_matrix::memory::Unswizzled128;
+use ptx_matrix::prelude::*;
+use ptx_matrix::raw;
 use ptx_matrix::sim::{BarrierMisuse, Misuse, SHARED_BASE, SimError, Simulator};
-use ptx_matrix::*;
 
 /// 16 pixels of 8 channels.
 type Pixels = SharedTile<u32, 16, 8, Swizzle32>;
@@ -24,8 +28,8 @@ fn load(
     warp.elect(|lane| {
         full.arrive_expecting(lane, expected); // <- pixels expected
         let (at, offsets) = ([0, 1, 2, 3].map(|i| start.get(i)), [4, 5].map(|i| start.get(i) as u16));
-        images.prefetch_im2col(lane, at, offsets); // <- pixels prefetched
-        tile.load_im2col(lane, images, at, offsets, full); // <- pixels loaded
+        images.at(at, offsets).prefetch(lane); // <- pixels prefetched
+        tile.load_tma(lane, images.at(at, offsets), full); // <- pixels loaded
     });
     if wait == 1 {
         full.wait(warp, Phase::FIRST);
@@ -150,9 +154,9 @@ fn store(
     warp.elect(|lane| {
         let at = [0, 0, 0, (index * distance) as i32];
         if add == 1 {
-            tile.reduce_im2col(lane, reduction::Add, images, at);
+            tile.reduce_tma(lane, reduction::Add, images.at(at));
         } else {
-            tile.store_im2col(lane, images, at); // <- pixels stored
+            tile.store_tma(lane, images.at(at)); // <- pixels stored
         }
         BulkGroup::commit(lane);
         BulkGroup::wait::<0>(lane);

@@ -1,7 +1,8 @@
 //! Instances of generic kernels.
 
+use ptx_matrix::launch;
+use ptx_matrix::prelude::*;
 use ptx_matrix::sim::Simulator;
-use ptx_matrix::*;
 
 /// What an instance is made of.
 trait Config {

@@ -1,9 +1,9 @@
 //! Structs, arrays and `bool` as kernel parameters.
 
 use crate::assert_at;
-use ptx_matrix::launch::{ByValue, Early, KernelParam, Params};
+use ptx_matrix::launch::{ByValue, Early, KernelParam, Params, Tensor};
+use ptx_matrix::prelude::*;
 use ptx_matrix::sim::{Misuse, Simulator};
-use ptx_matrix::*;
 
 #[derive(Debug, Clone, Copy, PartialEq, KernelArgs)]
 #[repr(C)]
@@ -182,11 +182,11 @@ fn copy_box(block: &Block, #[shared] tile: Tile, #[shared] full: BarrierMemory, 
     let (warp, full) = (block.warp(), full.init(block, 1));
     warp.elect(|lane| {
         full.arrive_expecting(lane, 1024);
-        tile.load_box(lane, boxes.from, boxes.origin, full);
+        tile.load_tma(lane, boxes.from.at(boxes.origin), full);
     });
     full.wait(warp, Phase::FIRST);
     warp.elect(|lane| {
-        tile.store_box(lane, boxes.to, boxes.origin);
+        tile.store_tma(lane, boxes.to.at(boxes.origin));
         BulkGroup::commit(lane);
         BulkGroup::wait_read::<0>(lane);
     });

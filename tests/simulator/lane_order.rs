@@ -2,8 +2,9 @@
 //! error at once.
 
 use crate::assert_at;
+use ptx_matrix::prelude::*;
+use ptx_matrix::raw;
 use ptx_matrix::sim::{Agent, Misuse, SimError, Simulator};
-use ptx_matrix::*;
 
 type Row = SharedTile<u32, 1, 32>;
 

@@ -1,7 +1,7 @@
 //! Launches that no GPU would accept.
 
+use ptx_matrix::prelude::*;
 use ptx_matrix::sim::{Misuse, SimError};
-use ptx_matrix::*;
 
 #[track_caller]
 fn message(error: &SimError) -> &str {

@@ -1,8 +1,9 @@
 //! What no GPU has room for: a thread's local memory, and stacks that overflow.
 
 use crate::assert_at;
+use ptx_matrix::prelude::*;
+use ptx_matrix::raw;
 use ptx_matrix::sim::{Misuse, Simulator};
-use ptx_matrix::*;
 use std::hint::black_box;
 use std::process::{Command, Output};
 

@@ -54,7 +54,7 @@ mod unwritten;
 mod wgmma;
 mod wgmma_sparse;
 
-use ptx_matrix::Grid;
+use ptx_matrix::lane::Grid;
 use ptx_matrix::sim::{Place, SimError};
 use std::panic::Location;
 use std::path::Path;

@@ -1,8 +1,9 @@
 //! mbarriers: what orders accesses and what does not, and barriers that are used as they must not be.
 
 use crate::{assert_at, assert_elected_at, line_of};
+use ptx_matrix::prelude::*;
 use ptx_matrix::sim::{Agent, Awaited, BarrierMisuse, EndedWarp, Misuse, SHARED_BASE, SimError, Simulator};
-use ptx_matrix::*;
+use ptx_matrix::{raw, sim};
 
 type Row = SharedTile<u32, 1, 32>;
 

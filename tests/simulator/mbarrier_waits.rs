@@ -1,8 +1,9 @@
 //! mbarriers: looks at a phase and waits with a hint, and what is told by who leaves a barrier of another block.
 
 use crate::{assert_at, assert_elected_at};
+use ptx_matrix::lane::Grid;
+use ptx_matrix::prelude::*;
 use ptx_matrix::sim::{Agent, BarrierMisuse, Misuse, Simulator};
-use ptx_matrix::*;
 
 type Row = SharedTile<u32, 1, 32>;
 

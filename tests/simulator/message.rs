@@ -1,7 +1,7 @@
 //! The errors as users read them.
 
 use crate::line_of;
-use ptx_matrix::*;
+use ptx_matrix::prelude::*;
 
 #[kernel(threads = 64)]
 fn gather(block: &Block, a: Global<f32>) {

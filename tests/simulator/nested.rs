@@ -1,7 +1,8 @@
 //! Kernels that simulate others.
 
+use ptx_matrix::prelude::*;
+use ptx_matrix::raw;
 use ptx_matrix::sim::{Misuse, Simulator};
-use ptx_matrix::*;
 
 #[kernel(threads = 64)]
 fn inner(block: &Block, d: GlobalMut<u32>) {

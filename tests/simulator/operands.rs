@@ -1,8 +1,10 @@
 //! Registers that an `mma` returned, taken for matrices that they are not.
 
 use crate::{assert_at, line_of};
+use ptx_matrix::fragment::{FragmentShape, RoleA, RoleB};
+use ptx_matrix::prelude::*;
+use ptx_matrix::raw;
 use ptx_matrix::sim::{Misuse, SimError};
-use ptx_matrix::*;
 
 /// The error is about an operand of this role and element that is an accumulator of another, made at the marked line.
 #[track_caller]

@@ -1,8 +1,8 @@
 //! Panics in kernels: assertions, indices, overflows.
 
 use crate::assert_at;
+use ptx_matrix::prelude::*;
 use ptx_matrix::sim::{Misuse, SimError};
-use ptx_matrix::*;
 
 #[track_caller]
 fn message(error: &SimError) -> &str {

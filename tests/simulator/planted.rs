@@ -4,8 +4,10 @@
 //! The texts are those of `tests/simulator/planted/`, one file a mistake. There, `{marker}` stands for the place of the line that
 //! ends with that marker here.
 
+use ptx_matrix::launch::Tensor;
+use ptx_matrix::mma::{GroupAccumulator, Wgmma};
+use ptx_matrix::prelude::*;
 use ptx_matrix::sim::{SimError, Simulator};
-use ptx_matrix::*;
 use std::path::Path;
 
 type Tile = SharedTile<u32, 8, 32, Swizzle128>;
@@ -96,7 +98,7 @@ fn pipeline(
                 }
                 let at = if is(SwappedCoordinates) { [8 * round, 0] } else { [0, 8 * round] };
                 let tile = if is(WrongStage) { tiles.stage(stage.next()) } else { tile };
-                tile.load_box(lane, a, at, full); // <- load
+                tile.load_tma(lane, a.at(at), full); // <- load
             });
         } else {
             if is(Polling) {
@@ -186,8 +188,8 @@ mod product {
                 warp.elect(|lane| {
                     let full = full.stage(turn.index());
                     full.arrive_expecting(lane, TileA::BOX_BYTES + TileB::BOX_BYTES);
-                    tiles_a.stage(turn.index()).load_box(lane, a, [64 * step, 0], full); // <- product: load a
-                    tiles_b.stage(turn.index()).load_box(lane, b, [0, 64 * step], full); // <- product: load b
+                    tiles_a.stage(turn.index()).load_tma(lane, a.at([64 * step, 0]), full); // <- product: load a
+                    tiles_b.stage(turn.index()).load_tma(lane, b.at([0, 64 * step]), full); // <- product: load b
                 });
                 turn = turn.next();
             }
@@ -269,7 +271,7 @@ mod results {
             }
             warp.sync();
             warp.elect(|lane| {
-                strip.store_box(lane, d, [0, 8 * step]); // <- results: store
+                strip.store_tma(lane, d.at([0, 8 * step])); // <- results: store
                 BulkGroup::commit(lane);
             });
         }

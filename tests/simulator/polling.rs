@@ -1,8 +1,9 @@
 //! Lanes that wait by reading.
 
 use crate::assert_at;
+use ptx_matrix::prelude::*;
+use ptx_matrix::raw;
 use ptx_matrix::sim::{Memory, Misuse, SHARED_BASE, Simulator};
-use ptx_matrix::*;
 
 #[kernel(threads = 64)]
 fn wait_for_a_flag(block: &Block, #[shared] flag: SharedTile<u8, 1, 16>) {

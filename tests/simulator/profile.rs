@@ -1,8 +1,10 @@
 //! What a launch executed and moved, counted.
 
 use crate::line_of;
+use ptx_matrix::copy::CpAsync;
+use ptx_matrix::mma::{B16, MovMatrix, StMatrix, Trans, X1};
+use ptx_matrix::prelude::*;
 use ptx_matrix::sim::{BytesMoved, Executed, Profile, Simulator};
-use ptx_matrix::*;
 
 const PROFILED: Simulator = Simulator::new(0).profiled();
 

@@ -1,8 +1,10 @@
 //! Races between the warps of a block, and between blocks.
 
 use crate::{assert_at, line_of};
+use ptx_matrix::lane::Grid;
+use ptx_matrix::mma::{B16, LdMatrix, NoTrans, StMatrix, X1};
+use ptx_matrix::prelude::*;
 use ptx_matrix::sim::{Agent, Memory, Misuse, Place, SHARED_BASE, SimError, Simulator};
-use ptx_matrix::*;
 
 type Tile = SharedTile<u16, 64, 8>;
 

@@ -1,8 +1,10 @@
 //! `ldmatrix` and `stmatrix` of elements of a byte, as raw functions: they do what the typed instructions do, and what is wrong is found.
 
 use crate::assert_at;
+use ptx_matrix::mma::{B4x16P64, B6x16P32, B8, LdMatrix, NoTrans, StMatrix, Trans, X1, X2, X4};
+use ptx_matrix::prelude::*;
 use ptx_matrix::sim::{Misuse, SHARED_BASE, SimError};
-use ptx_matrix::*;
+use ptx_matrix::{ldmatrix_forms, raw, stmatrix_forms};
 
 /// 32 rows of 16 bytes.
 type Tile = SharedTile<u8, 32, 16>;

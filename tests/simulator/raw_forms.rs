@@ -1,7 +1,10 @@
 //! The raw functions return, in the simulator, what the typed instructions return.
 
+use ptx_matrix::copy::CpAsync;
+use ptx_matrix::mma::{B16, LdMatrix, MovMatrix, NoTrans, StMatrix, Trans, X1, X2, X4};
+use ptx_matrix::prelude::*;
+use ptx_matrix::raw;
 use ptx_matrix::sim::{Simulator, Trace};
-use ptx_matrix::*;
 
 /// Numbers that have nothing to do with each other; `salt` makes others.
 fn numbers(salt: u32, lane: usize, register: usize) -> u32 {

@@ -1,8 +1,10 @@
 //! Raw loads, stores and copies, checked as the typed ones are.
 
 use crate::{assert_at, line_of};
+use ptx_matrix::copy::CpAsync;
+use ptx_matrix::prelude::*;
 use ptx_matrix::sim::{Agent, Memory, Misuse, SHARED_BASE, SimError, Simulator};
-use ptx_matrix::*;
+use ptx_matrix::{raw, sim};
 
 /// 128 bytes of shared memory.
 type Tile = SharedTile<u32, 2, 16>;

@@ -1,7 +1,11 @@
 //! Each raw function of `mma` returns, in the simulator, what the typed instruction returns: on any bits, NaNs among them.
 
+use ptx_matrix::element::{InByte, e2m1, e3m2, ue4m3};
 use ptx_matrix::forms::ptx;
-use ptx_matrix::*;
+use ptx_matrix::fragment::{M16N8K64, Mxf4, Mxf4Nvf4, Mxf8f6f4, ScaleA, ScaleB, Shape};
+use ptx_matrix::mma::{MmaScaled, Select};
+use ptx_matrix::prelude::*;
+use ptx_matrix::{mma_element, mma_forms, mma_named, mma_shape, raw};
 
 fn random<T: Element>(random: &mut fastrand::Rng, len: usize) -> Vec<T> {
     let bytes: Vec<u8> = (0..len * size_of::<T>()).map(|_| random.u8(..)).collect();

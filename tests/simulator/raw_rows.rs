@@ -1,8 +1,11 @@
 //! Row addresses of the kernel's own making.
 
 use crate::assert_at;
+use ptx_matrix::fragment::RowAddr;
+use ptx_matrix::mma::{B16, LdMatrix, NoTrans, StMatrix, Trans, X1, X2};
+use ptx_matrix::prelude::*;
+use ptx_matrix::raw;
 use ptx_matrix::sim::{Misuse, SHARED_BASE};
-use ptx_matrix::*;
 
 /// 128 bytes of shared memory.
 type Tile = SharedTile<u16, 8, 8>;

@@ -1,8 +1,9 @@
 //! `setmaxnreg`, and the misuses of it.
 
 use crate::line_of;
+use ptx_matrix::prelude::*;
+use ptx_matrix::raw;
 use ptx_matrix::sim::{Awaited, Misuse, Simulator};
-use ptx_matrix::*;
 
 /// Three warpgroups, of 168 registers each: one misuse each, by number; 0 is none.
 #[kernel(threads = 384, min_blocks = 1, target = "sm_90a")]

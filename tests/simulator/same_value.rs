@@ -1,8 +1,8 @@
 //! Writes of the value that is there already, and of one value by all lanes.
 
 use crate::assert_at;
+use ptx_matrix::prelude::*;
 use ptx_matrix::sim::{Agent, Misuse, SimError, Simulator};
-use ptx_matrix::*;
 
 type Row = SharedTile<u32, 1, 32>;
 

@@ -1,9 +1,16 @@
 //! Sparse `mma`: each raw form returns what the typed one does; and metadata that a form does not take is found.
 
 use crate::assert_at;
+use ptx_matrix::element::Bits16;
 use ptx_matrix::forms::ptx;
+use ptx_matrix::fragment::{FragmentSparseA, Kept, ScaleA, ScaleB};
+use ptx_matrix::mma::{AnyOrder, Metadata, MmaSparse, MmaSparseScaled, Plain, Select};
+use ptx_matrix::prelude::*;
 use ptx_matrix::sim::{Misuse, SimError};
-use ptx_matrix::*;
+use ptx_matrix::{
+    mma_element, mma_kind, mma_sparse_forms, mma_sparse_named, mma_sparse_ordered_forms, mma_sparse_scaled_forms,
+    mma_sparse_scaled_named, raw,
+};
 
 /// Any bits of a register of A or B, that differ from register to register.
 fn registers<const N: usize>(salt: u32, lane: usize) -> [u32; N] {

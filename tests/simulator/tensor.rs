@@ -1,8 +1,12 @@
 //! Copies of boxes of tensors: what they are asked for that cannot be, and what is touched before they are through.
 
 use crate::{assert_at, assert_elected_at, line_of};
+use ptx_matrix::copy::reduction;
+use ptx_matrix::launch::{Im2colTensor, Tensor};
+use ptx_matrix::memory::Unswizzled128;
+use ptx_matrix::prelude::*;
+use ptx_matrix::raw;
 use ptx_matrix::sim::{Awaited, BarrierMisuse, Misuse, Place, SHARED_BASE, SimError, Simulator};
-use ptx_matrix::*;
 
 type Tile = SharedTile<u32, 8, 32, Swizzle128>;
 
@@ -31,7 +35,7 @@ fn load(
     if index == 0 {
         warp.elect(|lane| {
             full.arrive_expecting(lane, expected); // <- box expected
-            tile.load_box(lane, a, [-4, 2], full); // <- box loaded
+            tile.load_tma(lane, a.at([-4, 2]), full); // <- box loaded
         });
     }
     if wait == 1 {
@@ -80,8 +84,8 @@ fn load_twice(
     let (full, warp) = (full.init(block, 1), block.warp());
     warp.elect(|lane| {
         full.arrive_expecting(lane, 2 * Tile::BOX_BYTES);
-        tile.load_box(lane, a, [0, 0], full); // <- first box loaded
-        tile.load_box(lane, a, [0, 0], full); // <- second box loaded
+        tile.load_tma(lane, a.at([0, 0]), full); // <- first box loaded
+        tile.load_tma(lane, a.at([0, 0]), full); // <- second box loaded
     });
     full.wait(warp, Phase::FIRST);
     tile.for_each(warp, |row, col, value| d.set(row * 32 + col, value));
@@ -125,7 +129,7 @@ fn store(block: &Block, #[shared] tile: Tile, d: TensorMapMut<Tile, 2>, e: Globa
     }
     warp.sync();
     warp.elect(|lane| {
-        tile.store_box(lane, d, [4, 2]); // <- box stored
+        tile.store_tma(lane, d.at([4, 2])); // <- box stored
         BulkGroup::commit(lane);
         if wait == 1 {
             BulkGroup::wait_read::<0>(lane);
@@ -269,9 +273,9 @@ fn overlapping(block: &Block, #[shared] tile: Tile, d: TensorMapMut<Tile, 2>, re
     warp.elect(|lane| {
         let at = [0, index as i32 * 7];
         if reduce > index {
-            tile.reduce_box(lane, reduction::Add, d, at);
+            tile.reduce_tma(lane, reduction::Add, d.at(at));
         } else {
-            tile.store_box(lane, d, at);
+            tile.store_tma(lane, d.at(at));
         }
         BulkGroup::commit(lane);
         BulkGroup::wait::<0>(lane);

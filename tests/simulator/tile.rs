@@ -1,8 +1,8 @@
 //! Coordinates in shared tiles that are only known when the kernel runs.
 
 use crate::assert_at;
+use ptx_matrix::prelude::*;
 use ptx_matrix::sim::Misuse;
-use ptx_matrix::*;
 
 type Tile = SharedTile<bf16, 20, 24>;
 

@@ -1,8 +1,9 @@
 //! What each warp executed, step by step, as a trace viewer reads it.
 
 use crate::line_of;
+use ptx_matrix::lane::Grid;
+use ptx_matrix::prelude::*;
 use ptx_matrix::sim::{Report, Simulator, TraceEvent};
-use ptx_matrix::*;
 use serde_json::{Value, json};
 
 /// Warp 0 writes and waits; warp 1 has more to do before.

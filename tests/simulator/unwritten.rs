@@ -1,8 +1,9 @@
 //! Reads of shared memory that nothing wrote.
 
 use crate::assert_at;
+use ptx_matrix::mma::{B16, LdMatrix, Trans, X1};
+use ptx_matrix::prelude::*;
 use ptx_matrix::sim::{Misuse, SHARED_BASE};
-use ptx_matrix::*;
 
 type Tile = SharedTile<u16, 8, 8>;
 

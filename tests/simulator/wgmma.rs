@@ -1,7 +1,9 @@
 //! `wgmma`, and the misuses of it: each as it is, and mended.
 
+use ptx_matrix::mma::{DenseA, GroupAccumulator, Wgmma};
+use ptx_matrix::prelude::*;
+use ptx_matrix::raw;
 use ptx_matrix::sim::{Agent, Awaited, EndedWarp, Misuse};
-use ptx_matrix::*;
 
 type TileA = SharedTile<bf16, 64, 64, Swizzle128>;
 type TileB = SharedTile<bf16, 64, 32, Swizzle128, ColMajor>;

@@ -1,8 +1,14 @@
 //! `wgmma` with a sparse A, and what is another misuse of it than of `wgmma`.
 
+use ptx_matrix::element::Bits16;
+use ptx_matrix::fragment::FragmentSparseA;
+use ptx_matrix::mma::{
+    Among, Compressed, GroupAccumulator, IssueSparse, Metadata, Plain, Selector, SelectorsBelow, SparseA, WgmmaSparse,
+};
+use ptx_matrix::prelude::*;
+use ptx_matrix::raw;
 use ptx_matrix::sim::{Agent, Misuse};
 use ptx_matrix::target::BuildTarget;
-use ptx_matrix::*;
 
 type TileA = SharedTile<bf16, 64, 32, Swizzle64>;
 type TileB = SharedTile<bf16, 64, 16, Swizzle128, ColMajor>;

@@ -7,6 +7,7 @@ mod doctor;
 mod fuzz;
 mod kernels;
 mod layout;
+mod legal;
 mod process;
 mod program;
 mod sanitize;
@@ -51,6 +52,9 @@ enum Command {
     /// Execute one form of an instruction once, on registers and shared memory that a file gives: on the simulator, or, with
     /// `--on gpu`, on a GPU.
     Exec(program::Arguments),
+    /// Ask ptxas which forms of the matrix instructions it accepts, and compare with
+    /// `tests/forms/legal.csv`. Fails if they differ.
+    Legal(legal::Arguments),
     /// Draw which lane holds which element of the matrices of a form.
     Layout(layout::Arguments),
     /// Run random programs on the simulator, whose misuses are known, and see that it reports those and no others.
@@ -103,6 +107,7 @@ fn run(command: Command) -> Result<ExitCode> {
         Command::Bundle(arguments) => bundle::run(&arguments),
         Command::Coverage(arguments) => coverage::run(&arguments),
         Command::Exec(arguments) => EXEC.run_alone(&arguments),
+        Command::Legal(arguments) => legal::run(&arguments),
         Command::Layout(arguments) => layout::run(&arguments),
         Command::Fuzz(arguments) => fuzz::run(&arguments),
         Command::Sanitize(arguments) => sanitize::run(&arguments),

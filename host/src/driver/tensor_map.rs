@@ -4,7 +4,7 @@ use std::ffi::c_void;
 use std::mem::transmute;
 use std::sync::OnceLock;
 
-use ptx_matrix::{TensorAccess, TensorEncoding, TensorMapWords};
+use ptx_matrix::isa::{TensorAccess, TensorEncoding, TensorMapWords};
 
 use super::DriverError;
 use super::library::find;

@@ -3,8 +3,11 @@
 use crate::kernel::{KEYS, LINE, Queries, STAGES, Sight};
 use crate::producer::Tiles;
 use crate::softmax::{HIDDEN, Softmax};
+use ptx_matrix::element::{Bits16, Bits32};
 use ptx_matrix::target::BuiltFor;
-use ptx_matrix::*;
+
+use ptx_matrix::mma::{GroupAccumulator, InFlight, M64, Multiplicand, Rounded, Wgmma, WgmmaColumns, WgmmaForm};
+use ptx_matrix::prelude::*;
 
 /// Which queries.
 #[derive(Clone, Copy)]
@@ -245,7 +248,7 @@ where
             group.warp().elect(|lane| {
                 for part in 0..PARTS {
                     let at = [(part * LINE) as i32, first as i32, half.head as i32];
-                    strips.part(part).store_box(lane, o, at);
+                    strips.part(part).store_tma(lane, o.at(at));
                 }
                 BulkGroup::commit(lane);
                 BulkGroup::wait_read::<0>(lane);

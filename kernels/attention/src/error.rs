@@ -2,7 +2,7 @@
 
 use core::error::Error;
 use core::fmt;
-use ptx_matrix::TensorMapError;
+use ptx_matrix::isa::TensorMapError;
 
 /// Why attention was not computed. Only [`Device`](Self::Device) comes after a launch.
 #[derive(Debug)]

@@ -3,7 +3,9 @@
 use crate::consumer::{Consumer, Half};
 use crate::producer::{Maps, Tiles, bring};
 use pastey::paste;
-use ptx_matrix::*;
+#[cfg(not(target_arch = "nvptx64"))]
+use ptx_matrix::launch::Tensor;
+use ptx_matrix::prelude::*;
 
 #[cfg(not(target_arch = "nvptx64"))]
 pub use crate::error::AttentionError;

@@ -1,7 +1,8 @@
 //! The warp that has tiles copied, as many ahead of those that multiply them as there are stages.
 
 use crate::kernel::{KEYS, Keys, LINE, Queries, STAGES, Values};
-use ptx_matrix::*;
+use ptx_matrix::prelude::*;
+use ptx_matrix::sync::BarrierRing;
 
 /// A block's tiles, each of `PARTS` times 64 features, and what is told when they have come, and when they have been multiplied.
 #[derive(Clone, Copy)]
@@ -52,7 +53,7 @@ pub fn bring<T: Element, const PARTS: usize>(
         for half in 0..2 {
             for part in 0..PARTS {
                 let at = [(part * LINE) as i32, (first + half as u32 * 64) as i32, head as i32];
-                queries.part(half).part(part).load_box(lane, q, at, asked);
+                queries.part(half).part(part).load_tma(lane, q.at(at), asked);
             }
         }
     });
@@ -65,14 +66,14 @@ pub fn bring<T: Element, const PARTS: usize>(
         warp.elect(|lane| {
             keys_full.arrive_expecting(lane, PARTS as u32 * Keys::<T>::BOX_BYTES);
             for part in 0..PARTS {
-                keys.part(part).load_box(lane, k, at(part), keys_full);
+                keys.part(part).load_tma(lane, k.at(at(part)), keys_full);
             }
         });
         tiles.values_empty.stage(turn.index()).wait(warp, turn.phase_before());
         warp.elect(|lane| {
             values_full.arrive_expecting(lane, PARTS as u32 * Values::<T>::BOX_BYTES);
             for part in 0..PARTS {
-                values.part(part).load_box(lane, v, at(part), values_full);
+                values.part(part).load_tma(lane, v.at(at(part)), values_full);
             }
         });
         turn = turn.next();

@@ -1,7 +1,9 @@
 //! A softmax of rows whose elements come tile by tile: what was computed with the largest element so far is made right when a larger one comes.
 
+use ptx_matrix::element::Bits32;
 use ptx_matrix::math::ex2_approx_ftz;
-use ptx_matrix::*;
+use ptx_matrix::mma::{GroupAccumulator, M64, RowParts, RowValues, WgmmaColumns};
+use ptx_matrix::prelude::*;
 
 /// Stands for the score of a key that a query does not see: the least number, which times zero is
 /// zero. Its weight is zero.

@@ -1,6 +1,7 @@
 //! Every approximate special function, on registers of any bits.
 
-use ptx_matrix::*;
+use ptx_matrix::math;
+use ptx_matrix::prelude::*;
 
 /// Hands the functions to a macro, a row each: the kernel, its target, the PTX, and the function of `math`.
 #[macro_export]

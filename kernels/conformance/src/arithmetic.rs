@@ -13,7 +13,7 @@ use core::cmp::Ordering;
 use core::f32::math as f32_math;
 use core::f64::math as f64_math;
 use pastey::paste;
-use ptx_matrix::*;
+use ptx_matrix::prelude::*;
 
 /// Words of an operand.
 pub const OPERAND_WORDS: usize = 2;

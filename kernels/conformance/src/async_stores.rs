@@ -1,7 +1,10 @@
 //! `st.async` and `red.async`: registers go to other blocks of the cluster; and `cp.async` that an mbarrier is told of.
 
 use core::array::from_fn;
-use ptx_matrix::*;
+use ptx_matrix::copy::reduction;
+use ptx_matrix::memory::RingIndex;
+use ptx_matrix::prelude::*;
+use ptx_matrix::raw;
 
 /// A tile that registers are sent to.
 pub type Tile = SharedTile<u16, 8, 64, Swizzle128>;

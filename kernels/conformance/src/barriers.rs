@@ -1,6 +1,7 @@
 //! `mbarrier`: every form, as a script says, rows handed over through stages, and ways to wait.
 
-use ptx_matrix::*;
+use ptx_matrix::prelude::*;
+use ptx_matrix::raw;
 
 /// What a step of a script does; its operand is a count or a number of bytes.
 #[repr(u32)]

@@ -1,6 +1,7 @@
 //! Bulk copies: a tile from anywhere to anywhere, a matrix through stages, and reductions.
 
-use ptx_matrix::*;
+use ptx_matrix::copy::{CachePolicy, reduction};
+use ptx_matrix::prelude::*;
 
 /// The tile that is copied.
 pub type Tile = SharedTile<u16, 8, 64>;
@@ -20,9 +21,9 @@ pub fn bulk_copy(
     let warp = block.warp();
     if warp.index() == 0 {
         warp.elect(|lane| {
-            source.prefetch_bulk(lane, from as usize, 8 * 64);
+            source.bulk(from as usize).prefetch(lane, 8 * 64);
             full.arrive_expecting(lane, Tile::BULK_BYTES);
-            tile.load_bulk(lane, source, from as usize, full);
+            tile.load_tma(lane, source.bulk(from as usize), full);
         });
     }
     full.wait(warp, Phase::FIRST);
@@ -30,7 +31,7 @@ pub fn bulk_copy(
     if warp.index() == 1 {
         // What a bulk copy wrote, another sees without a fence.
         warp.elect(|lane| {
-            tile.store_bulk(lane, out, to as usize);
+            tile.store_tma(lane, out.bulk(to as usize));
             BulkGroup::commit(lane);
             BulkGroup::wait::<0>(lane);
         });
@@ -62,7 +63,7 @@ pub fn bulk_stages(
             empty.wait(warp, turn.phase_before());
             warp.elect(|lane| {
                 full.arrive_expecting(lane, SharedTile::<u32, 16, 32>::BULK_BYTES);
-                stage.load_bulk(lane, a, step * STEP, full);
+                stage.load_tma(lane, a.bulk(step * STEP), full);
             });
         } else if step % 3 == number {
             full.wait(warp, turn.phase());
@@ -80,7 +81,7 @@ pub fn bulk_stages(
             warp.fence_for_bulk();
             warp.sync();
             warp.elect(|lane| {
-                result.store_bulk(lane, out, step * STEP);
+                result.store_tma(lane, out.bulk(step * STEP));
                 BulkGroup::commit(lane);
             });
         }
@@ -108,8 +109,8 @@ fn reduce<T: Element, R: reduction::Reduction<T> + LaneCapture>(
     warp.sync();
     warp.elect(|lane| {
         match policy {
-            None => tile.reduce_bulk(lane, reduction, out, to as usize),
-            Some(policy) => tile.reduce_bulk_cached(lane, policy, reduction, out, to as usize),
+            None => tile.reduce_tma(lane, reduction, out.bulk(to as usize)),
+            Some(policy) => tile.reduce_tma(lane, reduction, out.bulk(to as usize).cached(policy)),
         }
         BulkGroup::commit(lane);
         BulkGroup::wait::<0>(lane);

@@ -1,7 +1,9 @@
 //! Copies and reductions with a policy for the second-level cache.
 
 use crate::{im2col, tensor};
-use ptx_matrix::*;
+use ptx_matrix::copy::{BoxAt, CachePolicy, Im2col, Priority, RestPriority, reduction};
+use ptx_matrix::memory::{TensorSwizzle, Unswizzled128};
+use ptx_matrix::prelude::*;
 
 /// The tile that is copied.
 pub type Tile = SharedTile<u16, 8, 64>;
@@ -22,11 +24,11 @@ pub fn cached_bulk(
     let to = (index + by) % block.grid().x;
     warp.elect(|lane| {
         full.arrive_expecting(lane, Tile::BULK_BYTES);
-        tile.load_bulk_cached(lane, keep, source, index as usize * 512, full);
+        tile.load_tma(lane, source.bulk(index as usize * 512).cached(keep), full);
     });
     full.wait(warp, Phase::FIRST);
     warp.elect(|lane| {
-        tile.store_bulk_cached(lane, drop, out, to as usize * 512);
+        tile.store_tma(lane, out.bulk(to as usize * 512).cached(drop));
         BulkGroup::commit(lane);
         BulkGroup::wait_read::<0>(lane);
     });
@@ -54,11 +56,11 @@ fn copy<const ROWS: usize, S: TensorSwizzle, const RANK: usize>(
     let (usual, same) = (CachePolicy::evict_normal(), CachePolicy::evict_unchanged());
     warp.elect(|lane| {
         full.arrive_expecting(lane, SharedTile::<u16, ROWS, 64, S>::BOX_BYTES);
-        tile.load_box_cached(lane, usual, from, core::array::from_fn(|dimension| at.get(dimension)), full);
+        tile.load_tma(lane, from.at(core::array::from_fn(|dimension| at.get(dimension))).cached(usual), full);
     });
     full.wait(warp, Phase::FIRST);
     warp.elect(|lane| {
-        tile.store_box_cached(lane, same, to, core::array::from_fn(|dimension| at.get(RANK + dimension)));
+        tile.store_tma(lane, to.at(core::array::from_fn(|dimension| at.get(RANK + dimension))).cached(same));
         BulkGroup::commit(lane);
         BulkGroup::wait_read::<0>(lane);
     });
@@ -116,19 +118,19 @@ pub fn cached_parts(
     };
     warp.elect(|lane| {
         full.arrive_expecting(lane, Tile::BULK_BYTES);
-        tile.load_bulk_cached(lane, policy, source, index * 512, full);
+        tile.load_tma(lane, source.bulk(index * 512).cached(policy), full);
     });
     full.wait(warp, Phase::FIRST);
     warp.elect(|lane| {
-        tile.store_bulk_cached(lane, policy, out, index * 512);
+        tile.store_tma(lane, out.bulk(index * 512).cached(policy));
         BulkGroup::commit(lane);
         BulkGroup::wait_read::<0>(lane);
     });
 }
 
-/// Kernels that reduce: their names, tiles, ranks, maps' mode, what they bring the source by, what they reduce by, and, of pixels, offsets.
+/// Kernels that reduce: names, tiles, ranks, the maps' mode, and the offsets of pixels.
 macro_rules! reductions {
-    ($($name:ident $tile:ty, $rank:literal ($($mode:ty)?) $prefetch:ident $load:ident $reduce:ident ($($offsets:expr)?);)*) => {$(
+    ($($name:ident $tile:ty, $rank:literal ($($mode:ty)?) ($($offsets:expr)?);)*) => {$(
         /// Reduces what begins at these coordinates by the source, by the reduction of this number in `im2col::REDUCTIONS`.
         #[kernel(threads = 32, target = "sm_90")]
         pub fn $name(
@@ -144,22 +146,22 @@ macro_rules! reductions {
             let warp = block.warp();
             let (once, keep) = (CachePolicy::evict_first(), CachePolicy::evict_last());
             warp.elect(|lane| {
-                from.$prefetch(lane, once, [0; $rank] $(, $offsets)?);
+                from.at([0; $rank] $(, $offsets)?).cached(once).prefetch(lane);
                 full.arrive_expecting(lane, <$tile>::BOX_BYTES);
-                tile.$load(lane, from, [0; $rank], $($offsets,)? full);
+                tile.load_tma(lane, from.at([0; $rank] $(, $offsets)?), full);
             });
             full.wait(warp, Phase::FIRST);
             warp.elect(|lane| {
-                let at = core::array::from_fn(|dimension| at.get(dimension));
+                let out = out.at(core::array::from_fn(|dimension| at.get(dimension))).cached(keep);
                 match which {
-                    0 => tile.$reduce(lane, keep, reduction::Add, out, at),
-                    1 => tile.$reduce(lane, keep, reduction::Min, out, at),
-                    2 => tile.$reduce(lane, keep, reduction::Max, out, at),
-                    3 => tile.$reduce(lane, keep, reduction::Inc, out, at),
-                    4 => tile.$reduce(lane, keep, reduction::Dec, out, at),
-                    5 => tile.$reduce(lane, keep, reduction::And, out, at),
-                    6 => tile.$reduce(lane, keep, reduction::Or, out, at),
-                    _ => tile.$reduce(lane, keep, reduction::Xor, out, at),
+                    0 => tile.reduce_tma(lane, reduction::Add, out),
+                    1 => tile.reduce_tma(lane, reduction::Min, out),
+                    2 => tile.reduce_tma(lane, reduction::Max, out),
+                    3 => tile.reduce_tma(lane, reduction::Inc, out),
+                    4 => tile.reduce_tma(lane, reduction::Dec, out),
+                    5 => tile.reduce_tma(lane, reduction::And, out),
+                    6 => tile.reduce_tma(lane, reduction::Or, out),
+                    _ => tile.reduce_tma(lane, reduction::Xor, out),
                 }
                 BulkGroup::commit(lane);
                 BulkGroup::wait::<0>(lane);
@@ -169,12 +171,12 @@ macro_rules! reductions {
 }
 
 reductions! {
-    cached_reduce_1d tensor::Line, 1 () prefetch_box_cached load_box reduce_box_cached ();
-    cached_reduce_2d tensor::Of32, 2 () prefetch_box_cached load_box reduce_box_cached ();
-    cached_reduce_3d tensor::Of32, 3 () prefetch_box_cached load_box reduce_box_cached ();
-    cached_reduce_4d tensor::Of32, 4 () prefetch_box_cached load_box reduce_box_cached ();
-    cached_reduce_5d tensor::Of32, 5 () prefetch_box_cached load_box reduce_box_cached ();
-    cached_reduce_im2col_3d im2col::Of32, 3 (Im2col) prefetch_im2col_cached load_im2col reduce_im2col_cached ([0; 1]);
-    cached_reduce_im2col_4d im2col::Of32, 4 (Im2col) prefetch_im2col_cached load_im2col reduce_im2col_cached ([0; 2]);
-    cached_reduce_im2col_5d im2col::Of32, 5 (Im2col) prefetch_im2col_cached load_im2col reduce_im2col_cached ([0; 3]);
+    cached_reduce_1d tensor::Line, 1 () ();
+    cached_reduce_2d tensor::Of32, 2 () ();
+    cached_reduce_3d tensor::Of32, 3 () ();
+    cached_reduce_4d tensor::Of32, 4 () ();
+    cached_reduce_5d tensor::Of32, 5 () ();
+    cached_reduce_im2col_3d im2col::Of32, 3 (Im2col) ([0; 1]);
+    cached_reduce_im2col_4d im2col::Of32, 4 (Im2col) ([0; 2]);
+    cached_reduce_im2col_5d im2col::Of32, 5 (Im2col) ([0; 3]);
 }

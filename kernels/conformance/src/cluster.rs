@@ -1,7 +1,10 @@
 //! Clusters of blocks: where they stand, what they do to each other's shared memory and barriers, and copies to several of them.
 
 use crate::barriers::HINT;
-use ptx_matrix::*;
+use ptx_matrix::copy::{BoxAt, CachePolicy, reduction};
+use ptx_matrix::memory::{TensorSwizzle, Unswizzled128};
+use ptx_matrix::prelude::*;
+use ptx_matrix::raw;
 
 /// Numbers that a block writes of where it stands.
 pub const PLACES: usize = 10;
@@ -422,7 +425,7 @@ pub fn cluster_multicast(
     });
     cluster.sync();
     if rank == 1 {
-        warp.elect(|lane| tile.load_bulk_to(lane, blocks, a, index / 4 * 256, full));
+        warp.elect(|lane| tile.load_tma(lane, a.bulk(index / 4 * 256).multicast(blocks), full));
     }
     full.wait(warp, Phase::FIRST);
     if comes {
@@ -451,8 +454,8 @@ pub fn cluster_multicast_cached(
     cluster.sync();
     warp.elect(|lane| {
         let first = index / 2 * 256 + rank * 128;
-        a.prefetch_bulk_cached(lane, keep, first, 128);
-        halves.part(rank).load_bulk_to_cached(lane, all, keep, a, first, full);
+        a.bulk(first).cached(keep).prefetch(lane, 128);
+        halves.part(rank).load_tma(lane, a.bulk(first).multicast(all).cached(keep), full);
     });
     full.wait(warp, Phase::FIRST);
     for part in 0..2 {
@@ -489,9 +492,9 @@ fn multicast_boxes<const ROWS: usize, S: TensorSwizzle, const RANK: usize>(
     warp.elect(|lane| {
         let at = core::array::from_fn(|dimension| at.get(rank * RANK + dimension));
         if rank == 0 {
-            boxes.part(0).load_box_to(lane, all, from, at, full);
+            boxes.part(0).load_tma(lane, from.at(at).multicast(all), full);
         } else {
-            boxes.part(1).load_box_to_cached(lane, all, keep, from, at, full);
+            boxes.part(1).load_tma(lane, from.at(at).multicast(all).cached(keep), full);
         }
     });
     full.wait(warp, Phase::FIRST);

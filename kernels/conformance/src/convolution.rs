@@ -4,7 +4,11 @@
 #[cfg(not(target_arch = "nvptx64"))]
 use ptx_matrix::launch::{Device, LaunchError};
 
-use ptx_matrix::*;
+use ptx_matrix::copy::Im2col;
+#[cfg(not(target_arch = "nvptx64"))]
+use ptx_matrix::launch::{Im2colTensor, Tensor};
+use ptx_matrix::mma::{GroupAccumulator, Wgmma};
+use ptx_matrix::prelude::*;
 
 /// Channels of pixels that one pixel of the filter is laid on: 64 rows of A, 64 of their channels.
 pub type Pixels = SharedTile<bf16, 64, 64, Swizzle128>;
@@ -51,8 +55,8 @@ pub fn convolution(
         if warp.index() == 0 {
             warp.elect(|lane| {
                 full.arrive_expecting(lane, Pixels::BOX_BYTES + Filters::BOX_BYTES);
-                pixels.load_im2col(lane, images, [channel, x, y, image], offsets, full);
-                columns.load_box(lane, filters, [channel, col as i32, of_filter as i32], full);
+                pixels.load_tma(lane, images.at([channel, x, y, image], offsets), full);
+                columns.load_tma(lane, filters.at([channel, col as i32, of_filter as i32]), full);
             });
         }
     };

@@ -1,8 +1,9 @@
 //! `cp.async`: every size, whole tiles, and a product whose operands arrive in stages.
 
 use core::array::from_fn;
+use ptx_matrix::copy::{CpAsync, CpAsyncForm};
+use ptx_matrix::prelude::*;
 use ptx_matrix::target::{AtLeast, BuildTarget, Supports};
-use ptx_matrix::*;
 
 /// The tile that is copied to.
 pub type Tile = SharedTile<u16, 32, 64, Swizzle128>;

@@ -1,6 +1,9 @@
 //! Fragments from and to shared tiles: every role, shape, order and swizzle.
 
-use ptx_matrix::*;
+use ptx_matrix::element::Bits16;
+use ptx_matrix::fragment::{Fragment, FragmentShape, Role};
+use ptx_matrix::memory::Swizzle;
+use ptx_matrix::prelude::*;
 
 /// Rows and columns of the tiles: more than a fragment has, and different.
 pub const ROWS: usize = 32;

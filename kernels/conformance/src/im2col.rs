@@ -1,6 +1,8 @@
 //! Copies of pixels in im2col mode, of each rank, and of each swizzle: in, looked at, and out.
 
-use ptx_matrix::*;
+use ptx_matrix::copy::{BoxTile, CachePolicy, Im2col, reduction};
+use ptx_matrix::memory::Unswizzled128;
+use ptx_matrix::prelude::*;
 
 /// A tile for each swizzle.
 pub type Plain = SharedTile<u16, 48, 40, Unswizzled128>;
@@ -34,9 +36,9 @@ macro_rules! copies {
                     to.prefetch(lane);
                     let offsets = core::array::from_fn(|d| at.get(2 * $rank + d) as u16);
                 let at = core::array::from_fn(|d| at.get(d));
-                    from.prefetch_im2col(lane, at, offsets);
+                    from.at(at, offsets).prefetch(lane);
                     full.arrive_expecting(lane, <$tile>::BOX_BYTES);
-                    tile.load_im2col(lane, from, at, offsets, full);
+                    tile.load_tma(lane, from.at(at, offsets), full);
                 });
             }
             full.wait(warp, Phase::FIRST);
@@ -44,7 +46,7 @@ macro_rules! copies {
             tile.for_each(block, |row, col, value| out.set(row * cols + col, value));
             if warp.index() == 1 {
                 warp.elect(|lane| {
-                    tile.store_im2col(lane, to, core::array::from_fn(|d| at.get($rank + d)));
+                    tile.store_tma(lane, to.at(core::array::from_fn(|d| at.get($rank + d))));
                     BulkGroup::commit(lane);
                     BulkGroup::wait_read::<0>(lane);
                 });
@@ -75,11 +77,11 @@ macro_rules! copies {
                 let offsets = core::array::from_fn(|d| at.get(2 * $rank + d) as u16);
                 let at = core::array::from_fn(|d| at.get(d));
                 if rank == 0 {
-                    tiles.part(0).load_im2col_to(lane, all, from, at, offsets, full);
+                    tiles.part(0).load_tma(lane, from.at(at, offsets).multicast(all), full);
                 } else {
-                    tiles.part(1).load_im2col_to_cached(lane, all, keep, from, at, [0; $spatial], full);
+                    tiles.part(1).load_tma(lane, from.at(at, [0; $spatial]).multicast(all).cached(keep), full);
                 }
-                own.load_im2col_cached(lane, keep, from, at, offsets, full_own);
+                own.load_tma(lane, from.at(at, offsets).cached(keep), full_own);
             });
             full.wait(warp, Phase::FIRST);
             let (rows, cols) = (<$tile>::ROWS, <$tile>::COLS);
@@ -90,7 +92,7 @@ macro_rules! copies {
             full_own.wait(warp, Phase::FIRST);
             if rank == 1 {
                 warp.elect(|lane| {
-                    own.store_im2col_cached(lane, keep, to, core::array::from_fn(|d| at.get($rank + d)));
+                    own.store_tma(lane, to.at(core::array::from_fn(|d| at.get($rank + d))).cached(keep));
                     BulkGroup::commit(lane);
                     BulkGroup::wait_read::<0>(lane);
                 });
@@ -129,14 +131,14 @@ macro_rules! reductions {
             warp.elect(|lane| {
                 let at = core::array::from_fn(|d| at.get(d));
                 match which {
-                    0 => tile.reduce_im2col(lane, reduction::Add, out, at),
-                    1 => tile.reduce_im2col(lane, reduction::Min, out, at),
-                    2 => tile.reduce_im2col(lane, reduction::Max, out, at),
-                    3 => tile.reduce_im2col(lane, reduction::Inc, out, at),
-                    4 => tile.reduce_im2col(lane, reduction::Dec, out, at),
-                    5 => tile.reduce_im2col(lane, reduction::And, out, at),
-                    6 => tile.reduce_im2col(lane, reduction::Or, out, at),
-                    _ => tile.reduce_im2col(lane, reduction::Xor, out, at),
+                    0 => tile.reduce_tma(lane, reduction::Add, out.at(at)),
+                    1 => tile.reduce_tma(lane, reduction::Min, out.at(at)),
+                    2 => tile.reduce_tma(lane, reduction::Max, out.at(at)),
+                    3 => tile.reduce_tma(lane, reduction::Inc, out.at(at)),
+                    4 => tile.reduce_tma(lane, reduction::Dec, out.at(at)),
+                    5 => tile.reduce_tma(lane, reduction::And, out.at(at)),
+                    6 => tile.reduce_tma(lane, reduction::Or, out.at(at)),
+                    _ => tile.reduce_tma(lane, reduction::Xor, out.at(at)),
                 }
                 BulkGroup::commit(lane);
                 BulkGroup::wait::<0>(lane);

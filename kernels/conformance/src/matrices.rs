@@ -1,6 +1,9 @@
 //! `ldmatrix`, `stmatrix`, `movmatrix`: one form a kernel, on rows anywhere in a swizzled tile.
 
-use ptx_matrix::*;
+use ptx_matrix::fragment::RowAddr;
+use ptx_matrix::mma::{B4x16P64, B6x16P32, B8, B16, LdMatrix, MovMatrix, NoTrans, StMatrix, Trans, X1, X2, X4};
+use ptx_matrix::prelude::*;
+use ptx_matrix::{ldmatrix_forms, stmatrix_forms};
 
 /// The tile that rows are loaded from and stored to: 32 rows of eight matrix rows each.
 pub type Tile = SharedTile<u16, 32, 64, Swizzle128>;

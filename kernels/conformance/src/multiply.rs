@@ -2,8 +2,11 @@
 //! own, which lie one behind the other. The kernels are made of the tables in `src/isa/`.
 
 use ptx_matrix::forms::ptx;
+use ptx_matrix::fragment::{Fragment, FragmentShape, RoleA, RoleB, RoleC, ScaleA, ScaleB, ScaledKind, Selected, Shape};
+use ptx_matrix::mma::{MmaForm, MmaScaled, Select};
+use ptx_matrix::prelude::*;
 use ptx_matrix::target::{BuildTarget, Supports};
-use ptx_matrix::*;
+use ptx_matrix::{mma_element, mma_forms, mma_kind, mma_named, mma_scaled_forms, mma_scaled_named, mma_shape};
 
 /// What a kernel does. (Here, and not in each: the compiler would check it as often.)
 #[inline(always)]

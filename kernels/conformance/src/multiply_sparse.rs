@@ -2,7 +2,17 @@
 //! are made of the tables in `src/isa/`.
 
 use ptx_matrix::forms::ptx;
-use ptx_matrix::*;
+use ptx_matrix::fragment::ScaledKind;
+
+use ptx_matrix::fragment::{
+    FragmentShape, FragmentSparseA, RoleB, RoleC, RoleSparseA, ScaleA, ScaleB, Selected, Shape, SparseWidth,
+};
+use ptx_matrix::mma::{Metadata, MmaSparse, MmaSparseScaled, Select};
+use ptx_matrix::prelude::*;
+use ptx_matrix::{
+    mma_element, mma_kind, mma_sparse_forms, mma_sparse_named, mma_sparse_ordered_forms, mma_sparse_scaled_forms,
+    mma_sparse_scaled_named,
+};
 
 /// A, of which half the columns are there, with its metadata, B and C of the block's multiplication.
 #[inline(always)]

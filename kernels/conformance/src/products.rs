@@ -1,8 +1,10 @@
 //! Whole tiles: one `mma` from shared memory, a 64x64x64 product by four warps, and a 64x128x64 product by a warpgroup.
 
 use core::array::from_fn;
+use ptx_matrix::memory::Swizzle;
+use ptx_matrix::mma::{GroupAccumulator, Plain, Wgmma};
+use ptx_matrix::prelude::*;
 use ptx_matrix::target::{AtLeast, BuildTarget, Supports};
-use ptx_matrix::*;
 
 /// D = A x B: 16x8x16, row-major.
 #[kernel(threads = 32, target = "sm_80")]

@@ -1,6 +1,6 @@
 //! Shared memory by the element, and more of it than a kernel has by itself.
 
-use ptx_matrix::*;
+use ptx_matrix::prelude::*;
 
 /// The tiles' sides: two of them are 64 KiB, the most that a block of sm_75 can have.
 pub const SIDE: usize = 128;

@@ -1,7 +1,8 @@
 //! `shfl.sync`: each mode, with what each lane says; and as the typed functions have it.
 
 use pastey::paste;
-use ptx_matrix::*;
+use ptx_matrix::prelude::*;
+use ptx_matrix::raw;
 
 /// The kernels: a row each, of a mode as PTX names it.
 macro_rules! shuffles {

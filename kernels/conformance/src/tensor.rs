@@ -1,6 +1,9 @@
 //! Copies of boxes of tensors, of each rank and swizzle: in, looked at, and out.
 
-use ptx_matrix::*;
+use ptx_matrix::copy::{BoxAt, BoxTile, reduction};
+use ptx_matrix::fragment::Order;
+use ptx_matrix::memory::{TensorSwizzle, Unswizzled128};
+use ptx_matrix::prelude::*;
 
 /// A tile for each swizzle.
 pub type Plain = SharedTile<u16, 8, 40, Unswizzled128>;
@@ -33,16 +36,16 @@ fn copy<T: Element, const ROWS: usize, const COLS: usize, S: TensorSwizzle, O: O
             from.prefetch(lane);
             to.prefetch(lane);
             let at = core::array::from_fn(|dimension| at.get(dimension));
-            from.prefetch_box(lane, at);
+            from.at(at).prefetch(lane);
             full.arrive_expecting(lane, SharedTile::<T, ROWS, COLS, S, O>::BOX_BYTES);
-            tile.load_box(lane, from, at, full);
+            tile.load_tma(lane, from.at(at), full);
         });
     }
     full.wait(warp, Phase::FIRST);
     tile.for_each(block, |row, col, value| out.set(row * COLS + col, value));
     if warp.index() == 1 {
         warp.elect(|lane| {
-            tile.store_box(lane, to, core::array::from_fn(|dimension| at.get(RANK + dimension)));
+            tile.store_tma(lane, to.at(core::array::from_fn(|dimension| at.get(RANK + dimension))));
             BulkGroup::commit(lane);
             BulkGroup::wait_read::<0>(lane);
         });
@@ -98,7 +101,7 @@ fn reduce<T: Element, R, const ROWS: usize, const COLS: usize, S: TensorSwizzle,
     warp.fence_for_bulk();
     warp.sync();
     warp.elect(|lane| {
-        tile.reduce_box(lane, reduction, out, core::array::from_fn(|dimension| at.get(dimension)));
+        tile.reduce_tma(lane, reduction, out.at(core::array::from_fn(|dimension| at.get(dimension))));
         BulkGroup::commit(lane);
         BulkGroup::wait::<0>(lane);
     });

@@ -1,7 +1,10 @@
 //! `wgmma`: a kernel for each combination of elements, and for each N of bf16 and s8.
 
+use ptx_matrix::element::b1;
 use ptx_matrix::forms::ptx;
-use ptx_matrix::*;
+use ptx_matrix::mma::{GroupAccumulator, Wgmma};
+use ptx_matrix::prelude::*;
+use ptx_matrix::{wgmma_columns, wgmma_forms, wgmma_named, wgmma_shape, wgmma_stored};
 
 /// Calls a macro with a form, if there is a kernel of it: for each combination of elements that with N of 32, and for bf16 and s8 that of
 /// each N. (To build them all would take minutes.)

@@ -1,7 +1,10 @@
 //! `wgmma` with a sparse A: a kernel for each combination of elements.
 
 use ptx_matrix::forms::ptx;
-use ptx_matrix::*;
+use ptx_matrix::fragment::FragmentSparseA;
+use ptx_matrix::mma::{GroupAccumulator, Metadata, WgmmaSparse};
+use ptx_matrix::prelude::*;
+use ptx_matrix::{wgmma_columns, wgmma_named, wgmma_shape, wgmma_sparse_forms};
 
 /// Calls a macro with a form, if there is a kernel of it: for each combination of elements that with N of 16, and for bf16 that with N of 256.
 #[doc(hidden)]

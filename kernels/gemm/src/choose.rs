@@ -351,7 +351,7 @@ fn shared_by(kernel: &Kernel, across: bool) -> [usize; 2] {
 mod tests {
     use super::*;
     use crate::kernels::Multiply;
-    use ptx_matrix::bf16;
+    use ptx_matrix::element::bf16;
 
     const KERNELS: &[Kernel] = <bf16 as Multiply<bf16>>::KERNELS;
 

@@ -107,7 +107,7 @@ pub enum Refusal {
         activation: Activation,
     },
     /// No kernel has this name, or it does not do this.
-    #[error("no kernel `{name}` multiplies {what} on this device; there are: {}", list(at_hand))]
+    #[error("no kernel `{name}` multiplies {what} on this device{}; there are: {}", renamed(name), list(at_hand))]
     NoSuchKernel {
         /// The name.
         name: String,
@@ -138,6 +138,12 @@ pub enum Refusal {
 
 fn why(what: &str) -> &'static str {
     if what == "A" || what == "B" { " (lines of A and B are read in pieces of 16 bytes, the last one too)" } else { "" }
+}
+
+/// Names of before the kernels were called by their technique and tile.
+fn renamed(name: &str) -> &'static str {
+    let is_old = ["gemm_", "hopper_"].iter().any(|start| name.starts_with(start));
+    if is_old { " (kernels have new names, by technique and tile: choose or tune again)" } else { "" }
 }
 
 fn list(names: &[String]) -> String {

@@ -4,7 +4,7 @@
 //! launches it. Nothing takes memory behind the caller's back.
 //!
 //! ```
-//! use ptx_matrix::{bf16, launch::Device, sim::Simulator};
+//! use ptx_matrix::{element::bf16, launch::Device, sim::Simulator};
 //! use ptx_matrix_gemm::{Gemm, Layout, Operands};
 //!
 //! // Eight times D = 0.5 A x B + bias: 20 x 16, where A is row-major, and the same for all, and B is column-major.

@@ -5,7 +5,7 @@ use std::borrow::{Borrow, BorrowMut};
 use crate::kernels::repack::Repack;
 use crate::kernels::{Buffers, GemmLaunch, Kernel, Multiply, Number, Output};
 use crate::parts::{MatrixArgs, ProblemShape};
-use ptx_matrix::Element;
+use ptx_matrix::element::Element;
 use ptx_matrix::launch::Device;
 
 use super::choose::Way;

@@ -124,7 +124,7 @@ impl<T: Multiply<O>, O: Output> Gemm<T, O> {
     /// and on other GPUs from sm_80 on (e4m3 and e5m2: sm_89), by `mma.sync` in a kernel for whatever lines, which is slow.
     ///
     /// ```
-    /// use ptx_matrix::{bf16, launch::Device, sim::Simulator};
+    /// use ptx_matrix::{element::bf16, launch::Device, sim::Simulator};
     /// use ptx_matrix_gemm::{Gemm, Layout, Operands};
     ///
     /// // A mixture of three experts: the first has two tokens, the second none, the third five, and one token is nobody's.
@@ -173,7 +173,7 @@ impl<T: Multiply<O>, O: Output> Gemm<T, O> {
     /// (`use_fast_accum` in PyTorch). Of other elements, of rows in groups, and of kernels on `mma.sync`, it changes nothing.
     ///
     /// ```
-    /// use ptx_matrix::{F8E4M3, bf16, launch::Device, sim::Simulator};
+    /// use ptx_matrix::{element::{F8E4M3, bf16}, launch::Device, sim::Simulator};
     /// use ptx_matrix_gemm::{Gemm, Layout, Operands};
     ///
     /// let (m, n, k) = (128, 128, 640);
@@ -203,7 +203,7 @@ impl<T: Multiply<O>, O: Output> Gemm<T, O> {
     /// if it is not small; and on sm_90a, tf32, s8, e4m3 and e5m2 come to `wgmma` in any order.
     ///
     /// ```
-    /// use ptx_matrix::{bf16, launch::Device, sim::Simulator};
+    /// use ptx_matrix::{element::bf16, launch::Device, sim::Simulator};
     /// use ptx_matrix_gemm::{Gemm, Operands, Repacked};
     ///
     /// // Lines of 301 and of 201 elements.

@@ -4,8 +4,8 @@
 use std::marker::PhantomData;
 
 use bytemuck::Pod;
+use ptx_matrix::isa::{TensorEncoding, TensorMapError, TensorMapWords};
 use ptx_matrix::launch::{Device, Launch};
-use ptx_matrix::{TensorEncoding, TensorMapError, TensorMapWords};
 
 /// A device as launches see it: its buffers are [`Slice`]s, borrowed for `'b`.
 pub(super) struct OnSlices<'b, D>(pub(super) &'b D);
@@ -84,8 +84,10 @@ unsafe impl<'b, D: Device> Device for OnSlices<'b, D> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ptx_matrix::kernel;
+    use ptx_matrix::memory::{Global, GlobalMut};
+    use ptx_matrix::scope::Block;
     use ptx_matrix::sim::Simulator;
-    use ptx_matrix::{Block, Global, GlobalMut, kernel};
 
     /// A thread writes the element that it has read, or one that another thread reads.
     #[kernel(threads = 64)]

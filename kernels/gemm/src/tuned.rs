@@ -12,7 +12,7 @@ use super::{Choice, Order};
 /// What was measured to be the fastest for some products, on one kind of GPU. `cargo xtask bench --tune FILE` makes such a file.
 ///
 /// ```
-/// use ptx_matrix::bf16;
+/// use ptx_matrix::element::bf16;
 /// use ptx_matrix_gemm::{Gemm, Tuned};
 /// let tuned: Tuned = r#"{ "device": "NVIDIA H200", "products": [{
 ///     "element": "bf16", "a": "row_major", "b": "col_major", "m": 64, "n": 256, "k": 512, "batches": 1,

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use bytemuck::Pod;
+use ptx_matrix::element::{F8E4M3, bf16, f16};
 use ptx_matrix::sim::Simulator;
-use ptx_matrix::{F8E4M3, bf16, f16};
 use ptx_matrix_gemm::{Choice, Gemm, Layout, Multiply, Number, Operands, Output};
 
 fn elements<T: Pod>(len: usize) -> Vec<T> {

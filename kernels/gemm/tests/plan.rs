@@ -3,9 +3,10 @@
 use std::convert::Infallible;
 
 use bytemuck::Pod;
+use ptx_matrix::element::{F8E4M3, F8E5M2, bf16, f16};
+use ptx_matrix::isa::{TensorEncoding, TensorMapError, TensorMapWords};
 use ptx_matrix::launch::{Device, KernelInfo, Launch};
 use ptx_matrix::sim::Simulator;
-use ptx_matrix::{F8E4M3, F8E5M2, TensorEncoding, TensorMapError, TensorMapWords, bf16, f16};
 use ptx_matrix_gemm::{Choice, Gemm, GemmDevice, Layout, Multiply, Operands, Order, Output, Tuned};
 
 /// A device that must not be asked to launch anything.
@@ -287,6 +288,15 @@ fn products_of_copies() {
     check::<i8, i32>(|i| i as i8, f64::from, 2);
     check::<F8E4M3, f16>(|i| F8E4M3::from_f32(i as f32), f64::from, 1);
     check::<F8E5M2, f16>(|i| F8E5M2::from_f32(i as f32), f64::from, 1);
+}
+
+/// As a `Tuned` file of an earlier version has it.
+#[test]
+fn a_kernel_by_its_old_name_is_told_of_the_new_ones() {
+    let choice: Choice = "hopper_bf16_nn_pairs".parse().unwrap();
+    let error = Gemm::<bf16>::new(64, 64, 64).choose(choice).plan(&Simulator::default()).unwrap_err().to_string();
+    assert!(error.contains("kernels have new names"), "{error}");
+    assert!(error.contains("sm90_bf16_nn_128x256x64_c2"), "{error}");
 }
 
 #[test]

@@ -3,8 +3,9 @@
 #[path = "../../../tests/custom_epilogue/src/swiglu.rs"]
 mod custom;
 
+use ptx_matrix::element::bf16;
+use ptx_matrix::launch::Tensor;
 use ptx_matrix::sim::Simulator;
-use ptx_matrix::{Tensor, bf16};
 use ptx_matrix_gemm::parts::{EpilogueArgsHost, EpilogueScalars, MatrixArgs, ProblemShape, TmaArgsHost};
 
 #[test]
@@ -34,7 +35,6 @@ fn swiglu_is_silu_of_one_half_times_the_other() {
     let args = TmaArgsHost { a: &map_a, b: &map_b, d: Some(map_d.by_ref()), group_ends, epilogue, shape };
     // Two blocks have two tiles each.
     custom::swiglu::launch(&device, 2, args).unwrap();
-    drop(map_d);
 
     let dot =
         |row: usize, col: usize| -> f32 { (0..k).map(|i| a[row * k + i].to_f32() * b[col * k + i].to_f32()).sum() };

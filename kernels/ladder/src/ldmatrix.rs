@@ -5,7 +5,8 @@
 
 use super::TILE;
 use super::warp_tile::{Sums, TileA, TileB};
-use ptx_matrix::*;
+use ptx_matrix::copy::CpAsync;
+use ptx_matrix::prelude::*;
 
 /// D = A x B: `m` x `n` by blocks of [`TILE`], n / 128 x m / 128 of them.
 #[kernel(threads = 256, target = "sm_80")]

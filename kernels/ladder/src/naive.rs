@@ -1,7 +1,7 @@
 //! Step 0: one thread computes one element of D = A x B, straight from global memory.
 
 use core::convert::identity;
-use ptx_matrix::*;
+use ptx_matrix::prelude::*;
 
 /// Rows and columns of D that a block computes: a row for each of its 8 warps, a column for each lane.
 pub const BLOCK: (usize, usize) = (8, 32);

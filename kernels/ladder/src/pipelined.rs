@@ -5,7 +5,9 @@
 
 use super::TILE;
 use super::warp_tile::{Sums, TileA, TileB};
-use ptx_matrix::*;
+use ptx_matrix::copy::CpAsync;
+use ptx_matrix::memory::{RingIndex, Swizzle};
+use ptx_matrix::prelude::*;
 
 /// Stages of the ring.
 const STAGES: usize = 4;

@@ -4,7 +4,8 @@
 //! of D from registers. The arithmetic is that of the threads; the tensor cores stand idle.
 
 use core::array::from_fn;
-use ptx_matrix::*;
+use ptx_matrix::mma::Rounded;
+use ptx_matrix::prelude::*;
 
 /// Rows and columns of D that a block computes, and how far it goes along K in a step.
 pub const TILE: (usize, usize, usize) = (64, 64, 16);

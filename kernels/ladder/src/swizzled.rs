@@ -6,7 +6,7 @@
 
 use super::pipelined::product;
 use super::warp_tile::{TileA, TileB};
-use ptx_matrix::*;
+use ptx_matrix::prelude::*;
 
 /// D = A x B: `m` x `n` by blocks of [`TILE`](super::TILE), n / 128 x m / 128 of them.
 #[kernel(threads = 256, target = "sm_80")]

@@ -2,7 +2,8 @@
 
 use super::TILE;
 use core::array::from_fn;
-use ptx_matrix::*;
+use ptx_matrix::memory::Swizzle;
+use ptx_matrix::prelude::*;
 
 /// The block's tiles of A and B in one step.
 pub type TileA<S> = SharedTile<bf16, { TILE.0 }, { TILE.2 }, S>;

@@ -1,8 +1,10 @@
 //! How fast the tensor cores can go: `mma.sync` on registers and nothing else.
 
 use core::array::from_fn;
+use ptx_matrix::fragment::{FragmentShape, RoleA, RoleB, RoleC, Shape};
+use ptx_matrix::mma::{MmaForm, Plain};
+use ptx_matrix::prelude::*;
 use ptx_matrix::target::{AtLeast, BuildTarget, Supports};
-use ptx_matrix::*;
 
 /// Products of a warp in one round.
 pub const PRODUCTS: usize = 64;

@@ -15,7 +15,7 @@ pub mod ceiling;
 pub mod matrices;
 pub mod multiply;
 
-use ptx_matrix::*;
+use ptx_matrix::prelude::*;
 
 /// Warps of a block that shows the throughput, two for each of a multiprocessor's four parts.
 pub const WARPS: usize = 8;

@@ -2,7 +2,9 @@
 
 use super::{ROUND, WARPS, time};
 use core::array::from_fn;
-use ptx_matrix::*;
+use ptx_matrix::mma::{B16, MovMatrix, Trans};
+use ptx_matrix::prelude::*;
+use ptx_matrix::raw;
 
 /// Matrix rows of a warp: one for each lane, up to 128 bytes apart.
 pub type Rows = SharedTile<u16, { 32 * 8 }, 8>;

@@ -3,9 +3,13 @@
 use super::time;
 use core::num::Wrapping;
 use core::ops::Add;
+use ptx_matrix::element::Width;
 use ptx_matrix::forms::{Nature, ptx};
+use ptx_matrix::fragment::{Fragment, FragmentShape, Role, RoleA, RoleB, RoleC, Shape};
+use ptx_matrix::mma::MmaForm;
+use ptx_matrix::prelude::*;
 use ptx_matrix::target::{BuildTarget, Supports};
-use ptx_matrix::*;
+use ptx_matrix::{mma_element, mma_forms, mma_named, mma_shape};
 
 /// Products of a warp in one round.
 pub const PRODUCTS: usize = 8;

@@ -1,8 +1,8 @@
 //! f64: a chain of fused multiply-adds.
 
 use super::{Product, each_element};
+use crate::isa::{Plain, Rm, Rn, Rp, Rz};
 use crate::target::Arch;
-use crate::{Plain, Rm, Rn, Rp, Rz};
 use std::vec::Vec;
 
 /// In which direction a sum goes to a number of f64.

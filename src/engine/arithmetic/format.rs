@@ -1,6 +1,6 @@
 //! The floating-point formats that the tensor cores take and return.
 
-use crate::{InByte, e2m1, e2m3, e3m2, tf32, ue4m3};
+use crate::element::{InByte, e2m1, e2m3, e3m2, tf32, ue4m3};
 use bytemuck::Zeroable;
 use float8::{F8E4M3, F8E5M2};
 use half::{bf16, f16};

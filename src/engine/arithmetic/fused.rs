@@ -7,9 +7,9 @@
 use super::architecture::{BLACKWELL_KINDS, Fused, HOPPER_WGMMA_FP8, TensorCores};
 use super::format::{AccumulatorFloat, Float, Number};
 use super::{Product, each_element};
-use crate::isa::WarpGroupFp8;
+use crate::element::{InByte, e2m1, e2m3, e3m2, tf32};
+use crate::isa::{F8F6F4, Plain, WarpGroupFp8};
 use crate::target::Arch;
-use crate::{F8F6F4, InByte, Plain, e2m1, e2m3, e3m2, tf32};
 use float8::{F8E4M3, F8E5M2};
 use half::{bf16, f16};
 use std::vec;

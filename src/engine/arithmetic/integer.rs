@@ -1,8 +1,9 @@
 //! Integers and bits: exact sums, modulo 2^32 or kept within 32 bits.
 
 use super::{Product, each_element};
+use crate::element::{b1, s4, u4};
+use crate::isa::{AndPopc, Plain, SatFinite, XorPopc};
 use crate::target::Arch;
-use crate::{AndPopc, Plain, SatFinite, XorPopc, b1, s4, u4};
 use std::vec::Vec;
 
 /// The sum, exact: of 128 products of 16 bits, or 256 bits, and C.

@@ -55,7 +55,8 @@ fn columns<T: Copy>(matrix: &[T], n: usize) -> Vec<Vec<T>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{F8E4M3, F8E5M2, Plain, tf32};
+    use crate::element::{F8E4M3, F8E5M2, tf32};
+    use crate::isa::Plain;
     use half::f16;
 
     fn element<A: Product<B, C, Plain>, B, C>(a: &[A], b: &[B], c: C) -> A::D {

@@ -1,13 +1,18 @@
 //! What `mma` does, on all 32 lanes at once.
 
-use crate::engine::arithmetic::operands::{check_operand, remember_result};
-use crate::engine::arithmetic::{Product, ScaledProduct};
-use crate::engine::record::note_collective;
-use crate::engine::warps::context::simulated_gpu;
-use crate::fragment::{FragmentShape, RoleA, RoleB, RoleC, Shape};
-use crate::fragment::{ScaleA, ScaleB, ScaledKind, Selected};
+use crate::element::Element;
+use crate::engine::{
+    arithmetic::{
+        Product, ScaledProduct,
+        operands::{check_operand, remember_result},
+    },
+    record::note_collective,
+    warps::context::simulated_gpu,
+};
+use crate::fragment::{
+    Accumulator, FragmentA, FragmentB, FragmentShape, RoleA, RoleB, RoleC, ScaleA, ScaleB, ScaledKind, Selected, Shape,
+};
 use crate::lane::Site;
-use crate::{Accumulator, Element, FragmentA, FragmentB};
 use core::ops::Range;
 use std::vec::Vec;
 

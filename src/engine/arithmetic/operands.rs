@@ -4,13 +4,10 @@
 //! Registers are plain words. But 32 of them that are the same, lane by lane, as those that an `mma` returned are
 //! those, if they are not as few different words as chance would bring together.
 
-use crate::engine::findings::Misuse;
-use crate::engine::memory::race::Lanes;
-use crate::engine::warps::context::with_block;
-use crate::fragment::{Registers, Role};
-use crate::lane::LANES;
-use crate::lane::Site;
-use crate::{Element, Fragment, FragmentShape};
+use crate::element::Element;
+use crate::engine::{findings::Misuse, memory::race::Lanes, warps::context::with_block};
+use crate::fragment::{Fragment, FragmentShape, Registers, Role};
+use crate::lane::{LANES, Site};
 use core::panic::Location;
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
@@ -186,8 +183,8 @@ fn remember(result: MmaResult) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::element::tf32;
     use crate::fragment::{RoleA, RoleB, RoleC};
-    use crate::tf32;
     use half::{bf16, f16};
 
     #[test]

@@ -4,7 +4,8 @@ use super::architecture::BLACKWELL_KINDS;
 use super::each_element;
 use super::format::{AccumulatorFloat, Float, Number};
 use super::fused::{fused_terms, product, shifted};
-use crate::{F8E4M3, F8E5M2, InByte, Mxf4, Mxf4Nvf4, Mxf8f6f4, e2m1, e2m3, e3m2, ue4m3, ue8m0};
+use crate::element::{F8E4M3, F8E5M2, InByte, e2m1, e2m3, e3m2, ue4m3, ue8m0};
+use crate::fragment::{Mxf4, Mxf4Nvf4, Mxf8f6f4};
 use std::vec::Vec;
 
 /// Elements that are multiplied with those of `B`, with scales of a kind.

@@ -3,17 +3,24 @@
 //! An H200 multiplies each element that is kept with the row of B that its code names, and sums as it does for a dense A of as
 //! many columns as are kept, whatever the codes are: also such that are not allowed, of which this is a finding.
 
-use crate::engine::arithmetic::operands::{check_operand, remember_result};
-use crate::engine::arithmetic::{Product, ScaledProduct};
-use crate::engine::findings::Misuse;
-use crate::engine::memory::race::Lanes;
-use crate::engine::record::note_collective;
-use crate::engine::warps::context::{simulated_gpu, with_block};
-use crate::fragment::{FragmentShape, RoleB, RoleC, RoleSparseA, Shape, SparseWidth};
-use crate::fragment::{ScaleA, ScaleB, ScaledKind, Selected};
-use crate::lane::Site;
+use crate::element::{Element, Width};
+use crate::engine::{
+    arithmetic::{
+        Product, ScaledProduct,
+        operands::{check_operand, remember_result},
+    },
+    findings::Misuse,
+    memory::race::Lanes,
+    record::note_collective,
+    warps::context::{simulated_gpu, with_block},
+};
+use crate::fragment::{
+    Accumulator, FragmentB, FragmentShape, FragmentSparseA, Kept, RoleB, RoleC, RoleSparseA, ScaleA, ScaleB,
+    ScaledKind, Selected, Shape, SparseWidth,
+};
+use crate::isa::{AnyOrder, Ordered};
+use crate::lane::{PerLane, Site};
 use crate::target::Arch;
-use crate::{Accumulator, AnyOrder, Element, FragmentB, FragmentSparseA, Kept, Ordered, PerLane, Width};
 use std::ops::Range;
 use std::vec::Vec;
 

@@ -2,7 +2,7 @@
 
 use super::error::Finding;
 use super::misuse::{Agent, BarrierMisuse, Misuse, Place};
-use crate::Grid;
+use crate::lane::Grid;
 use std::vec::Vec;
 
 /// A warp, or a lane of it, that did something, and where.

@@ -3,8 +3,8 @@
 use super::cause::Cause;
 use super::misuse::{Misuse, Place};
 use super::names::Names;
-use crate::Grid;
 use crate::engine::findings::Report;
+use crate::lane::Grid;
 use std::boxed::Box;
 use std::fmt;
 use std::vec::Vec;

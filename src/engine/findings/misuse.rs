@@ -2,8 +2,8 @@
 
 use super::cause::Actor;
 use super::names::{Namer, RANK_SHIFT};
-use crate::Grid;
 use crate::engine::warps::divergence::WaitingLanes;
+use crate::lane::Grid;
 use crate::target::{Arch, Needs};
 use core::panic::Location;
 use std::boxed::Box;

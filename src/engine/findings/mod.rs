@@ -24,9 +24,11 @@ pub(crate) use names::{Names, RANK_SHIFT};
 pub use report::Report;
 pub(crate) use sparse::allowed;
 
-use crate::Grid;
-use crate::engine::memory::order::{is_asynchronous, is_warp_group, rank_of_asynchronous};
-use crate::engine::memory::race::{Access, Lanes};
+use crate::engine::memory::{
+    order::{is_asynchronous, is_warp_group, rank_of_asynchronous},
+    race::{Access, Lanes},
+};
+use crate::lane::Grid;
 use std::boxed::Box;
 use std::cell::RefCell;
 use std::vec::Vec;

@@ -4,9 +4,8 @@
 //! names a byte of the kernel's shared memory; it is called when a report is printed, and never
 //! before.
 
-use crate::Grid;
-use crate::engine::SHARED_BASE;
-use crate::engine::warps::block::blocks;
+use crate::engine::{SHARED_BASE, warps::block::blocks};
+use crate::lane::Grid;
 use std::format;
 use std::string::String;
 
@@ -160,7 +159,8 @@ impl Namer {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{BarrierMemory, SharedRing, SharedTile, Swizzle128};
+    use crate::memory::{SharedRing, SharedTile, Swizzle128};
+    use crate::sync::BarrierMemory;
     use std::string::ToString;
 
     type Tile = SharedTile<u16, 8, 64, Swizzle128>;

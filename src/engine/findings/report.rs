@@ -14,7 +14,7 @@ pub struct Report {
     pub blocks: u64,
     /// Warps that ran.
     pub warps: u64,
-    /// Races within a warp: one lane reads what another writes, with no [`Warp::sync`](crate::Warp::sync) between.
+    /// Races within a warp: one lane reads what another writes, with no [`Warp::sync`](crate::scope::Warp::sync) between.
     /// On today's GPUs a warp mostly goes in step, but PTX does not promise it. Each pair of lines once.
     ///
     /// And boxes completely outside of their tensor, in a launch that does not copy all of that: see [`Misuse::BoxOutside`](crate::sim::Misuse::BoxOutside).

@@ -9,10 +9,9 @@
 //! - along a dimension in which the box lies outside, the others do not reach all of the tensor;
 //! - with two of its coordinates exchanged, the box would lie where no other box reaches.
 
-use crate::engine::findings::Misuse;
-use crate::engine::memory::race::Access;
-use crate::engine::warps::block::BlockState;
-use crate::{Grid, TensorAccess, TensorEncoding};
+use crate::engine::{findings::Misuse, memory::race::Access, warps::block::BlockState};
+use crate::isa::{TensorAccess, TensorEncoding};
+use crate::lane::Grid;
 use core::panic::Location;
 use std::vec::Vec;
 

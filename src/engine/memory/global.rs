@@ -5,20 +5,19 @@
 //! when their accesses are put together. The blocks of a cluster have theirs in common, and are as one here. Reductions of several blocks do not race with each other: they are done then, in the order of
 //! the blocks.
 
-use crate::Grid;
-use crate::engine::findings::Found;
-use crate::engine::findings::{Agent, Finding, Memory, Misuse};
-use crate::engine::memory::order::{Order, Space};
-use crate::engine::memory::race::{Access, History, Lanes};
-use crate::engine::memory::reduction::Reduction;
-use crate::engine::memory::unwritten;
-use crate::engine::record::Traffic;
-use crate::engine::record::note_element;
-use crate::engine::warps::block::BlockState;
-use crate::engine::warps::context::with_block;
-use crate::engine::warps::polling::note_read;
-use crate::engine::wgmma;
-use crate::lane::Site;
+use crate::engine::{
+    findings::{Agent, Finding, Found, Memory, Misuse},
+    memory::{
+        order::{Order, Space},
+        race::{Access, History, Lanes},
+        reduction::Reduction,
+        unwritten,
+    },
+    record::{Traffic, note_element},
+    warps::{block::BlockState, context::with_block, polling::note_read},
+    wgmma,
+};
+use crate::lane::{Grid, Site};
 use rustc_hash::FxHashMap;
 use std::boxed::Box;
 use std::cell::RefMut;

@@ -1,7 +1,7 @@
 //! The pixels that a copy by a tensor map of im2col mode is of (PTX ISA 5.5.4).
 
 use crate::engine::findings::Misuse;
-use crate::{TensorAccess, TensorEncoding};
+use crate::isa::{TensorAccess, TensorEncoding};
 use std::vec::Vec;
 
 /// The offsets have as many bits as the instruction has for each, by the rank: 16 together, or 15.

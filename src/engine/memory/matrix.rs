@@ -1,16 +1,14 @@
 //! What `ldmatrix`, `stmatrix` and `movmatrix` do, on all 32 lanes at once.
 
-use crate::engine::findings::Misuse;
-use crate::engine::memory::race::Lanes;
-use crate::engine::record::Traffic;
-use crate::engine::record::note_rows;
-use crate::engine::warps::context::{fail_in_lane, with_block};
-use crate::engine::wgmma;
-use crate::fragment::Arrangement;
-use crate::fragment::Registers;
-use crate::lane::LANES;
-use crate::lane::Site;
-use crate::{PerLane, RowAddr};
+use crate::engine::{
+    findings::Misuse,
+    memory::race::Lanes,
+    record::{Traffic, note_rows},
+    warps::context::{fail_in_lane, with_block},
+    wgmma,
+};
+use crate::fragment::{Arrangement, Registers, RowAddr};
+use crate::lane::{LANES, PerLane, Site};
 
 /// The rows of a matrix.
 type Matrix = [[u8; 16]; 16];

@@ -200,4 +200,4 @@ fn check_aligned(access: &'static str, site: Site, address: u32, bytes: usize) {
     }
 }
 
-const _: () = assert!(SHARED_BASE as usize + crate::MAX_SHARED_BYTES < 1 << RANK_SHIFT);
+const _: () = assert!(SHARED_BASE as usize + crate::target::MAX_SHARED_BYTES < 1 << RANK_SHIFT);

@@ -1,15 +1,19 @@
 //! Copies of boxes of tensors, and of pixels: which element of the tensor is which of the tile, and where that lies in shared memory.
 
-use crate::engine::findings::Misuse;
 pub(crate) use crate::engine::memory::bulk::Blocks;
-use crate::engine::memory::bulk::{self, Kind, Reduction};
-use crate::engine::memory::im2col::{check_in_bounds, check_offsets, pixels};
 pub(crate) use crate::engine::memory::reduction::Operation;
-use crate::engine::memory::{peer, slices};
-use crate::engine::record::note_lane;
-use crate::engine::warps::context::{fail, with_cluster};
+use crate::engine::{
+    findings::Misuse,
+    memory::{
+        bulk::{self, Kind, Reduction},
+        im2col::{check_in_bounds, check_offsets, pixels},
+        peer, slices,
+    },
+    record::note_lane,
+    warps::context::{fail, with_cluster},
+};
+use crate::isa::{TensorAccess, TensorEncoding, TensorMapWords};
 use crate::lane::Site;
-use crate::{TensorAccess, TensorEncoding, TensorMapWords};
 use std::iter::zip;
 use std::ops::Range;
 use std::vec;

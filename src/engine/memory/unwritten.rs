@@ -60,7 +60,7 @@ fn marked_mut() -> RwLockWriteGuard<'static, BTreeMap<usize, Marked>> {
 /// bytes beside others, pass for written too.)
 ///
 /// ```
-/// use ptx_matrix::{sim, *};
+/// use ptx_matrix::{prelude::*, sim};
 ///
 /// /// Adds up what the blocks have left; it forgets that there were fewer blocks than sums.
 /// #[kernel(threads = 32)]

@@ -10,14 +10,17 @@ pub(crate) use instruction::Traffic;
 pub use profile::{BytesMoved, Executed, Profile, SharedSite};
 pub use trace::{Trace, TraceEvent};
 
-use crate::engine::findings::Misuse;
-use crate::engine::record::closure_run::ClosureRun;
-use crate::engine::warps::block::BlockState;
-use crate::engine::warps::context::{current_lane, fail, with_block};
+use crate::engine::{
+    findings::Misuse,
+    record::closure_run::ClosureRun,
+    warps::{
+        block::BlockState,
+        context::{current_lane, fail, with_block},
+    },
+};
+use crate::fragment::RowAddr;
 use crate::isa;
-use crate::lane::LANES;
-use crate::lane::Site;
-use crate::{Grid, RowAddr};
+use crate::lane::{Grid, LANES, Site};
 use instruction::{Code, Instruction, LaneAccess};
 use profile::Profiler;
 use std::cell::Cell;

@@ -1,7 +1,7 @@
 //! What each warp executed, instruction by instruction.
 
-use crate::Grid;
 use crate::engine::record::instruction::Instruction;
+use crate::lane::Grid;
 use core::panic::Location;
 use std::path::Path;
 use std::string::{String, ToString};

@@ -1,27 +1,31 @@
 //! What the warps of a block have in common, what each of them waits for, and the cluster of blocks that run together.
 
-use crate::Grid;
-use crate::engine::Job;
-use crate::engine::arithmetic::operands::MmaResults;
-use crate::engine::findings::{Findings, Misuse, Names};
-use crate::engine::memory::boxes::Boxes;
-use crate::engine::memory::bulk::BulkCopies;
-use crate::engine::memory::copies::WarpCopies;
-use crate::engine::memory::global::GlobalAccesses;
-use crate::engine::memory::order::{Order, asynchronous};
-use crate::engine::memory::peer::Visits;
-use crate::engine::memory::race::{Access, Lanes, NO_CLOSURE};
-use crate::engine::memory::shared::SharedMemory;
-use crate::engine::memory::slices::Slices;
-use crate::engine::record::{Recorded, Recorder, note_sync};
-use crate::engine::warps::cluster::ClusterBarrier;
-use crate::engine::warps::context::current_lane;
-use crate::engine::warps::mbarrier::{Barriers, PhaseWait};
-use crate::engine::warps::registers::RegisterPool;
-use crate::engine::warps::stack;
-use crate::engine::wgmma::WarpGroups;
-use crate::lane::LANES;
-use crate::lane::Site;
+use crate::engine::{
+    Job,
+    arithmetic::operands::MmaResults,
+    findings::{Findings, Misuse, Names},
+    memory::{
+        boxes::Boxes,
+        bulk::BulkCopies,
+        copies::WarpCopies,
+        global::GlobalAccesses,
+        order::{Order, asynchronous},
+        peer::Visits,
+        race::{Access, Lanes, NO_CLOSURE},
+        shared::SharedMemory,
+        slices::Slices,
+    },
+    record::{Recorded, Recorder, note_sync},
+    warps::{
+        cluster::ClusterBarrier,
+        context::current_lane,
+        mbarrier::{Barriers, PhaseWait},
+        registers::RegisterPool,
+        stack,
+    },
+    wgmma::WarpGroups,
+};
+use crate::lane::{Grid, LANES, Site};
 use crate::target::Arch;
 use core::panic::Location;
 use corosensei::Yielder;

@@ -1,14 +1,16 @@
 //! The barrier of a cluster: who has arrived, and who waits (`barrier.cluster`).
 
-use crate::PerLane;
-use crate::engine::findings::{ClusterMisuse, Misuse};
-use crate::engine::memory::order::{Known, executing};
-use crate::engine::record::{note_collective, note_lane};
-use crate::engine::warps::block::{Waiting, WarpOfBlock};
-use crate::engine::warps::context::{current_lane, fail, with_cluster};
-use crate::engine::warps::lanes::collective;
-use crate::lane::LANES;
-use crate::lane::Site;
+use crate::engine::{
+    findings::{ClusterMisuse, Misuse},
+    memory::order::{Known, executing},
+    record::{note_collective, note_lane},
+    warps::{
+        block::{Waiting, WarpOfBlock},
+        context::{current_lane, fail, with_cluster},
+        lanes::collective,
+    },
+};
+use crate::lane::{LANES, PerLane, Site};
 use std::ops::Range;
 use std::vec;
 use std::vec::Vec;

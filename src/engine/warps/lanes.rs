@@ -4,17 +4,19 @@
 //! stays there with its stack, and the lanes behind it go on on another one; a closure without collectives takes one stack.
 //! Once each lane has come to a collective or ended the closure, the collective is executed for all, and they go on in order.
 
-use crate::engine::findings::Misuse;
-use crate::engine::record::note_end_of_closure;
-use crate::engine::warps::block::{BlockState, Waiting, WarpOfBlock};
-use crate::engine::warps::context::{current_lane, fail, fail_in_lane, set_lane, with_block};
-use crate::engine::warps::divergence::{self, CollectiveAt};
-use crate::engine::warps::mbarrier::PhaseWait;
-use crate::engine::warps::polling::forget_reads;
-use crate::engine::warps::stack::{self, StackOf};
-use crate::lane::LANES;
-use crate::lane::Site;
-use crate::{Lane, PerLane};
+use crate::engine::{
+    findings::Misuse,
+    record::note_end_of_closure,
+    warps::{
+        block::{BlockState, Waiting, WarpOfBlock},
+        context::{current_lane, fail, fail_in_lane, set_lane, with_block},
+        divergence::{self, CollectiveAt},
+        mbarrier::PhaseWait,
+        polling::forget_reads,
+        stack::{self, StackOf},
+    },
+};
+use crate::lane::{LANES, Lane, PerLane, Site};
 use corosensei::stack::DefaultStack;
 use corosensei::{Coroutine, CoroutineResult, Yielder};
 use std::any::Any;

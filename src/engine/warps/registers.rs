@@ -5,17 +5,21 @@
 //! How many a thread has when a kernel begins, the assembler decides; here it is as many as the kernel's bounds allow, which a kernel with
 //! `setmaxnreg` gets.
 
-use crate::PerLane;
-use crate::engine::Job;
-use crate::engine::findings::Misuse;
-use crate::engine::memory::order::Order;
-use crate::engine::memory::race::{Access, Lanes};
-use crate::engine::record::note_collective;
-use crate::engine::warps::block::{BlockState, Waiting, WarpOfBlock};
-use crate::engine::warps::context::{fail, with_block};
-use crate::engine::warps::lanes::collective;
-use crate::lane::LANES;
-use crate::lane::Site;
+use crate::engine::{
+    Job,
+    findings::Misuse,
+    memory::{
+        order::Order,
+        race::{Access, Lanes},
+    },
+    record::note_collective,
+    warps::{
+        block::{BlockState, Waiting, WarpOfBlock},
+        context::{fail, with_block},
+        lanes::collective,
+    },
+};
+use crate::lane::{LANES, PerLane, Site};
 use std::vec;
 use std::vec::Vec;
 

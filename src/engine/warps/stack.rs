@@ -3,8 +3,8 @@
 //! Below each stack lies a page that nobody may touch. A program that does is ended by the system, which tells nothing of kernels. So a
 //! handler of that signal says which kernel, warp and lane it was, and leaves all other faults to whoever handled them before.
 
-use crate::Grid;
 use crate::engine::warps::block::BlockState;
+use crate::lane::Grid;
 use corosensei::stack::Stack;
 use std::cell::Cell;
 

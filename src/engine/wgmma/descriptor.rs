@@ -59,7 +59,8 @@ impl Descriptor {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{ColMajor, RowMajor, SharedTile, Swizzle, Swizzle32, Swizzle64, Swizzle128};
+    use crate::fragment::{ColMajor, RowMajor};
+    use crate::memory::{SharedTile, Swizzle, Swizzle32, Swizzle64, Swizzle128};
 
     fn descriptor(start: u32, leading: u32, stride: u32, code: u64, transposed: bool) -> Descriptor {
         let word = u64::from(start >> 4) | u64::from(leading >> 4) << 16 | u64::from(stride >> 4) << 32 | code << 62;

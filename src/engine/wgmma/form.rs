@@ -3,11 +3,12 @@
 use super::Operands;
 use super::land::{Land, land, land_sparse};
 use super::start::check_metadata;
+use crate::element::{Element, Width};
 use crate::engine::arithmetic::Product;
 use crate::fragment::{FragmentShape, RoleA, RoleC, RoleSparseA, Shape, SparseWidth};
 use crate::isa::ptx;
 use crate::lane::Site;
-use crate::{Element, Width, wgmma_arithmetic, wgmma_forms, wgmma_ptx, wgmma_shape, wgmma_sparse_forms};
+use crate::{wgmma_arithmetic, wgmma_forms, wgmma_ptx, wgmma_shape, wgmma_sparse_forms};
 
 /// Forms that differ in N alone, as they are computed.
 ///

@@ -3,10 +3,13 @@
 use super::descriptor::Descriptor;
 use super::marks::{Column, Columns, columns, of_columns};
 use super::{A, Operands, Operation};
+use crate::element::{Element, Width};
 use crate::engine::arithmetic::{Product, codes, product};
-use crate::fragment::{Fragment, FragmentShape, Registers, Role, RoleA, RoleC, RoleSparseA, Shape, SparseWidth};
+use crate::fragment::{
+    Accumulator, Fragment, FragmentShape, Kept, Registers, Role, RoleA, RoleC, RoleSparseA, Shape, SparseWidth,
+};
+use crate::lane::PerLane;
 use crate::target::Arch;
-use crate::{Accumulator, Element, Kept, PerLane, Width};
 use std::vec;
 use std::vec::Vec;
 

@@ -1,12 +1,12 @@
 //! What the functions of `raw` call: each is one lane's.
 
 use super::{A, Operands, Operation, commit, fence, multiply, settle, wait};
-use crate::PerLane;
-use crate::engine::findings::Misuse;
-use crate::engine::warps::context::fail;
-use crate::engine::warps::lanes::collective;
+use crate::engine::{
+    findings::Misuse,
+    warps::{context::fail, lanes::collective},
+};
 use crate::fragment::Registers;
-use crate::lane::Site;
+use crate::lane::{PerLane, Site};
 
 /// One lane's part of a multiplication.
 #[track_caller]

@@ -1,9 +1,8 @@
 //! What registers hold while they are in flight: words by which they are known again, not numbers in any of the types that
 //! accumulators have but s32, and in that large ones.
 
-use crate::PerLane;
 use crate::fragment::Registers;
-use crate::lane::LANES;
+use crate::lane::{LANES, PerLane};
 use std::vec::Vec;
 
 /// One register, in all lanes.

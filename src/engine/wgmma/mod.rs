@@ -13,16 +13,20 @@ mod lane;
 mod marks;
 mod start;
 
-use crate::PerLane;
-use crate::engine::findings::Misuse;
-use crate::engine::memory::order::Known;
-use crate::engine::memory::race::{Access, Lanes};
-use crate::engine::record::note_collective;
-use crate::engine::warps::block::{BlockState, Waiting, WarpOfBlock};
-use crate::engine::warps::context::{current_lane, fail, with_block};
+use crate::engine::{
+    findings::Misuse,
+    memory::{
+        order::Known,
+        race::{Access, Lanes},
+    },
+    record::note_collective,
+    warps::{
+        block::{BlockState, Waiting, WarpOfBlock},
+        context::{current_lane, fail, with_block},
+    },
+};
 use crate::fragment::Registers;
-use crate::lane::LANES;
-use crate::lane::Site;
+use crate::lane::{LANES, PerLane, Site};
 pub use form::Form;
 pub(crate) use lane::{commit_in_lane, fence_in_lane, multiply_in_lane, settle_in_lane, wait_in_lane};
 pub(crate) use marks::Columns;

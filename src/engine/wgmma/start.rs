@@ -4,14 +4,15 @@ use super::descriptor::Descriptor;
 use super::land::ROWS;
 use super::marks::{Columns, columns, mark, of_columns};
 use super::{A, C, Multiplication, Operands, Operation, WARPS};
-use crate::PerLane;
-use crate::engine::arithmetic::{check_codes, codes};
-use crate::engine::findings::Misuse;
-use crate::engine::memory::race::{Access, Lanes};
-use crate::engine::record::note_collective;
-use crate::engine::warps::context::{fail, with_block};
+use crate::engine::{
+    arithmetic::{check_codes, codes},
+    findings::Misuse,
+    memory::race::{Access, Lanes},
+    record::note_collective,
+    warps::context::{fail, with_block},
+};
 use crate::fragment::{Registers, Shape, SparseWidth};
-use crate::lane::Site;
+use crate::lane::{PerLane, Site};
 use std::vec::Vec;
 
 /// A matrix in shared memory: its descriptor, read.

@@ -1,6 +1,6 @@
 //! What is part of an instruction beside its name: constants that say which lanes and bytes hold metadata and scales.
 
-use crate::Selected;
+use crate::fragment::Selected;
 use crate::isa::Form;
 use std::format;
 use std::string::String;

@@ -1,7 +1,7 @@
 //! A kernel for each form, as PTX text: one warp that executes it once.
 
 use super::Selectors;
-use crate::Selected;
+use crate::fragment::Selected;
 use crate::isa::Form;
 use std::format;
 use std::string::String;

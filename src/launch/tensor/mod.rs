@@ -36,7 +36,7 @@ macro_rules! maps {
             #[inline(always)]
             unsafe fn enter<'k>(head: Self::Head, _: (), _: &'static str) -> Self::In<'k> {
                 // SAFETY: the caller's.
-                unsafe { $map::at(head) }
+                unsafe { $map::from_ptr(head) }
             }
 
             host_items! {
@@ -60,7 +60,7 @@ maps! {
 /// A map, or none: what a kernel does without then, it finds out by `match`.
 ///
 /// ```
-/// use ptx_matrix::{sim::Simulator, *};
+/// use ptx_matrix::{isa::TensorMapError, launch::Tensor, prelude::*, sim::Simulator};
 ///
 /// type Tile = SharedTile<f32, 8, 32, Swizzle128>;
 ///
@@ -73,7 +73,7 @@ maps! {
 ///     warp.sync();
 ///     match tensor {
 ///         Some(tensor) => warp.elect(|lane| {
-///             tile.store_box(lane, tensor, [0, 0]);
+///             tile.store_tma(lane, tensor.at([0, 0]));
 ///             BulkGroup::commit(lane);
 ///             BulkGroup::wait_read::<0>(lane);
 ///         }),

@@ -1,19 +1,13 @@
 //! What a `wgmma` adds to: 64 rows, in the registers of four warps.
 
-use crate::element::{Bits16, Bits32, Width};
-use crate::fragment::{FragmentShape, Registers, RoleC, put, take};
-use crate::lane::LANES;
-use crate::lane::Sealed;
-use crate::lane::Site;
-use crate::lane::array;
+use crate::element::{Bits16, Bits32, Element, Width};
+use crate::fragment::{Accumulator, Fragment, FragmentShape, M16N8K16, Registers, RoleC, RowAddr, put, take};
+use crate::lane::{LANES, LaneCapture, PerLane, Sealed, Site, array};
 use crate::machine::fixed;
 use crate::memory::{Order, SharedTile, Swizzle};
-use crate::mma::Rounded;
+use crate::mma::{B16, Count, NoTrans, Rounded, StMatrix, Trans, X2, X4};
+use crate::scope::{Threads, Warp, WarpGroup};
 use crate::target::{AtLeast, BuiltFor};
-use crate::{
-    Accumulator, B16, Count, Element, Fragment, LaneCapture, M16N8K16, NoTrans, PerLane, RowAddr, StMatrix, Threads,
-    Trans, Warp, WarpGroup, X2, X4,
-};
 
 /// The shape of the accumulator of a `wgmma`: 64 rows and `N` columns.
 #[derive(Debug, Clone, Copy)]
@@ -47,13 +41,13 @@ accumulators! {
 /// The registers of an accumulator in one lane.
 pub(super) type RegistersOf<const N: usize, T> = <M64<N> as WgmmaColumns<<T as Element>::Width>>::Registers;
 
-/// A matrix of 64 x `N`, C or D of a [`Wgmma`](crate::Wgmma), spread over the registers of a warpgroup (PTX ISA 9.7.15.5.1, "Register
+/// A matrix of 64 x `N`, C or D of a [`Wgmma`](crate::mma::Wgmma), spread over the registers of a warpgroup (PTX ISA 9.7.15.5.1, "Register
 /// fragments").
 ///
 /// Warp `w` of the four holds rows `16 * w` on, as `N / 8` accumulators of `mma.m16n8` beside each other: see [`part`](Self::part).
 ///
 /// ```
-/// use ptx_matrix::GroupAccumulator;
+/// use ptx_matrix::mma::GroupAccumulator;
 /// type Sums = GroupAccumulator<24, f32>;
 /// assert_eq!(Sums::position(37, 6), (16 + 9, 8 + 2)); // warp 1, its lane 5
 /// assert_eq!(Sums::owner(25, 10), (37, 6));
@@ -156,7 +150,7 @@ where
     /// `first` is a multiple of 8, and the columns are in the matrix.
     ///
     /// ```
-    /// use ptx_matrix::*;
+    /// use ptx_matrix::{mma::GroupAccumulator, prelude::*};
     ///
     /// #[kernel(threads = 128, target = "sm_80")]
     /// fn add(block: &Block, d: GlobalMut<f32>) {
@@ -229,7 +223,7 @@ where
     /// multiple of 8, and the columns are in the matrix. Needs sm_90.
     ///
     /// ```
-    /// use ptx_matrix::*;
+    /// use ptx_matrix::{mma::GroupAccumulator, prelude::*};
     ///
     /// #[kernel(threads = 128, target = "sm_90")]
     /// fn store(block: &Block, #[shared] tile: SharedTile<f16, 64, 32, Swizzle64>, d: GlobalMut<f16>) {

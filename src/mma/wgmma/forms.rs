@@ -1,9 +1,8 @@
 //! The forms of `wgmma.mma_async` with a dense A, as the table has them.
 
 use super::{Subtracts, Wgmma, WgmmaForm};
-use crate::PerLane;
 use crate::isa::ptx;
-use crate::lane::Site;
+use crate::lane::{PerLane, Site};
 use crate::machine::wgmma::{Form, multiply_registers, multiply_shared};
 
 /// The instructions of a form.

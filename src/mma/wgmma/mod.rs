@@ -10,12 +10,14 @@ mod sparse;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
 mod sparse_forms;
 
+use crate::element::Element;
 use crate::fragment::{FragmentA, FragmentShape, Registers, RoleA, Shape};
-use crate::lane::Sealed;
-use crate::lane::Site;
+use crate::isa::Plain;
+use crate::lane::{PerLane, Sealed, Site};
 use crate::machine::wgmma::{Form, check_finished, commit, fence, settled, wait_for};
+use crate::mma::Transposition;
+use crate::scope::WarpGroup;
 use crate::target::{BuildTarget, BuiltFor, OnlyArch, Supports};
-use crate::{Element, PerLane, Plain, Transposition, WarpGroup};
 use accumulator::RegistersOf;
 pub use accumulator::{GroupAccumulator, M64, WgmmaColumns};
 use core::marker::PhantomData;
@@ -31,23 +33,23 @@ pub use sparse::{IssueSparse, WgmmaSparse, WgmmaSparseForm};
 /// | --- | --- | --- | --- | --- |
 /// | f16 | f32, f16 | 16 | multiples of 8 up to 256 | |
 /// | bf16 | f32 | 16 | the same | |
-/// | [`tf32`](crate::tf32) | f32 | 8 | the same | |
-/// | [`F8E4M3`](crate::F8E4M3), [`F8E5M2`](crate::F8E5M2) | f32, f16 | 32 | the same | |
-/// | i8, u8 | i32 | 32 | 8, 16, 24, 32, and multiples of 16 up to 256 | [`SatFinite`](crate::SatFinite) |
-/// | [`b1`](crate::b1) | i32 | 256 | the same | [`AndPopc`](crate::AndPopc) |
+/// | [`tf32`](crate::element::tf32) | f32 | 8 | the same | |
+/// | [`F8E4M3`](crate::element::F8E4M3), [`F8E5M2`](crate::element::F8E5M2) | f32, f16 | 32 | the same | |
+/// | i8, u8 | i32 | 32 | 8, 16, 24, 32, and multiples of 16 up to 256 | [`SatFinite`](crate::isa::SatFinite) |
+/// | [`b1`](crate::element::b1) | i32 | 256 | the same | [`AndPopc`](crate::isa::AndPopc) |
 ///
 /// Where two elements are named, A may be of one and B of the other. Needs sm_90a; no newer GPU has it. With an A of which half is zero:
 /// [`WgmmaSparse`].
 ///
-/// A and B are in shared memory, in tiles with the swizzle of their lines ([`SharedTile::matrix_a`](crate::SharedTile::matrix_a)); A may be in
-/// registers instead. What ordinary stores wrote to a tile, they see behind a [`Warp::fence_for_bulk`](crate::Warp::fence_for_bulk) of the warps
+/// A and B are in shared memory, in tiles with the swizzle of their lines ([`SharedTile::matrix_a`](crate::memory::SharedTile::matrix_a)); A may be in
+/// registers instead. What ordinary stores wrote to a tile, they see behind a [`Warp::fence_for_bulk`](crate::scope::Warp::fence_for_bulk) of the warps
 /// that wrote, and a `sync`; what copies of tensors brought, behind the wait for their barrier.
 ///
 /// Sums that are in flight have a type from which nothing can be read, [`InFlight`]; [`InFlight::finish`] waits for them. How a GPU rounds
 /// in this instruction is in `docs/NUMERICS.md`.
 ///
 /// ```
-/// use ptx_matrix::*;
+/// use ptx_matrix::{mma::{GroupAccumulator, Wgmma}, prelude::*};
 ///
 /// /// D = A x B: 64 x 32, of bf16 into f32, with K of 64.
 /// #[kernel(threads = 128, target = "sm_90a")]
@@ -202,7 +204,7 @@ where
     /// That none of the newest adds to these sums is not in their type. The simulator says so where one does; on a GPU the sums are no such.
     ///
     /// ```
-    /// use ptx_matrix::*;
+    /// use ptx_matrix::{mma::{GroupAccumulator, Wgmma}, prelude::*};
     ///
     /// /// D = A x B - A x C / 2, of which the half is taken while A x B is computed.
     /// #[kernel(threads = 128, target = "sm_90a")]

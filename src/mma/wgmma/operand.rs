@@ -1,16 +1,16 @@
 //! Matrices in shared memory, as `wgmma` takes them: descriptors, which tiles make (PTX ISA 9.7.15.5.1).
 
-use crate::element::Bits16;
-use crate::lane::Sealed;
-use crate::lane::Site;
-use crate::memory::{SharedLayout, SharedRing, SharedTile, Swizzle, TensorSwizzle, Window, check_known};
-use crate::{
-    ColMajor, Coordinate, Element, NoTrans, RowMajor, Swizzle32, Swizzle64, Swizzle128, Trans, b1, bf16, f16, tf32,
+use crate::element::{Bits16, Element, F8E4M3, F8E5M2, b1, bf16, f16, tf32};
+use crate::fragment::{ColMajor, RowMajor};
+use crate::lane::{Sealed, Site};
+use crate::memory::{
+    Coordinate, SharedLayout, SharedRing, SharedTile, Swizzle, Swizzle32, Swizzle64, Swizzle128, TensorSwizzle, Window,
+    check_known,
 };
-use crate::{F8E4M3, F8E5M2};
+use crate::mma::{NoTrans, Trans};
 use core::marker::PhantomData;
 
-/// A matrix of 64 x K in shared memory, of elements `T`: the left factor of a [`Wgmma`](crate::Wgmma). `X` is [`NoTrans`] if elements along K
+/// A matrix of 64 x K in shared memory, of elements `T`: the left factor of a [`Wgmma`](crate::mma::Wgmma). `X` is [`NoTrans`] if elements along K
 /// are neighbours, and else [`Trans`].
 ///
 /// A tile makes it: [`SharedTile::matrix_a`].
@@ -19,8 +19,8 @@ pub struct MatrixA<T, X> {
     _type: PhantomData<fn() -> (T, X)>,
 }
 
-/// A matrix of K x `N` in shared memory, of elements `T`: the right factor of a [`Wgmma`](crate::Wgmma), or, where `F` is [`SparseA`], of a
-/// [`WgmmaSparse`](crate::WgmmaSparse). `X` is [`NoTrans`] if elements along K are neighbours, and else [`Trans`].
+/// A matrix of K x `N` in shared memory, of elements `T`: the right factor of a [`Wgmma`](crate::mma::Wgmma), or, where `F` is [`SparseA`], of a
+/// [`WgmmaSparse`](crate::mma::WgmmaSparse). `X` is [`NoTrans`] if elements along K are neighbours, and else [`Trans`].
 ///
 /// A tile makes it: [`SharedTile::matrix_b`].
 pub struct MatrixB<const N: usize, T, X, F = DenseA> {
@@ -215,8 +215,8 @@ const fn place<T, S: Swizzle>(line: usize, along: usize) -> u32 {
 }
 
 impl<T: Multiplicand, const ROWS: usize, const COLS: usize, S: PatternSwizzle> SharedTile<T, ROWS, COLS, S, RowMajor> {
-    /// The 64 rows, and 32 bytes of each, from (row, k) on, as the left factor of a [`Wgmma`](crate::Wgmma): K is 16 elements of 16 bits, 32 of 8
-    /// bits, 8 of 32 bits (or words of bits); or as what is kept of that of a [`WgmmaSparse`](crate::WgmmaSparse), of twice the K.
+    /// The 64 rows, and 32 bytes of each, from (row, k) on, as the left factor of a [`Wgmma`](crate::mma::Wgmma): K is 16 elements of 16 bits, 32 of 8
+    /// bits, 8 of 32 bits (or words of bits); or as what is kept of that of a [`WgmmaSparse`](crate::mma::WgmmaSparse), of twice the K.
     /// The row is a multiple of 8, k one of what is taken; a row of the tile has as many bytes as its swizzle.
     #[inline(always)]
     #[track_caller]
@@ -227,8 +227,8 @@ impl<T: Multiplicand, const ROWS: usize, const COLS: usize, S: PatternSwizzle> S
         MatrixA::new(descriptor::<S>(self.address(), place::<T, S>(row, k), 16))
     }
 
-    /// The 16 rows, and `N` columns of each, from (k, 0) on, as the right factor of a [`Wgmma`](crate::Wgmma), or 32 of a
-    /// [`WgmmaSparse`](crate::WgmmaSparse): elements of 16 bits. k is a multiple of 8; a row of the tile has as many bytes as its swizzle. Where
+    /// The 16 rows, and `N` columns of each, from (k, 0) on, as the right factor of a [`Wgmma`](crate::mma::Wgmma), or 32 of a
+    /// [`WgmmaSparse`](crate::mma::WgmmaSparse): elements of 16 bits. k is a multiple of 8; a row of the tile has as many bytes as its swizzle. Where
     /// that is not enough for `N`: [`SharedRing::matrix_b`].
     #[inline(always)]
     #[track_caller]
@@ -244,7 +244,7 @@ impl<T: Multiplicand, const ROWS: usize, const COLS: usize, S: PatternSwizzle> S
 }
 
 impl<T: Multiplicand, const ROWS: usize, const COLS: usize, S: PatternSwizzle> SharedTile<T, ROWS, COLS, S, ColMajor> {
-    /// The 64 rows of 16 columns from (0, k) on, as the left factor of a [`Wgmma`](crate::Wgmma): elements of 16 bits. k is a multiple of 8; a
+    /// The 64 rows of 16 columns from (0, k) on, as the left factor of a [`Wgmma`](crate::mma::Wgmma): elements of 16 bits. k is a multiple of 8; a
     /// column of the tile has as many bytes as its swizzle, which is [`Swizzle128`]; else [`SharedRing::matrix_a`] takes several tiles.
     #[inline(always)]
     #[track_caller]
@@ -258,8 +258,8 @@ impl<T: Multiplicand, const ROWS: usize, const COLS: usize, S: PatternSwizzle> S
         MatrixA::new(descriptor::<S>(self.address(), place::<T, S>(k, 0), 16))
     }
 
-    /// The `N` columns, and 32 bytes of each, from (k, col) on, as the right factor of a [`Wgmma`](crate::Wgmma): K is 16 elements of 16 bits, 32 of
-    /// 8 bits, 8 of 32 bits (or words of bits). As that of a [`WgmmaSparse`](crate::WgmmaSparse) it is 64 bytes, and K twice as many elements.
+    /// The `N` columns, and 32 bytes of each, from (k, col) on, as the right factor of a [`Wgmma`](crate::mma::Wgmma): K is 16 elements of 16 bits, 32 of
+    /// 8 bits, 8 of 32 bits (or words of bits). As that of a [`WgmmaSparse`](crate::mma::WgmmaSparse) it is 64 bytes, and K twice as many elements.
     /// The column is a multiple of 8, k one of K; a column of the tile has as many bytes as its swizzle.
     #[inline(always)]
     #[track_caller]
@@ -301,7 +301,7 @@ impl<T: Multiplicand, const ROWS: usize, const COLS: usize, S: PatternSwizzle, c
     /// copies bring, say.
     ///
     /// ```
-    /// use ptx_matrix::*;
+    /// use ptx_matrix::{mma::{GroupAccumulator, Wgmma}, prelude::*};
     ///
     /// /// D = A x B: 64 x 32, of bf16 into f32, with K of 64, B in two tiles.
     /// #[kernel(threads = 128, target = "sm_90a")]

@@ -1,10 +1,11 @@
 //! What the rows of a warpgroup's sums come to; and sums as the left factor of the next product.
 
 use super::accumulator::{GroupAccumulator, M64, RegistersOf, WgmmaColumns, cast, cast_mut};
-use crate::element::Bits16;
+use crate::element::{Bits16, Element};
 use crate::fragment::{FragmentA, FragmentShape, M16N8K16, RoleC, put, take};
-use crate::mma::rows::row_of;
-use crate::{Element, LaneCapture, RowParts, RowValues, WarpGroup};
+use crate::lane::LaneCapture;
+use crate::mma::{RowParts, RowValues, rows::row_of};
+use crate::scope::WarpGroup;
 
 impl<const N: usize, T: Element> GroupAccumulator<N, T>
 where
@@ -14,7 +15,7 @@ where
     /// In each lane, `fold` over its own elements of each row, from left to right, starting from those of `start`: see [`RowParts`].
     ///
     /// ```
-    /// use ptx_matrix::*;
+    /// use ptx_matrix::{mma::{GroupAccumulator, RowParts}, prelude::*};
     ///
     /// /// The largest element of each row of 64 x 24.
     /// #[kernel(threads = 128, target = "sm_80")]

@@ -1,11 +1,11 @@
 //! An accumulator in shared memory, as it lies in registers.
 
 use super::accumulator::{GroupAccumulator, M64, RegistersOf, WgmmaColumns};
-use crate::element::{Bits32, Moved};
-use crate::lane::{Site, array};
+use crate::element::{Bits32, Element, Moved};
+use crate::lane::{LaneCapture, Site, array};
 use crate::memory::SharedLayout;
+use crate::scope::{Threads, WarpGroup};
 use crate::target::{AtLeast, BuiltFor};
-use crate::{Element, LaneCapture, Threads, WarpGroup};
 use crate::{memory::OfPeer, scope::Peer};
 use core::marker::PhantomData;
 
@@ -20,7 +20,7 @@ const CHUNK: usize = 4;
 /// Threads move 16 bytes at a time, neighbours beside each other, without bank conflicts. It has 256 `N` bytes, of elements of 32 bits.
 ///
 /// ```
-/// use ptx_matrix::*;
+/// use ptx_matrix::{mma::{GroupAccumulator, SharedAccumulator}, prelude::*};
 ///
 /// /// Each block of a pair has the products of half of K, and adds up half of the columns.
 /// #[kernel(threads = 128, cluster = 2, target = "sm_90")]
@@ -56,7 +56,7 @@ impl<const N: usize, T> Copy for SharedAccumulator<N, T> {}
 
 /// A [`SharedAccumulator`] of another block of the cluster: [`SharedAccumulator::of`] makes it.
 ///
-/// The other block runs (behind a [`sync`](crate::Cluster::sync) of the cluster), and does not end meanwhile.
+/// The other block runs (behind a [`sync`](crate::scope::Cluster::sync) of the cluster), and does not end meanwhile.
 pub struct PeerAccumulator<const N: usize, T> {
     /// Its address is one of the `.shared::cluster` window.
     memory: SharedAccumulator<N, T>,

@@ -2,13 +2,14 @@
 
 use super::accumulator::RegistersOf;
 use super::{InFlight, M64, MatrixA, MatrixB, SparseA, Subtracts, WgmmaColumns, in_group};
-use crate::PerLane;
-use crate::fragment::{FragmentShape, Registers, RoleSparseA, Shape, SparseWidth};
-use crate::lane::Sealed;
-use crate::lane::Site;
+use crate::element::Element;
+use crate::fragment::{FragmentShape, FragmentSparseA, Registers, RoleSparseA, Shape, SparseWidth};
+use crate::isa::Plain;
+use crate::lane::{PerLane, Sealed, Site};
 use crate::machine::wgmma::Form;
+use crate::mma::{Among, Metadata, Selector, Transposition};
+use crate::scope::WarpGroup;
 use crate::target::{BuildTarget, OnlyArch, Supports};
-use crate::{Among, Element, FragmentSparseA, Metadata, Plain, Selector, Transposition, WarpGroup};
 use core::marker::PhantomData;
 
 /// `wgmma.mma_async.sp.sync.aligned.m64nNkK.D.A.B{.OPTION}`: D = A x B + D, of 64 rows and `N` columns, by a warpgroup, where half of each chunk
@@ -18,21 +19,22 @@ use core::marker::PhantomData;
 /// | --- | --- | --- | --- | --- | --- |
 /// | f16 | f32, f16 | 32 | 2 | multiples of 8 up to 256 | |
 /// | bf16 | f32 | 32 | 2 | the same | |
-/// | [`tf32`](crate::tf32) | f32 | 16 | 2 | the same | |
-/// | [`F8E4M3`](crate::F8E4M3), [`F8E5M2`](crate::F8E5M2) | f32, f16 | 64 | 1 | the same | |
-/// | i8, u8 | i32 | 64 | 1 | 8, 16, 24, 32, and multiples of 16 up to 256 | [`SatFinite`](crate::SatFinite) |
+/// | [`tf32`](crate::element::tf32) | f32 | 16 | 2 | the same | |
+/// | [`F8E4M3`](crate::element::F8E4M3), [`F8E5M2`](crate::element::F8E5M2) | f32, f16 | 64 | 1 | the same | |
+/// | i8, u8 | i32 | 64 | 1 | 8, 16, 24, 32, and multiples of 16 up to 256 | [`SatFinite`](crate::isa::SatFinite) |
 ///
 /// Where two elements are named, A may be of one and B of the other. Needs sm_90a; no newer GPU has it.
 ///
-/// It is [`Wgmma`](crate::Wgmma) but for this: of A there is what is kept, 64 x K/2, in shared memory
-/// ([`SharedTile::matrix_a`](crate::SharedTile::matrix_a): 32 bytes of each row, as ever) or in registers, each warp's the
+/// It is [`Wgmma`](crate::mma::Wgmma) but for this: of A there is what is kept, 64 x K/2, in shared memory
+/// ([`SharedTile::matrix_a`](crate::memory::SharedTile::matrix_a): 32 bytes of each row, as ever) or in registers, each warp's the
 /// [`FragmentSparseA`] of an `mma.sp` of 16 rows. Of B there is twice as much along K, 64 bytes.
 ///
 /// [`Metadata`] says which elements of A are kept: each warp has that of its 16 rows in a register, where `mma.sp` looks for it, too, and the
 /// selector says of which of the matrices in it. Elements that are kept may be named in any order.
 ///
 /// ```
-/// use ptx_matrix::*;
+/// use ptx_matrix::mma::{CompressError, Compressed, GroupAccumulator, Metadata, WgmmaSparse};
+/// use ptx_matrix::prelude::*;
 ///
 /// /// D = A x B: 64 x 16, of f16 into f32, with K of 64: the two selectors.
 /// #[kernel(threads = 128, target = "sm_90a")]
@@ -84,7 +86,7 @@ pub trait WgmmaSparseForm: Sealed {
     type Registers: Registers<Register = u32>;
     /// The shape of `mma.sp` whose A a warp holds, where A is in registers: 16 of the 64 rows.
     type Shape: Shape;
-    /// The selectors: [`SelectorsBelow`](crate::SelectorsBelow) a number.
+    /// The selectors: [`SelectorsBelow`](crate::mma::SelectorsBelow) a number.
     type Selectors;
     /// The instruction, as in PTX.
     const PTX: &'static str;
@@ -125,7 +127,7 @@ where
     M64<N>: WgmmaColumns<D::Width>,
     Self: WgmmaSparseForm<Registers = RegistersOf<N, D>>,
 {
-    /// Starts the multiplications that `work` asks for, as one group: as [`Wgmma::issue`](crate::Wgmma::issue).
+    /// Starts the multiplications that `work` asks for, as one group: as [`Wgmma::issue`](crate::mma::Wgmma::issue).
     #[inline(always)]
     #[track_caller]
     pub fn issue(

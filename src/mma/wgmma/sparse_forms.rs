@@ -1,11 +1,10 @@
 //! The forms of `wgmma.mma_async.sp`, as the table has them.
 
 use super::{Subtracts, WgmmaSparse, WgmmaSparseForm};
-use crate::PerLane;
-use crate::SelectorsBelow;
 use crate::isa::ptx;
-use crate::lane::Site;
+use crate::lane::{PerLane, Site};
 use crate::machine::wgmma::{Form, multiply_registers, multiply_shared};
+use crate::mma::SelectorsBelow;
 
 /// The instructions of a form.
 macro_rules! how {

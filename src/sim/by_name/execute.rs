@@ -2,9 +2,12 @@
 
 use super::typed::{self, Operands};
 use crate::engine::{SimError, raw};
+use crate::fragment::Arrangement;
 use crate::isa::{self, Form, IMAGE_BYTES, Selectors};
+use crate::kernel;
+use crate::memory::{Global, GlobalMut, SharedTile};
+use crate::scope::Block;
 use crate::sim::{Report, Simulator};
-use crate::{Arrangement, Block, Global, GlobalMut, SharedTile, kernel};
 use std::vec;
 use std::vec::Vec;
 
@@ -80,7 +83,7 @@ fn once(
     output: GlobalMut<u32>,
 ) {
     let form = isa::all().nth(index as usize).expect("the launch's");
-    let selected = |byte: u32, thread: u32| crate::Selected { byte: byte as usize, thread: thread as usize };
+    let selected = |byte: u32, thread: u32| crate::fragment::Selected { byte: byte as usize, thread: thread as usize };
     let selectors = Selectors { metadata, scales_a: selected(byte_a, thread_a), scales_b: selected(byte_b, thread_b) };
     let warp = block.warp();
     let in_image = if form.has_image() { IMAGE_WORDS } else { 0 };
@@ -128,7 +131,7 @@ fn execute(form: &'static Form, selectors: Selectors, image: u32, words: &[u32])
 /// `ldmatrix` or `stmatrix` of `N` registers.
 fn move_matrices<const N: usize>(form: &'static Form, arrangement: Arrangement, image: u32, words: &[u32]) -> Vec<u32>
 where
-    [u32; N]: crate::Registers<Register = u32>,
+    [u32; N]: crate::fragment::Registers<Register = u32>,
 {
     let row = image.wrapping_add(words[0]);
     if form.family == "ldmatrix" {

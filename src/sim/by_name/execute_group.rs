@@ -3,10 +3,11 @@
 use crate::engine::findings::{Misuse, SimError};
 use crate::engine::wgmma::{A, Operands, Operation};
 use crate::isa::{self, WgmmaForm, WgmmaOptions};
-use crate::lane::LANES;
-use crate::lane::Site;
+use crate::kernel;
+use crate::lane::{LANES, PerLane, Site};
+use crate::memory::Global;
+use crate::scope::Block;
 use crate::sim::{Execution, Simulator};
-use crate::{Block, Global, PerLane, kernel};
 use std::vec::Vec;
 
 impl Simulator {

@@ -1,11 +1,11 @@
 //! Which lane holds which element of the matrices of a form.
 
 use super::typed;
-use crate::element::{Bits32, Width};
-use crate::fragment::{FragmentShape, Layout, Role, SparseWidth};
+use crate::element::{Bits32, Element, Width};
+use crate::fragment::{Arrangement, FragmentShape, Layout, Role, SparseWidth};
 use crate::isa::Form;
+use crate::lane::LANES;
 use crate::mma::{ScaledKind, Scales};
-use crate::{Arrangement, Element, LANES};
 use std::string::{String, ToString};
 use std::vec::Vec;
 use std::{format, vec};

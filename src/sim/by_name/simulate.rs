@@ -1,9 +1,8 @@
 //! One `wgmma`, executed once, of which the name is known only when the program runs.
 
-use crate::PerLane;
 use crate::engine::wgmma::{A, Columns, Form, Operands, Operation, WARPS};
 use crate::isa::{WgmmaForm, WgmmaOptions};
-use crate::lane::LANES;
+use crate::lane::{LANES, PerLane};
 use std::vec;
 use std::vec::Vec;
 

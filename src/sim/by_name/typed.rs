@@ -1,8 +1,7 @@
 //! The forms of `mma` as types, reached by their names: what each computes, and which lane holds which element.
 
 use super::HeldMatrix;
-use crate::Element;
-use crate::element::Bits32;
+use crate::element::{Bits32, Element};
 use crate::engine::{MetadataOrder, Product, ScaledProduct, raw};
 use crate::fragment::{FragmentShape, RoleA, RoleB, RoleC, RoleSparseA, Shape, SparseWidth};
 use crate::isa::{Selectors, mma_arithmetic, ptx};

@@ -2,9 +2,8 @@
 
 use super::HeldMatrix;
 use crate::element::{Bits1, Bits8, Bits16, Bits32};
-use crate::fragment::{FragmentShape, Layout, RoleA, RoleC};
+use crate::fragment::{FragmentShape, Layout, M16N8K8, M16N8K16, M16N8K32, M16N8K256, RoleA, RoleC};
 use crate::isa::WgmmaForm;
-use crate::{M16N8K8, M16N8K16, M16N8K32, M16N8K256};
 use std::vec::Vec;
 
 impl WgmmaForm {
@@ -57,8 +56,9 @@ impl WgmmaForm {
 
 #[cfg(test)]
 mod tests {
+    use crate::element::f16;
     use crate::isa;
-    use crate::{GroupAccumulator, f16};
+    use crate::mma::GroupAccumulator;
     use std::collections::HashSet;
 
     #[test]

@@ -2,9 +2,9 @@
 
 use crate::fragment::Layout;
 use crate::isa::{FILLED, WgmmaForm, WgmmaOptions};
-use crate::memory::swizzled_in_line;
+use crate::lane::LANES;
+use crate::memory::{Swizzle32, Swizzle64, Swizzle128, swizzled_in_line};
 use crate::mma::wgmma::{PatternSwizzle, descriptor, width};
-use crate::{LANES, Swizzle32, Swizzle64, Swizzle128};
 use std::vec;
 use std::vec::Vec;
 

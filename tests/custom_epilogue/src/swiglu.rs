@@ -1,6 +1,7 @@
 //! GEMM with SwiGLU: D = silu(A x G) * (A x U), where B has 128 columns of G, 128 of U, and so on.
 
-use ptx_matrix::*;
+use ptx_matrix::mma::GroupAccumulator;
+use ptx_matrix::prelude::*;
 use ptx_matrix_gemm::kernels::sm90_wgmma::{self, Accumulate, Config, EpilogueStore, Shared};
 use ptx_matrix_gemm::parts::*;
 

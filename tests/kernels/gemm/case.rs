@@ -1,7 +1,7 @@
 //! A product, and what comes of it.
 
+use ptx_matrix::element::{Element, F8E4M3, F8E5M2, bf16, f16};
 use ptx_matrix::sim::Simulator;
-use ptx_matrix::{Element, F8E4M3, F8E5M2, bf16, f16};
 use ptx_matrix_gemm::Order;
 use ptx_matrix_gemm::kernels::{Activation, Buffers, GemmLaunch, Kernel, LaunchError, Multiply, Number, Output};
 use ptx_matrix_gemm::parts::{MatrixArgs, ProblemShape};

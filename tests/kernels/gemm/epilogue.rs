@@ -1,8 +1,8 @@
 //! What is done with the product.
 
 use super::case::{Case, PLAIN, check, check_kernels, each_product};
+use ptx_matrix::element::{F8E4M3, F8E5M2, bf16, f16};
 use ptx_matrix::sim::Simulator;
-use ptx_matrix::{F8E4M3, F8E5M2, bf16, f16};
 use ptx_matrix_gemm::kernels::{Activation, Buffers, GemmLaunch, Kernel, Multiply, Number};
 use ptx_matrix_gemm::parts::{MatrixArgs, ProblemShape};
 

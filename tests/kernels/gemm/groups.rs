@@ -1,7 +1,7 @@
 //! Rows in groups, each with a B of its own: groups without rows, of one, and such as end within tiles.
 
 use super::case::{Case, Integral, PLAIN, check};
-use ptx_matrix::{F8E4M3, F8E5M2, bf16, f16};
+use ptx_matrix::element::{F8E4M3, F8E5M2, bf16, f16};
 use ptx_matrix_gemm::kernels::{Activation, Kernel, Multiply, Output};
 
 /// Three rows are of no group.

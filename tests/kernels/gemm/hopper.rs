@@ -1,7 +1,7 @@
 //! The products on `wgmma`: blocks that compute several tiles, and all that becomes of the sums.
 
 use super::case::{Case, PLAIN, check, check_kernels};
-use ptx_matrix::{F8E4M3, bf16, f16};
+use ptx_matrix::element::{F8E4M3, bf16, f16};
 use ptx_matrix_gemm::kernels::{Activation, Kernel, Multiply};
 use ptx_matrix_gemm::parts::TileShape;
 

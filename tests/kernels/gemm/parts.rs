@@ -1,7 +1,7 @@
 //! Products that are cut along K.
 
 use super::case::{Case, PLAIN, check, check_kernels, each_product, is_small};
-use ptx_matrix::{F8E4M3, F8E5M2, bf16, f16};
+use ptx_matrix::element::{F8E4M3, F8E5M2, bf16, f16};
 use ptx_matrix_gemm::kernels::{Activation, Kernel, Multiply};
 
 #[test]

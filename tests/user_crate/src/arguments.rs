@@ -1,6 +1,6 @@
 //! Kernels that take structs, and instances of a generic function.
 
-use ptx_matrix::*;
+use ptx_matrix::prelude::*;
 
 /// Plain data, with padding.
 #[derive(Clone, Copy, KernelArgs)]
@@ -94,7 +94,7 @@ pub fn store_by_struct(block: &Block, #[shared] tile: Tile, args: BoxArgs) {
     warp.fence_for_bulk();
     warp.sync();
     warp.elect(|lane| {
-        tile.store_box(lane, args.map, args.origin);
+        tile.store_tma(lane, args.map.at(args.origin));
         BulkGroup::commit(lane);
         BulkGroup::wait_read::<0>(lane);
     });

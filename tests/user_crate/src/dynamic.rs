@@ -1,7 +1,7 @@
 //! Steps of a kernel that are chosen while it runs: out of a table, by `dyn`, by a helper that
 //! calls what it is given. Each is there once in the source, between two checks of a lane's bounds.
 
-use ptx_matrix::*;
+use ptx_matrix::prelude::*;
 
 fn one(block: &Block) {
     block.sync();

@@ -1,6 +1,6 @@
 #![no_std]
 #![cfg_attr(feature = "named-as-a-function", feature(core_float_math))]
-use ptx_matrix::*;
+use ptx_matrix::prelude::*;
 
 /// Doubles a 16x8 matrix of f16, by way of `stmatrix`, in any build: one for a GPU without it does not compile.
 #[cfg(not(feature = "large"))]
@@ -49,7 +49,7 @@ pub fn large(block: &Block, #[shared] tile: SharedTile<u8, 3, 65536>, d: GlobalM
 
 #[cfg(feature = "namesakes")]
 mod one {
-    use ptx_matrix::*;
+    use ptx_matrix::prelude::*;
 
     #[kernel(threads = 32)]
     pub fn twin(block: &Block, d: GlobalMut<u32>) {
@@ -59,7 +59,7 @@ mod one {
 
 #[cfg(feature = "namesakes")]
 mod two {
-    use ptx_matrix::*;
+    use ptx_matrix::prelude::*;
 
     #[kernel(threads = 32)]
     pub fn twin(block: &Block, d: GlobalMut<u32>) {

@@ -3,7 +3,7 @@
 
 use core::cell::UnsafeCell;
 use core::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
-use ptx_matrix::*;
+use ptx_matrix::prelude::*;
 
 /// A kernel that meets if a number is even, which each lane has put somewhere.
 macro_rules! smuggles {

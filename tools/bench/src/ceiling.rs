@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 use half::{bf16, f16};
-use ptx_matrix::tf32;
+use ptx_matrix::element::tf32;
 use ptx_matrix_timing_kernels::ceiling::{PRODUCTS, ceiling_bf16, ceiling_f16, ceiling_s8, ceiling_tf32, elements};
 
 use super::data::normal;

@@ -1,7 +1,7 @@
 //! Random matrices, made on all cores, and their elements as numbers.
 
 use half::{bf16, f16};
-use ptx_matrix::{F8E4M3, F8E5M2};
+use ptx_matrix::element::{F8E4M3, F8E5M2};
 use rand::SeedableRng;
 use rand::rngs::SmallRng;
 use rand_distr::{Distribution, StandardNormal};

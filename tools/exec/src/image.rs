@@ -1,8 +1,8 @@
 //! Shared memory, as files give it to `ldmatrix` and `stmatrix`: an image, and where each lane's row starts in it.
 
 use super::{Problem, State};
-use ptx_matrix::LANES;
 use ptx_matrix::forms::IMAGE_BYTES;
+use ptx_matrix::lane::LANES;
 
 /// Bytes of a line of the image, and of a row.
 const LINE: usize = 16;

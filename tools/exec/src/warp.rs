@@ -3,8 +3,9 @@
 use super::example::{FIRST_HALVES, ones};
 use super::{About, Instruction, Operand, Problem, Selection, State, image};
 use ptx_matrix::forms::{Form, Selectors};
+use ptx_matrix::fragment::Selected;
+use ptx_matrix::lane::LANES;
 use ptx_matrix::sim::{Execution, SimError, Simulator};
-use ptx_matrix::{LANES, Selected};
 
 impl Instruction for Form {
     type Options = Selectors;

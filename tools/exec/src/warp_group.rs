@@ -2,8 +2,8 @@
 
 use super::example::{FIRST_HALVES, ones};
 use super::{About, GroupOptions, Instruction, Operand, Problem, State};
-use ptx_matrix::LANES;
 use ptx_matrix::forms::{WgmmaForm, WgmmaOptions};
+use ptx_matrix::lane::LANES;
 use ptx_matrix::sim::{Execution, SimError, Simulator};
 
 /// Rows of A and D.

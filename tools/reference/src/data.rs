@@ -2,7 +2,7 @@
 //! chance.
 
 use half::{bf16, f16};
-use ptx_matrix::{F8E4M3, F8E5M2, InByte, b1, e2m1, e2m3, e3m2, s4, tf32, u4, ue4m3, ue8m0};
+use ptx_matrix::element::{F8E4M3, F8E5M2, InByte, b1, e2m1, e2m3, e3m2, s4, tf32, u4, ue4m3, ue8m0};
 use rand::RngExt;
 use rand::seq::SliceRandom;
 use rand_distr::{Distribution, StandardNormal};

@@ -19,12 +19,9 @@ use chain::fused_chain;
 use data::Element;
 use half::{bf16, f16};
 use number::Rounding;
-use ptx_matrix::sim::Arch;
-use ptx_matrix::sim::{Quad, WarpGroupFp8};
-use ptx_matrix::{
-    AndPopc, F8E4M3, F8E5M2, F8F6F4, InByte, Plain, Rm, Rn, Rp, Rz, SatFinite, Widen, XorPopc, b1, e2m1, e2m3, e3m2,
-    s4, tf32, u4,
-};
+use ptx_matrix::element::{F8E4M3, F8E5M2, InByte, b1, e2m1, e2m3, e3m2, s4, tf32, u4};
+use ptx_matrix::mma::{AndPopc, F8F6F4, Plain, Rm, Rn, Rp, Rz, SatFinite, Widen, XorPopc};
+use ptx_matrix::sim::{Arch, Quad, WarpGroupFp8};
 use tensor_core::{BLACKWELL_KINDS, HOPPER_WGMMA_FP8, fp8, quad, sum_of, sum_of_floats};
 
 /// D = A x B + C for row-major matrices, each element by `dot(row of A, column of B, element of C)`.

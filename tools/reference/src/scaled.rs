@@ -3,8 +3,8 @@
 use super::number::{Rounding, exponent, round, sum_of_cut};
 use super::tensor_core::{BLACKWELL_KINDS, Sum};
 use crate::data::Float;
-use ptx_matrix::{F8E4M3, F8E5M2};
-use ptx_matrix::{InByte, Mxf4, Mxf4Nvf4, Mxf8f6f4, e2m1, e2m3, e3m2, ue4m3, ue8m0};
+use ptx_matrix::element::{F8E4M3, F8E5M2, InByte, e2m1, e2m3, e3m2, ue4m3, ue8m0};
+use ptx_matrix::fragment::{Mxf4, Mxf4Nvf4, Mxf8f6f4};
 
 /// A scale: its value, and the exponent that its significand has.
 pub trait Scale: bytemuck::Pod {

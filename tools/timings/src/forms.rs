@@ -1,7 +1,8 @@
 //! The forms that are measured, each with its two kernels.
 
+use ptx_matrix::fragment::Shape;
 use ptx_matrix::launch::Device;
-use ptx_matrix::*;
+use ptx_matrix::{mma_forms, mma_named, mma_ptx, mma_shape};
 use ptx_matrix_timing_kernels::ROUND;
 use ptx_matrix_timing_kernels::matrices::*;
 use ptx_matrix_timing_kernels::multiply::*;

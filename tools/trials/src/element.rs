@@ -1,7 +1,7 @@
 //! Elements as numbers.
 
 use half::{bf16, f16};
-use ptx_matrix::{Element, F8E4M3, F8E5M2};
+use ptx_matrix::element::{Element, F8E4M3, F8E5M2};
 
 /// An element that trials multiply, or multiply into.
 pub(super) trait TrialElement: Element {

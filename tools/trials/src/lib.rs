@@ -12,7 +12,7 @@ use std::borrow::{Borrow, BorrowMut};
 
 use element::TrialElement;
 use half::{bf16, f16};
-use ptx_matrix::{F8E4M3, F8E5M2};
+use ptx_matrix::element::{F8E4M3, F8E5M2};
 use ptx_matrix_gemm::kernels::{Multiply, Output};
 
 use ptx_matrix_gemm::{Choice, Gemm, GemmDevice, GemmError, Layout, Operands};

@@ -3,12 +3,16 @@
 
 #![no_std]
 
+use ptx_matrix::copy::Im2col;
+use ptx_matrix::element::{InByte, e2m1};
 use ptx_matrix::launch::Early;
-use ptx_matrix::*;
+use ptx_matrix::prelude::*;
 
 #[cfg(target_arch = "nvptx64")]
 mod sizes {
-    use ptx_matrix::*;
+    use ptx_matrix::copy::Im2col;
+    use ptx_matrix::memory::Unswizzled128;
+    use ptx_matrix::prelude::*;
 
     pub type Number = u64;
     pub type Signed = i32;
@@ -34,7 +38,7 @@ mod sizes {
 #[cfg(not(target_arch = "nvptx64"))]
 mod sizes {
     use ptx_matrix::launch::Early;
-    use ptx_matrix::*;
+    use ptx_matrix::prelude::*;
 
     pub type Number = u32;
     pub type Signed = u32;

@@ -12,9 +12,11 @@ use super::*;
 use crate::parts::mma::*;
 use crate::parts::source::*;
 use crate::parts::*;
+use ptx_matrix::copy::{PieceReader, TileReader};
+use ptx_matrix::fragment::Shape;
 #[cfg(not(target_arch = "nvptx64"))]
 use ptx_matrix::launch::Device;
-use ptx_matrix::*;
+use ptx_matrix::prelude::*;
 
 elements! {
     bf16 => bf16: 1024.0 per cycle, repack_bf16, split_k_reduce_bf16, [Sm80Mma Sm90Wgmma Sm90SwapAb Sm90SplitK], grouped [Sm80Grouped Sm90Grouped];

@@ -11,8 +11,11 @@ use crate::parts::{
     Activation, AsyncArgsHost, EpilogueArgsHost, EpilogueScalars, MatrixArgs, OperandA, OperandB, Output, ProblemShape,
     TileShape, TmaArgsHost,
 };
-use ptx_matrix::launch::{Device, KernelInfo};
-use ptx_matrix::{BoxTile, ColMajor, Element, Order as TileOrder, RowMajor, SharedTile, Swizzle128, Tensor};
+use ptx_matrix::copy::BoxTile;
+use ptx_matrix::element::Element;
+use ptx_matrix::fragment::{ColMajor, Order as TileOrder, RowMajor};
+use ptx_matrix::launch::{Device, KernelInfo, Tensor};
+use ptx_matrix::memory::{SharedTile, Swizzle128};
 
 pub use ptx_matrix::launch::LaunchError;
 

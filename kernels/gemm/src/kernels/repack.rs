@@ -1,6 +1,7 @@
 //! Repacks A and B before a GEMM that is faster then: aligned lines, or the other order.
 
-use ptx_matrix::*;
+use ptx_matrix::memory::{GlobalMatrix, GlobalMatrixMut};
+use ptx_matrix::prelude::*;
 
 #[cfg(not(target_arch = "nvptx64"))]
 use ptx_matrix::launch::Device;

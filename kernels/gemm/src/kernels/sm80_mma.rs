@@ -9,7 +9,10 @@
 use crate::parts::mma::{Lines, Stage, Sum, Sums, TileA, TileB};
 use crate::parts::source::{Groups as _, Source};
 use crate::parts::{AsyncArgs, EpilogueArgs, GroupCursor, Groups, MmaOp, Number, Output, ProblemShape};
-use ptx_matrix::*;
+use ptx_matrix::copy::Along;
+use ptx_matrix::fragment::Shape;
+use ptx_matrix::memory::{GlobalMatrixMut, RingIndex};
+use ptx_matrix::prelude::*;
 
 /// Fragments of B that are loaded together.
 const PAIR: usize = 2;
@@ -143,6 +146,7 @@ pub fn grouped_gemm<
 
 /// Computes one tile of D. (The generic parameters are those of [`gemm`].)
 #[inline(always)]
+#[allow(clippy::type_complexity, reason = "the matrices that a source reads are its own types")]
 fn tile<
     'k,
     C: Config<M, N, K>,

@@ -1,13 +1,18 @@
 //! The epilogue of a grouped GEMM on `wgmma`: threads store D.
 //!
 //! A tile ends with its group, and a TMA store would write on into the next one's rows. The rest of
-//! the kernel is [`sm90_wgmma`](super::sm90_wgmma), with [`GroupedTiles`](crate::parts::GroupedTiles)
+//! the kernel is [`sm90_wgmma`](super::sm90_wgmma), with [`GroupedTiles`]
 //! as its scheduler.
 
 use super::sm90_wgmma::{Accumulators, Config, EpilogueStore, Shared, gemm};
 use crate::parts::tma::{WGMMA_M, place, store_by_threads, store_columns};
 use crate::parts::{Epilogue, EpilogueArgs, GroupedTiles, Number, Output, TmaArgs, TmaOperands, Unroll, WorkTile};
-use ptx_matrix::*;
+use ptx_matrix::copy::BoxTile;
+use ptx_matrix::element::Bits32;
+use ptx_matrix::fragment::{FragmentShape, RoleC};
+use ptx_matrix::memory::TensorSwizzle;
+use ptx_matrix::mma::{GroupAccumulator, M64, WgmmaColumns};
+use ptx_matrix::prelude::*;
 
 /// A grouped GEMM, with the arguments of the table's kernels.
 #[inline(always)]

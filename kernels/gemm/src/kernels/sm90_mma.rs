@@ -13,8 +13,10 @@ use crate::parts::{
     WorkTile,
 };
 use core::marker::PhantomData;
+use ptx_matrix::fragment::{Order, Shape};
 use ptx_matrix::launch::AheadEnded;
-use ptx_matrix::*;
+use ptx_matrix::prelude::*;
+use ptx_matrix::sync::BarrierRing;
 
 /// Bytes of a stage along K.
 const K_BYTES: usize = 128;
@@ -44,10 +46,16 @@ pub trait Config: Sized + 'static {
 /// f64, with D of the order `L`: row-major, or column-major for D = (BᵀAᵀ)ᵀ. A and B are column-major.
 pub struct F64Gemm<L>(PhantomData<L>);
 
+/// The tiles of A: 128 x 16.
+pub type F64TilesA = SharedRing<SharedTile<f64, 16, 16, Swizzle128, ColMajor>, 8>;
+
+/// The tiles of B: 16 x 128.
+pub type F64TilesB = SharedRing<SharedTile<f64, 16, 128, Swizzle128, ColMajor>, 1>;
+
 impl<L: Order> Config for F64Gemm<L> {
     type Op = F64Paired;
-    type A = SharedRing<SharedTile<f64, 16, 16, Swizzle128, ColMajor>, 8>;
-    type B = SharedRing<SharedTile<f64, 16, 128, Swizzle128, ColMajor>, 1>;
+    type A = F64TilesA;
+    type B = F64TilesB;
     type Staging = SharedRing<SharedTile<f64, STAGING_ROWS, 16, Swizzle128, L>, 2>;
     const TILE: TileShape = TileShape { m: 128, n: 128, k: 16 };
     const WARP_N: usize = 32;
@@ -60,15 +68,11 @@ impl<L: Order> Config for F64Gemm<L> {
 ))]
 pub fn gemm_f64<L: Order>(
     block: &ClusterBlock<1>,
-    #[shared] stages: SharedRing<(<F64Gemm<L> as Config>::A, <F64Gemm<L> as Config>::B), 6>,
+    #[shared] stages: SharedRing<(F64TilesA, F64TilesB), 6>,
     #[shared] staging: SharedRing<<F64Gemm<L> as Config>::Staging, 8>,
     #[shared] full: SharedRing<BarrierMemory, 6>,
     #[shared] empty: SharedRing<BarrierMemory, 6>,
-    args: TmaArgs<
-        <F64Gemm<L> as Config>::A,
-        <F64Gemm<L> as Config>::B,
-        SharedTile<f64, STAGING_ROWS, 16, Swizzle128, L>,
-    >,
+    args: TmaArgs<F64TilesA, F64TilesB, SharedTile<f64, STAGING_ROWS, 16, Swizzle128, L>>,
 ) {
     let (operands, shape, store) = args.split::<16>();
     let shared = Shared::<F64Gemm<L>, _, _> { stages, staging, full, empty };

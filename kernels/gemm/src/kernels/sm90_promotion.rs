@@ -6,7 +6,10 @@ use crate::parts::tma::WGMMA_M;
 use crate::parts::{Number, WgmmaA, WgmmaB};
 use core::marker::PhantomData;
 use core::mem::replace;
-use ptx_matrix::*;
+use ptx_matrix::element::Bits32;
+
+use ptx_matrix::mma::{GroupAccumulator, M64, WgmmaColumns, WgmmaForm};
+use ptx_matrix::prelude::*;
 
 /// `m64nNk*` of 8-bit floats with promotion: after each stage, the tensor cores' partial sums are
 /// added to accumulators in full `f32`, `N_SLICE` columns at a time.

@@ -18,8 +18,14 @@ use crate::parts::{
     TmaOperands, TmaStore, Unroll, WgmmaA, WgmmaB, WorkTile,
 };
 use core::marker::PhantomData;
+use ptx_matrix::copy::BoxTile;
+use ptx_matrix::element::Bits32;
+use ptx_matrix::fragment::{FragmentShape, Order, RoleC};
 use ptx_matrix::launch::AheadEnded;
-use ptx_matrix::*;
+use ptx_matrix::memory::TensorSwizzle;
+use ptx_matrix::mma::{GroupAccumulator, InFlight, M64, Multiplicand, Wgmma, WgmmaColumns, WgmmaForm};
+use ptx_matrix::prelude::*;
+use ptx_matrix::sync::{BarrierRing, Look, PeerBarrierRing};
 
 /// Registers of a producer's and of a consumer's thread. With two consumers they are all of an SM.
 pub const PRODUCER_REGISTERS: u32 = 24;

@@ -10,8 +10,11 @@ use crate::parts::tma::{WGMMA_M, wait_for_stores};
 use crate::parts::{
     Multicast, Number, OperandA, OperandB, Output, ProblemShape, TmaArgs, TmaLoad, TmaOperands, TmaStore, WgmmaA,
 };
+use ptx_matrix::copy::BoxTile;
+use ptx_matrix::element::Bits32;
 use ptx_matrix::launch::AheadEnded;
-use ptx_matrix::*;
+use ptx_matrix::mma::{GroupAccumulator, M64, SharedAccumulator, WgmmaColumns};
+use ptx_matrix::prelude::*;
 
 /// [`gemm_split_k`] with the arguments and the epilogue of the table's kernels.
 #[inline(always)]

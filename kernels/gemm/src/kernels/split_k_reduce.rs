@@ -2,7 +2,8 @@
 //! splits, so that D has the same bits in every run.
 
 use crate::parts::{Epilogue, EpilogueArgs, Number, Output, ProblemShape};
-use ptx_matrix::*;
+use ptx_matrix::memory::GlobalMatrixMut;
+use ptx_matrix::prelude::*;
 
 /// Columns of D that a block computes, of one row.
 pub const REDUCED_COLS: usize = 64 * COLS_EACH;

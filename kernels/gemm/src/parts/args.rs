@@ -2,7 +2,7 @@
 
 use super::epilogue::EpilogueArgs;
 use super::number::Output;
-use ptx_matrix::*;
+use ptx_matrix::prelude::*;
 
 /// M, N and K, the batch, and how the work is divided.
 #[derive(Clone, Copy, Debug, KernelArgs)]

@@ -2,7 +2,9 @@
 
 use super::args::MatrixArgs;
 use super::number::{Activation, Number, Output};
-use ptx_matrix::*;
+use ptx_matrix::fragment::Order;
+use ptx_matrix::memory::{GlobalMatrix, GlobalMatrixMut, Swizzle};
+use ptx_matrix::prelude::*;
 
 /// The epilogue's scalars.
 #[derive(Clone, Copy, Debug, KernelArgs)]
@@ -42,7 +44,8 @@ impl<'k, O: Output> EpilogueArgs<'k, O> {
     pub fn without_offset(self) -> Self {
         let MatrixArgs { offset, .. } = self.d_layout;
         let d_layout = MatrixArgs { offset: 0, batch_stride: 0, ..self.d_layout };
-        Self { c: self.c.skip(offset), d: self.d.skip(offset), d_layout, ..self }
+        let c = if self.scalars.beta != O::Sum::ZERO { self.c.skip(offset) } else { self.c };
+        Self { c, d: self.d.skip(offset), d_layout, ..self }
     }
 
     /// The epilogue for one matrix of the batch, of `rows` x `cols`.

@@ -2,8 +2,12 @@
 
 use super::number::Output;
 use core::marker::PhantomData;
+use ptx_matrix::element::{Bits8, Bits16, Bits32, Bits64};
+use ptx_matrix::fragment::{Fragment, FragmentShape, M8N8K4, M16N8K8Pairs, Order, Role, RoleA, RoleB, RoleC};
+use ptx_matrix::memory::{Swizzle, SwizzleWords};
+use ptx_matrix::mma::MmaForm;
+use ptx_matrix::prelude::*;
 use ptx_matrix::target::{BuildTarget, Supports};
-use ptx_matrix::*;
 
 /// An `mma.sync` with the element types of its matrices.
 pub trait MmaOp: 'static {

@@ -1,7 +1,11 @@
 //! The numbers of a GEMM: what accumulators and outputs are, and the activations.
 
 use core::ops::{Add, Div, Mul, Neg, Sub};
-use ptx_matrix::*;
+use ptx_matrix::element::{Bits16, Bits32};
+use ptx_matrix::fragment::{FragmentShape, RoleC};
+use ptx_matrix::launch;
+use ptx_matrix::mma::{GroupAccumulator, M64, Rounded, WgmmaColumns};
+use ptx_matrix::prelude::*;
 
 /// An accumulator's type, in which scales and activations are computed too: `f32`, `f64`, or `i32`,
 /// which wraps around.
@@ -150,7 +154,7 @@ trait Float:
 
 impl Float for f32 {
     const INFINITY: Self = f32::INFINITY;
-    const GELU: [Self; 2] = [1.595_769_1, 0.044715];
+    const GELU: [Self; 2] = [1.595_769_121_605_731_f64 as f32, 0.044715];
     const EXP_RANGE: [Self; 2] = [-87.0, 88.0];
     const LOG2_E: Self = core::f32::consts::LOG2_E;
     const ROUND: Self = 1.5 * (1u64 << 23) as f32;

@@ -2,7 +2,8 @@
 
 use super::args::ProblemShape;
 use ptx_matrix::launch::{AheadEnded, Early};
-use ptx_matrix::{Global, Warp};
+use ptx_matrix::memory::Global;
+use ptx_matrix::scope::Warp;
 
 /// The shape of a tile: M x N of D, and K of a pipeline stage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -282,7 +283,7 @@ impl TileWalk for GroupedWalk<'_> {
         // out of the loop around `wgmma`.
         let index = index - tiles_before;
         let first = index / (SWIZZLE_M * tiles_n).max(1) * SWIZZLE_M;
-        let height = (tiles_m - first).min(SWIZZLE_M).max(1);
+        let height = (tiles_m - first).clamp(1, SWIZZLE_M);
         let index = index % (SWIZZLE_M * tiles_n).max(1);
         let (row, col) = (first + index % height, index / height);
         let (row, col) = (group.first + row * self.tile.m as u32, col * self.tile.n as u32);

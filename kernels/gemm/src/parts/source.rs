@@ -1,6 +1,9 @@
 //! Loaders of operand tiles by the threads of a block: `cp.async`, or through registers.
 
-use ptx_matrix::*;
+use ptx_matrix::copy::{Along, AsyncPiece, CpAsync, Fetched, Piece, PieceReader, ReadTile, TileReader};
+use ptx_matrix::fragment::Order;
+use ptx_matrix::memory::GlobalMatrix;
+use ptx_matrix::prelude::*;
 
 /// Brings tiles of a matrix to shared memory, one behind the other.
 pub trait Source<'k, Tile: ReadTile>: Sized {

@@ -13,7 +13,7 @@ use core::marker::PhantomData;
 /// dimension 1.
 ///
 /// ```
-/// use ptx_matrix::{sim::Simulator, *};
+/// use ptx_matrix::{isa::TensorMapError, launch::Tensor, prelude::*, sim::Simulator};
 /// type Tile = SharedTile<u16, 64, 32, Swizzle64>;
 /// # fn main() -> Result<(), TensorMapError> {
 /// let (device, buffer) = (Simulator::default(), vec![0u16; 4096]);
@@ -131,7 +131,7 @@ impl<Tile: BoxTile, const RANK: usize> Tensor<Tile, RANK> {
     }
 }
 
-/// A tensor map of a buffer, for a kernel's [`TensorMap`](crate::TensorMap): [`Tensor::map`] makes it, or, of im2col mode,
+/// A tensor map of a buffer, for a kernel's [`TensorMap`](crate::copy::TensorMap): [`Tensor::map`] makes it, or, of im2col mode,
 /// [`Im2colTensor::map`](super::Im2colTensor::map). It serves any number of launches.
 pub struct EncodedMap<'b, D: Device + 'b, Tile: BoxTile, const RANK: usize, Mode = Tiled> {
     pub(crate) words: TensorMapWords,
@@ -139,7 +139,7 @@ pub struct EncodedMap<'b, D: Device + 'b, Tile: BoxTile, const RANK: usize, Mode
     _tile: PhantomData<fn() -> (Tile, Mode)>,
 }
 
-/// A tensor map of a buffer that kernels write, for a kernel's [`TensorMapMut`](crate::TensorMapMut): [`Tensor::map_mut`] makes it, or, of im2col
+/// A tensor map of a buffer that kernels write, for a kernel's [`TensorMapMut`](crate::copy::TensorMapMut): [`Tensor::map_mut`] makes it, or, of im2col
 /// mode, [`Im2colTensor::map_mut`](super::Im2colTensor::map_mut).
 pub struct EncodedMapMut<'b, D: Device + 'b, Tile: BoxTile, const RANK: usize, Mode = Tiled> {
     pub(crate) words: TensorMapWords,

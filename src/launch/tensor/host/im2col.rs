@@ -2,8 +2,7 @@
 
 use super::place::TensorPlace;
 use super::{EncodedMap, EncodedMapMut};
-use crate::Im2colAt;
-use crate::copy::{BoxTile, Im2col};
+use crate::copy::{BoxTile, Im2col, Im2colAt};
 use crate::isa::{TensorAccess, TensorEncoding, TensorMapError, TensorMapWords};
 use crate::launch::Device;
 use core::marker::PhantomData;
@@ -13,12 +12,12 @@ use core::marker::PhantomData;
 ///
 /// A tile's line is a pixel, or as many of its channels as the line has elements, at most 256. Its lines, at most 1024, are pixels behind each other: along W, then
 /// H, then D, then in the next image, within a *bounding box* that is the same in each image. A convolution has the pixels where its
-/// filter starts in the box, and is brought to the others by offsets: see [`SharedTile::load_im2col`](crate::SharedTile::load_im2col).
+/// filter starts in the box, and is brought to the others by offsets: see [`SharedTile::load_tma`](crate::memory::SharedTile::load_tma).
 ///
 /// Without more, the images lie densely from the buffer's start on, and the bounding box is the image.
 ///
 /// ```
-/// use ptx_matrix::{sim::Simulator, *};
+/// use ptx_matrix::{isa::TensorMapError, launch::Im2colTensor, prelude::*, sim::Simulator};
 /// type Pixels = SharedTile<bf16, 64, 32, Swizzle64>;
 /// # fn main() -> Result<(), TensorMapError> {
 /// let (device, buffer) = (Simulator::default(), vec![bf16::ZERO; 32 * 14 * 9 * 2]);

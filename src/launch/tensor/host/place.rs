@@ -1,6 +1,6 @@
 //! Where a tensor lies in a buffer.
 
-use crate::Element;
+use crate::element::Element;
 use crate::isa::{TensorAccess, TensorEncoding, TensorMapError};
 use std::vec;
 use std::vec::Vec;

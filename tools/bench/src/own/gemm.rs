@@ -7,7 +7,7 @@ use std::rc::Rc;
 use anyhow::{Context, Result};
 use clap::ValueEnum;
 use half::{bf16, f16};
-use ptx_matrix::{F8E4M3, F8E5M2};
+use ptx_matrix::element::{F8E4M3, F8E5M2};
 
 use crate::{Contestant, Operands, Problem, Products, Shape, Type};
 use ptx_matrix_gemm::{self, Choice, Gemm, Kernel, Layout, Multiply, Order, Output, Plan, Repacked};

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use half::bf16;
-use ptx_matrix::Grid;
+use ptx_matrix::lane::Grid;
 use ptx_matrix_ladder::ldmatrix::ldmatrix_bf16;
 use ptx_matrix_ladder::pipelined::pipelined_bf16;
 use ptx_matrix_ladder::shared::{self, shared_bf16};

@@ -4,8 +4,8 @@ use super::families::Family;
 use crate::checks::metadata;
 use crate::data::{Place, Rng};
 use crate::reference::Granularity;
-use ptx_matrix::LANES;
 use ptx_matrix::forms::{WgmmaForm, WgmmaMatrices, WgmmaOptions};
+use ptx_matrix::lane::LANES;
 use rand::SeedableRng;
 
 /// Rows of A and D, of all four warps and of one.

@@ -4,7 +4,8 @@ use super::{Check, upload, with_output};
 use crate::{bytes, data, elements, reference};
 use ptx_matrix::forms::{self, Form, Needs};
 use ptx_matrix::launch::Device;
-use ptx_matrix::{B16, MovMatrix, Trans, ldmatrix_forms, stmatrix_forms};
+use ptx_matrix::mma::{B16, MovMatrix, Trans};
+use ptx_matrix::{ldmatrix_forms, stmatrix_forms};
 use ptx_matrix_conformance_kernels::matrices as kernels;
 use std::borrow::Borrow;
 

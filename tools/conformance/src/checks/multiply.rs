@@ -4,13 +4,15 @@ use super::{Check, Inputs, Reference, RunOn, upload, with_output};
 use crate::data::{Element, Kind, Rng, Scale};
 use crate::reference::{Factor, ScaledFactor};
 use crate::{Buffers, bytes, data, elements, reference};
+use ptx_matrix::element::tf32;
 use ptx_matrix::forms::{Needs, ptx};
+use ptx_matrix::fragment::{M16N8K8, Shape};
 use ptx_matrix::launch::Device;
+use ptx_matrix::mma::{Mma, MmaForm, Plain};
 use ptx_matrix::sim::{Arch, Product, Quad};
 use ptx_matrix::target::{AtLeast, Requirement};
 use ptx_matrix::{
-    M16N8K8, Mma, MmaForm, Plain, Shape, mma_element, mma_forms, mma_kind, mma_named, mma_ptx, mma_scaled_forms,
-    mma_scaled_named, mma_scaled_ptx, mma_shape, tf32,
+    mma_element, mma_forms, mma_kind, mma_named, mma_ptx, mma_scaled_forms, mma_scaled_named, mma_scaled_ptx, mma_shape,
 };
 use ptx_matrix_conformance_kernels::multiply as kernels;
 use rand::RngExt;

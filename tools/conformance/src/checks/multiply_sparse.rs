@@ -4,13 +4,16 @@ use super::{Check, Inputs, Reference, RunOn, upload, with_output};
 use crate::data::{self, Element, Kind, Rng, Scale};
 use crate::reference::{self, Factor, Granularity, ScaledFactor};
 use crate::{Buffers, bytes, elements};
+use ptx_matrix::element::Width;
 use ptx_matrix::forms::{Needs, ptx};
+use ptx_matrix::fragment::Shape;
 use ptx_matrix::launch::Device;
+use ptx_matrix::mma::{MmaSparse, MmaSparseForm};
 use ptx_matrix::sim::{Arch, Product};
 use ptx_matrix::target::Requirement;
 use ptx_matrix::{
-    MmaSparse, MmaSparseForm, Shape, Width, mma_element, mma_kind, mma_sparse_forms, mma_sparse_named,
-    mma_sparse_ordered_forms, mma_sparse_scaled_forms, mma_sparse_scaled_named, mma_sparse_scaled_ptx,
+    mma_element, mma_kind, mma_sparse_forms, mma_sparse_named, mma_sparse_ordered_forms, mma_sparse_scaled_forms,
+    mma_sparse_scaled_named, mma_sparse_scaled_ptx,
 };
 use ptx_matrix_conformance_kernels::multiply_sparse as kernels;
 use rand::RngExt;
@@ -106,7 +109,7 @@ fn multiply<D, S, A, B, C, O>(gpu: Arch, form: Sparse, kind: Kind, launch: Launc
 where
     D: Device + 'static,
     S: Shape,
-    A: Factor<B, C, O, D = C> + Product<B, C, O, D = C> + ptx_matrix::Element,
+    A: Factor<B, C, O, D = C> + Product<B, C, O, D = C> + ptx_matrix::element::Element,
     B: Element,
     C: Element,
 {
@@ -197,7 +200,7 @@ fn multiply_scaled<D, S, A, B, K>(
 where
     D: Device + 'static,
     S: Shape,
-    A: Element + ScaledFactor<B, K, Scale: Scale> + ptx_matrix::Element,
+    A: Element + ScaledFactor<B, K, Scale: Scale> + ptx_matrix::element::Element,
     B: Element + data::Float,
 {
     let (m, n, k) = (S::M, S::N, S::K);

@@ -5,11 +5,12 @@ use crate::data::{Element, Kind, factors};
 use crate::reference::Factor;
 use crate::{bytes, elements};
 use bytemuck::Pod;
+use ptx_matrix::element::b1;
 use ptx_matrix::forms::ptx;
 use ptx_matrix::launch::Device;
 use ptx_matrix::sim::{Arch, Product};
 use ptx_matrix::target::Requirement;
-use ptx_matrix::{b1, wgmma_arithmetic, wgmma_columns, wgmma_forms, wgmma_named, wgmma_ptx, wgmma_stored};
+use ptx_matrix::{wgmma_arithmetic, wgmma_columns, wgmma_forms, wgmma_named, wgmma_ptx, wgmma_stored};
 use ptx_matrix_conformance_kernels::{wgmma as kernels, wgmma_with_kernel};
 use std::borrow::Borrow;
 

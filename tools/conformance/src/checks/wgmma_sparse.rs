@@ -6,11 +6,12 @@ use super::{Check, Inputs, Reference, RunOn, upload, with_output};
 use crate::data::{Element, Kind, factors};
 use crate::reference::{self, Factor, Granularity};
 use crate::{bytes, elements};
+use ptx_matrix::element::Width;
 use ptx_matrix::forms::ptx;
 use ptx_matrix::launch::Device;
 use ptx_matrix::sim::{Arch, Product};
 use ptx_matrix::target::Requirement;
-use ptx_matrix::{Width, wgmma_arithmetic, wgmma_columns, wgmma_named, wgmma_ptx, wgmma_sparse_forms};
+use ptx_matrix::{wgmma_arithmetic, wgmma_columns, wgmma_named, wgmma_ptx, wgmma_sparse_forms};
 use ptx_matrix_conformance_kernels::{wgmma_sparse as kernels, wgmma_sparse_with_kernel};
 use std::borrow::Borrow;
 use std::ops::Neg;
@@ -84,7 +85,7 @@ const LANES: usize = 32;
 fn multiply<D, A, B, R, O>(form: Form, kind: Kind, taken: Taken<A>, launch: Launch<D, A, B, R>) -> Check<D>
 where
     D: Device + 'static,
-    A: Factor<B, R, O, D = R> + Product<B, R, O, D = R> + ptx_matrix::Element,
+    A: Factor<B, R, O, D = R> + Product<B, R, O, D = R> + ptx_matrix::element::Element,
     B: Element,
     R: Element,
 {

@@ -1,8 +1,8 @@
 //! The kernels for GPUs.
 
 use super::group_form;
-use ptx_matrix::Selected;
 use ptx_matrix::forms::{self, Form, Selectors, WgmmaForm, WgmmaOptions, find};
+use ptx_matrix::fragment::Selected;
 use ptx_matrix_build::Toolchain;
 use ptx_matrix_exec::kernel;
 use ptx_matrix_host::{Capability, Ptx};

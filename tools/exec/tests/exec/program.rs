@@ -1,7 +1,7 @@
 //! The program.
 
 use super::FP16;
-use ptx_matrix::LANES;
+use ptx_matrix::lane::LANES;
 use ptx_matrix_exec::Results;
 use std::fs;
 use std::path::Path;

@@ -1,8 +1,8 @@
 //! What a warp executes.
 
 use super::{FP16, execute, number, plain_example, told};
-use ptx_matrix::LANES;
 use ptx_matrix::forms::{self, find};
+use ptx_matrix::lane::LANES;
 use ptx_matrix::sim::Simulator;
 use ptx_matrix_exec::{Instruction, Results, State};
 

@@ -1,8 +1,8 @@
 //! What a warpgroup executes: `wgmma`.
 
 use super::{execute, group_form, number, plain_example, told};
-use ptx_matrix::LANES;
 use ptx_matrix::forms::{self, WgmmaForm};
+use ptx_matrix::lane::LANES;
 use ptx_matrix::sim::Simulator;
 use ptx_matrix_exec::{GroupOptions, Instruction, State, example};
 

@@ -4,7 +4,10 @@
 //! Each warp of each block of a cluster has a list of steps. A step is [`WORDS`] words: its kind,
 //! from [`step`], and operands, by the names in [`operand`].
 
-use ptx_matrix::*;
+use ptx_matrix::memory::Swizzle;
+use ptx_matrix::mma::{GroupAccumulator, InFlight, Wgmma};
+use ptx_matrix::prelude::*;
+use ptx_matrix::sync::{Arrival, BarrierRing};
 
 /// Warps of a block: a warpgroup, which multiplies, and four more.
 pub const WARPS: usize = 8;
@@ -350,29 +353,31 @@ pub fn run<const BLOCKS: usize>(
                 let (all, Arguments { rows: source, boxes: map, a: map_a, b: map_b, .. }) = (ranks != 0, arguments);
                 let line = other as i32;
                 warp.elect(|lane| match (form, all) {
-                    (form::ROW, false) => rows.part(slot).load_bulk(lane, source, other * ROW_ROWS * COLS, barrier),
+                    (form::ROW, false) => rows.part(slot).load_tma(lane, source.bulk(other * ROW_ROWS * COLS), barrier),
                     (form::ROW, true) => {
-                        rows.part(slot).load_bulk_to(lane, blocks, source, other * ROW_ROWS * COLS, barrier);
+                        rows.part(slot).load_tma(lane, source.bulk(other * ROW_ROWS * COLS).multicast(blocks), barrier);
                     }
                     (form::BOX, false) => {
-                        boxes.part(slot).load_box(lane, map, [0, line * BOX_ROWS as i32], barrier);
+                        boxes.part(slot).load_tma(lane, map.at([0, line * BOX_ROWS as i32]), barrier);
                     }
                     (form::BOX, true) => {
-                        boxes.part(slot).load_box_to(lane, blocks, map, [0, line * BOX_ROWS as i32], barrier);
+                        boxes.part(slot).load_tma(lane, map.at([0, line * BOX_ROWS as i32]).multicast(blocks), barrier);
                     }
-                    (form::A, false) => a.part(slot).load_box(lane, map_a, [0, line * M as i32], barrier),
-                    (form::A, true) => a.part(slot).load_box_to(lane, blocks, map_a, [0, line * M as i32], barrier),
-                    (_, false) => b.part(slot).load_box(lane, map_b, [0, line * N as i32], barrier),
-                    (_, true) => b.part(slot).load_box_to(lane, blocks, map_b, [0, line * N as i32], barrier),
+                    (form::A, false) => a.part(slot).load_tma(lane, map_a.at([0, line * M as i32]), barrier),
+                    (form::A, true) => {
+                        a.part(slot).load_tma(lane, map_a.at([0, line * M as i32]).multicast(blocks), barrier)
+                    }
+                    (_, false) => b.part(slot).load_tma(lane, map_b.at([0, line * N as i32]), barrier),
+                    (_, true) => b.part(slot).load_tma(lane, map_b.at([0, line * N as i32]).multicast(blocks), barrier),
                 });
             }
             step::STORE if form == form::ROW => {
                 let (row, first) = (rows.part(slot), left + FIRST_ROW + other * ROW_ROWS * COLS);
-                warp.elect(|lane| row.store_bulk(lane, out, first));
+                warp.elect(|lane| row.store_tma(lane, out.bulk(first)));
             }
             step::STORE => {
                 let (tile, first) = (boxes.part(slot), (rank * STORED_BOXES + other) * BOX_ROWS);
-                warp.elect(|lane| tile.store_box(lane, arguments.stored, [0, first as i32]));
+                warp.elect(|lane| tile.store_tma(lane, arguments.stored.at([0, first as i32])));
             }
             step::COMMIT => warp.elect(|lane| BulkGroup::commit(lane)),
             step::WAIT_STORES => warp.elect(|lane| match (form, count) {

@@ -4,7 +4,11 @@
 //! A step is [`WORDS`] words: what to do, and its operands, by the names in [`operand`]. Where a step says where each lane
 //! goes, it is to `(first + lane * stride) % all`; only lanes in the mask go.
 
-use ptx_matrix::*;
+use ptx_matrix::copy::CpAsync;
+use ptx_matrix::element::Bits16;
+use ptx_matrix::fragment::{FragmentSparseA, Kept, Registers, RowAddr};
+use ptx_matrix::mma::{B8, B16, LdMatrix, Metadata, MmaSparse, MovMatrix, NoTrans, StMatrix, Trans, X1, X2, X4};
+use ptx_matrix::prelude::*;
 
 /// Warps of a block.
 pub const WARPS: usize = 4;

@@ -5,8 +5,9 @@ use super::store::TmaStore;
 use crate::parts::args::ProblemShape;
 use crate::parts::epilogue::EpilogueArgs;
 use crate::parts::number::Output;
+use ptx_matrix::copy::BoxTile;
 use ptx_matrix::launch::{AheadEnded, Early};
-use ptx_matrix::*;
+use ptx_matrix::prelude::*;
 
 /// The arguments of a kernel that loads its operand tiles by TMA.
 #[derive(Clone, Copy, KernelArgs)]

@@ -10,7 +10,12 @@
 //! of the matrix's bounds are zero.
 
 use crate::parts::mma::MmaOp;
-use ptx_matrix::*;
+use ptx_matrix::copy::BoxTile;
+use ptx_matrix::element::Bits16;
+use ptx_matrix::fragment::{Order, Shape};
+use ptx_matrix::mma::{MatrixA, MatrixB, Multiplicand, NoTrans, Trans, Transposition};
+use ptx_matrix::prelude::*;
+use ptx_matrix::scope::Blocks;
 
 /// Bytes of a line of the swizzle.
 const LINE_BYTES: usize = 128;
@@ -347,14 +352,14 @@ fn load_boxes<T: Element, O: Order, const ROWS: usize, const COLS: usize, const 
             for first in (0..TILES).step_by(N) {
                 let tile = first + share.rank;
                 if tile < count {
-                    tiles.part(tile).load_box_to(lane, share.blocks, map, at(tile), barrier);
+                    tiles.part(tile).load_tma(lane, map.at(at(tile)).multicast(share.blocks), barrier);
                 }
             }
         }
         _ => {
             for tile in 0..TILES {
                 if tile < count {
-                    tiles.part(tile).load_box(lane, map, at(tile), barrier);
+                    tiles.part(tile).load_tma(lane, map.at(at(tile)), barrier);
                 }
             }
         }

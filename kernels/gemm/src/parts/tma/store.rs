@@ -5,7 +5,12 @@ use crate::parts::epilogue::EpilogueArgs;
 use crate::parts::number::{Activation, Number, Output};
 use crate::parts::scheduler::WorkTile;
 use core::ops::Range;
-use ptx_matrix::*;
+use ptx_matrix::copy::BoxTile;
+use ptx_matrix::element::Bits32;
+use ptx_matrix::fragment::{FragmentShape, Order, RoleC};
+use ptx_matrix::memory::{GlobalMatrixMut, TensorSwizzle};
+use ptx_matrix::mma::{GroupAccumulator, M64, WgmmaColumns};
+use ptx_matrix::prelude::*;
 
 /// Rows of one `wgmma`.
 pub const WGMMA_M: usize = 64;
@@ -102,7 +107,7 @@ where
             for index in which.clone() {
                 let col = col + ((index - which.start) * COLS) as u32;
                 let (along, across) = if L::ROW_MAJOR { (col, row) } else { (row, col) };
-                staging.part(index).store_box(lane, map, [along as i32, across as i32, batch as i32]);
+                staging.part(index).store_tma(lane, map.at([along as i32, across as i32, batch as i32]));
             }
             BulkGroup::commit(lane);
         });

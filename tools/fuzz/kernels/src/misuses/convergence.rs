@@ -1,7 +1,8 @@
 //! Lanes of one warp that part before a collective, by the `unsafe` functions of `raw`.
 
 use super::{Row, leave, misuses};
-use ptx_matrix::*;
+use ptx_matrix::prelude::*;
+use ptx_matrix::raw;
 
 misuses! {
     /// Half of a warp comes to the block's barrier.

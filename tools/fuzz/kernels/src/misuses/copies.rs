@@ -1,7 +1,8 @@
 //! Asynchronous copies: what is touched before it has landed.
 
 use super::{Matrix, load, misuses};
-use ptx_matrix::*;
+use ptx_matrix::copy::CpAsync;
+use ptx_matrix::prelude::*;
 
 type Tile = SharedTile<u32, 8, 8>;
 

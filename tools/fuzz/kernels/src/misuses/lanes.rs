@@ -1,7 +1,8 @@
 //! Within a warp: what lanes do to each other without a `warp.sync` between.
 
 use super::{Matrix, Row, load, misuses, rows};
-use ptx_matrix::*;
+use ptx_matrix::mma::{B16, NoTrans, StMatrix, X4};
+use ptx_matrix::prelude::*;
 
 misuses! {
     /// Each lane reads what another has written.

@@ -1,7 +1,10 @@
 //! Blocks, what lies out of bounds, what nothing wrote, and barriers that not all reach.
 
 use super::{Matrix, Row, load, misuses};
-use ptx_matrix::*;
+use ptx_matrix::copy::CpAsync;
+use ptx_matrix::fragment::RowAddr;
+use ptx_matrix::mma::{B16, LdMatrix, NoTrans, StMatrix, X1, X4};
+use ptx_matrix::prelude::*;
 
 misuses! {
     /// All blocks write one element; mended, each its own.

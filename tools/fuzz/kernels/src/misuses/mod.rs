@@ -9,7 +9,9 @@ pub mod lanes;
 pub mod memory;
 pub mod warps;
 
-use ptx_matrix::*;
+use ptx_matrix::fragment::RowAddr;
+use ptx_matrix::mma::{B16, LdMatrix, NoTrans, X4};
+use ptx_matrix::prelude::*;
 
 /// Elements of each of a kernel's buffers.
 pub const BUFFER: usize = 1024;
@@ -45,11 +47,11 @@ macro_rules! misuses {
         $(#[$doc])*
         #[ptx_matrix::kernel(threads = $threads, target = $target)]
         pub fn $kernel(
-            $block: &ptx_matrix::Block,
+            $block: &ptx_matrix::scope::Block,
             #[shared] $shared: $layout,
-            $a: ptx_matrix::Global<u32>,
-            $d: ptx_matrix::GlobalMut<u32>,
-            $nothing: ptx_matrix::Global<u32>,
+            $a: ptx_matrix::memory::Global<u32>,
+            $d: ptx_matrix::memory::GlobalMut<u32>,
+            $nothing: ptx_matrix::memory::Global<u32>,
             mended: u32,
         ) {
             let $mended = mended != 0;

@@ -1,7 +1,8 @@
 //! Between the warps of a block: what they do to each other without a `block.sync` between.
 
 use super::{Matrix, Row, load, misuses, rows};
-use ptx_matrix::*;
+use ptx_matrix::mma::{B16, NoTrans, StMatrix, X4};
+use ptx_matrix::prelude::*;
 
 misuses! {
     /// Each warp reads what the other has written.

@@ -3,9 +3,9 @@
 use super::model::{Landing, Model, SEVERAL_PHASES, Turns, Wrong};
 use super::program::{Program, Shape};
 use super::values::{BOX_LINES, boxes, factors, rows, stored};
-use ptx_matrix::launch::{Device, Grid, KernelInfo, LaunchError};
+use ptx_matrix::element::bf16;
+use ptx_matrix::launch::{Device, Grid, KernelInfo, LaunchError, Tensor};
 use ptx_matrix::sim::{Misuse, SimError, Simulator};
-use ptx_matrix::{Tensor, bf16};
 use ptx_matrix_fuzz_kernels::pipeline::{
     self, A, ArgumentsHost, B, BOX_ROWS, Boxed, COLS, K, LEFT, M, N, STORED_BOXES,
 };

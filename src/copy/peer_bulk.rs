@@ -1,100 +1,13 @@
-//! Copies to tiles of several blocks of the cluster, and from a tile to another block's, which they also reduce.
+//! Bulk copies from a tile to another block's of the cluster, which they also reduce.
 
-use crate::copy::BoxAt;
-use crate::copy::check_slice;
 use crate::copy::reduction::SharedReduction;
-use crate::lane::Site;
-use crate::memory::{Order, SharedTile, Swizzle, TensorSwizzle, Unswizzled};
-use crate::scope::{Blocks, Peer};
+use crate::element::Element;
+use crate::lane::Lane;
+use crate::memory::{Order, SharedTile, Swizzle};
+use crate::raw;
+use crate::scope::Peer;
+use crate::sync::Barrier;
 use crate::target::{AtLeast, BuiltFor};
-use crate::{Barrier, Element, Global, Lane, TensorMap, raw};
-
-impl<T: Element, const ROWS: usize, const COLS: usize, O: Order> SharedTile<T, ROWS, COLS, Unswizzled, O> {
-    /// Starts to copy the elements from `index` on to the tile in each of these blocks: as [`load_bulk`](Self::load_bulk)
-    /// (`cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster`, PTX ISA 9.7.9.25.4). In each block its own
-    /// barrier is told, which has to expect the bytes.
-    #[inline(always)]
-    #[track_caller]
-    pub fn load_bulk_to(self, lane: Lane<'_>, blocks: Blocks, from: Global<T>, index: usize, barrier: Barrier)
-    where
-        Self: BuiltFor<AtLeast<90>>,
-    {
-        let _ = lane;
-        check_slice::<T>(Site::here(), from.name(), (from.len(), from.alignment()), index, ROWS * COLS);
-        let source = from.as_ptr().wrapping_add(index).cast::<u8>();
-        // SAFETY: within the slice, as checked, and aligned; the tile is so many bytes, and aligned, in each block, and the mask names blocks of
-        // the cluster. That they run, their barriers are initialised, and nobody touches the tile meanwhile, is the simulator's to check.
-        unsafe {
-            raw::cp_async_bulk_shared_cluster_global_mbarrier_complete_tx_bytes_multicast_cluster(
-                self.address(),
-                source,
-                Self::BULK_BYTES,
-                barrier.address(),
-                blocks.mask(),
-            );
-        }
-    }
-}
-
-impl<T: Element, const ROWS: usize, const COLS: usize, S: TensorSwizzle, O: Order> SharedTile<T, ROWS, COLS, S, O> {
-    /// Starts to copy the box at these coordinates to the tile in each of these blocks: as [`load_box`](Self::load_box)
-    /// (`cp.async.bulk.tensor.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster`, PTX ISA 9.7.9.27). In each block
-    /// its own barrier is told, which has to expect the bytes; the box is read once.
-    ///
-    /// ```
-    /// use ptx_matrix::{sim::Simulator, *};
-    /// type Half = SharedTile<f32, 4, 32, Swizzle128>;
-    ///
-    /// /// Each block of a pair brings one half of a matrix to both, and sums all of it.
-    /// #[kernel(threads = 32, cluster = 2, target = "sm_90")]
-    /// fn sum_both(
-    ///     block: &ClusterBlock<2>,
-    ///     #[shared] halves: SharedRing<Half, 2>,
-    ///     #[shared] full: BarrierMemory,
-    ///     a: TensorMap<Half, 2>,
-    ///     d: GlobalMut<f32>,
-    /// ) {
-    ///     let full = full.init(block, 1);
-    ///     let (warp, cluster) = (block.warp(), block.cluster());
-    ///     warp.elect(|lane| {
-    ///         full.arrive_expecting(lane, 2 * Half::BOX_BYTES); // One half from each block.
-    ///     });
-    ///     cluster.sync(); // The other's barrier is one, and expects them.
-    ///     let (rank, all) = (cluster.rank(), cluster.all());
-    ///     warp.elect(|lane| halves.part(rank).load_box_to(lane, all, a, [0, 4 * rank as i32], full));
-    ///     full.wait(warp, Phase::FIRST);
-    ///     warp.elect(|lane| {
-    ///         let half = |part| (0..128).map(|i| halves.part(part).get(lane, (i / 32, i % 32))).sum::<f32>();
-    ///         d.set(rank, half(0) + half(1));
-    ///     });
-    /// }
-    ///
-    /// let (device, a) = (Simulator::default(), [0.5; 8 * 32]);
-    /// let map = Tensor::<Half, 2>::new([32, 8]).map(&device, &a[..])?;
-    /// let mut d = [0.0; 2];
-    /// sum_both::launch(&device, 2, &map, &mut d).check();
-    /// assert_eq!(d, [128.0; 2]);
-    /// # Ok::<(), TensorMapError>(())
-    /// ```
-    #[inline(always)]
-    #[track_caller]
-    pub fn load_box_to<const RANK: usize>(
-        self,
-        lane: Lane<'_>,
-        blocks: Blocks,
-        map: TensorMap<'_, Self, RANK>,
-        at: [i32; RANK],
-        barrier: Barrier,
-    ) where
-        [i32; RANK]: BoxAt,
-        Self: BuiltFor<AtLeast<90>>,
-    {
-        let _ = lane;
-        // SAFETY: the map's tensor is there, and its boxes are such tiles; the tile is aligned as its swizzle needs, in each block, and the
-        // mask names blocks of the cluster. The rest is the simulator's to check, as above.
-        unsafe { at.load_to(self.address(), map.as_ptr(), barrier.address(), blocks.mask()) }
-    }
-}
 
 impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order> SharedTile<T, ROWS, COLS, S, O> {
     /// Starts to copy the tile to `to` of another block of the cluster, whose `barrier` is told
@@ -102,7 +15,7 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order> Sha
     /// the other at the same place. Until the other has waited, nobody writes this tile. Needs sm_90.
     ///
     /// ```
-    /// use ptx_matrix::*;
+    /// use ptx_matrix::prelude::*;
     /// type Tile = SharedTile<u32, 1, 32>;
     ///
     /// /// Blocks hand their tiles round.
@@ -159,13 +72,13 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order> Sha
     ///
     /// Each element is reduced as a whole, so that several blocks may reduce the same tile at once; in which order they come is not said,
     /// which [`Inc`](crate::copy::reduction::Inc) and [`Dec`](crate::copy::reduction::Dec) tell. Who else touches it has waited for the
-    /// barriers that all of them tell, and what ordinary stores left in it is behind a [`fence_for_bulk`](crate::Warp::fence_for_bulk) of who
+    /// barriers that all of them tell, and what ordinary stores left in it is behind a [`fence_for_bulk`](crate::scope::Warp::fence_for_bulk) of who
     /// stored it. The simulator has a reduction land as late as that allows. [`SharedReduction`] says which elements have
-    /// which; in global memory ([`reduce_bulk`](SharedTile::reduce_bulk)) there are more. The block itself may be the other one: so it is on an
+    /// which; in global memory ([`reduce_tma`](SharedTile::reduce_tma)) there are more. The block itself may be the other one: so it is on an
     /// H200, where compute-sanitizer's memcheck (2025.3) says that it is an invalid write, and stops it. Needs sm_90.
     ///
     /// ```
-    /// use ptx_matrix::*;
+    /// use ptx_matrix::{copy::reduction, prelude::*};
     /// type Tile = SharedTile<u32, 1, 32>;
     ///
     /// /// The blocks' numbers are added up in block 0, without a word of global memory between.
