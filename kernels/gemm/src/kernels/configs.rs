@@ -1,4 +1,5 @@
-//! Every GEMM kernel: a row each.
+//! Every GEMM kernel: a row each. (Those of f64 with TMA are instances of `sm90_mma::gemm_f64`, and
+//! `split_k_reduce` and `repack` have their own instances.)
 
 #[cfg(not(target_arch = "nvptx64"))]
 use super::host;

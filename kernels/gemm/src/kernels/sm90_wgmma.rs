@@ -231,11 +231,6 @@ const fn check<C: Config>(consumers: usize) {
     );
 }
 
-/// Whether a configuration is one of fast accumulation.
-pub const fn is_fast<C: Config>() -> bool {
-    C::Mainloop::FAST
-}
-
 // Mainloop
 
 /// A consumer and its place in the pipeline.
